@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "workflow")]
 # The same site on every machine: tutorials run on a CPU, and help is as wide as a page.
 os.environ.setdefault("PYAPSP_DEVICE", "cpu")
 os.environ |= {"COLUMNS": "96", "NO_COLOR": "1"}

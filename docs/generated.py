@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from papers import SOURCES
+
 import pyapsp
 from pyapsp import cli, networkx_backend
 from pyapsp.bulk import programs
-from pyapsp.papers import SOURCES
 from pyapsp.registry import Method
 from pyapsp.sweep import applications
 

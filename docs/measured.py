@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 import records
+from papers import SOURCES
+from papers.exhibits import Measured, shown
 
-from pyapsp.papers import SOURCES
-from pyapsp.papers.exhibits import Measured, shown
-from pyapsp.report import tables
-from pyapsp.report.figures import inline
-from pyapsp.report.records import OVER, collect
+from pyapsp.bench.report import tables
+from pyapsp.bench.report.figures import inline
+from pyapsp.bench.report.records import OVER, collect
 
 __all__ = ["automatic", "benches", "papers"]
 

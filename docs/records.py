@@ -1,6 +1,6 @@
 """The records of what was measured, which pages of the site are made from.
 
-``data/records/DEVICE/`` has documents of ``pyapsp bench`` and ``pyapsp papers measure``, without
+``data/records/DEVICE/`` has documents of ``pyapsp bench`` and ``python -m papers measure``, without
 what no table needs. ``make records`` adds those of a device; so does
 
     python docs/records.py DOCUMENT...
@@ -40,7 +40,7 @@ def keep(paths: Iterable[Path], folder: Path = RECORDS) -> list[Path]:
     Parameters
     ----------
     paths : iterable of Path
-        What ``pyapsp bench -o`` and ``pyapsp papers measure -o`` wrote. The name of a bench is
+        What ``pyapsp bench -o`` and ``python -m papers measure -o`` wrote. The name of a bench is
         that of its file; a record of the same name, device and size is replaced.
     folder : Path
         Where the records are.

@@ -9,79 +9,91 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from pyapsp.base.version import __version__
+
 if TYPE_CHECKING:
     from pyapsp import bulk as bulk
     from pyapsp import csgraph as csgraph
+    from pyapsp import device as device
     from pyapsp import dynamic as dynamic
     from pyapsp import errors as errors
+    from pyapsp import graph as graph
     from pyapsp import matching as matching
     from pyapsp import mining as mining
+    from pyapsp import simulation as simulation
     from pyapsp import sweep as sweep
     from pyapsp import verify as verify
-    from pyapsp.cluster.shards import open_rows as open_rows
-    from pyapsp.dense.batch.pinned import pinned_empty as pinned_empty
-    from pyapsp.device import devices as devices
-    from pyapsp.distances.kept import DeviceResult as DeviceResult
-    from pyapsp.distances.many import solve_each as solve_each
-    from pyapsp.distances.many import solve_many as solve_many
-    from pyapsp.distances.rows import row_blocks as row_blocks
-    from pyapsp.distances.solver import explain as explain
-    from pyapsp.distances.solver import solve as solve
-    from pyapsp.distances.summaries import (
+    from pyapsp.all_pairs.dense.batch.pinned import pinned_empty as pinned_empty
+    from pyapsp.all_pairs.many import solve_each as solve_each
+    from pyapsp.all_pairs.many import solve_many as solve_many
+    from pyapsp.all_pairs.rows import row_blocks as row_blocks
+    from pyapsp.all_pairs.solver import explain as explain
+    from pyapsp.all_pairs.solver import solve as solve
+    from pyapsp.all_pairs.summaries import (
         average_shortest_path_length as average_shortest_path_length,
     )
-    from pyapsp.distances.summaries import closeness_centrality as closeness_centrality
-    from pyapsp.distances.summaries import diameter as diameter
-    from pyapsp.distances.summaries import distance_histogram as distance_histogram
-    from pyapsp.distances.summaries import eccentricity as eccentricity
-    from pyapsp.distances.summaries import radius as radius
-    from pyapsp.distances.summaries import wiener_index as wiener_index
+    from pyapsp.all_pairs.summaries import closeness_centrality as closeness_centrality
+    from pyapsp.all_pairs.summaries import diameter as diameter
+    from pyapsp.all_pairs.summaries import distance_histogram as distance_histogram
+    from pyapsp.all_pairs.summaries import eccentricity as eccentricity
+    from pyapsp.all_pairs.summaries import radius as radius
+    from pyapsp.all_pairs.summaries import wiener_index as wiener_index
+    from pyapsp.cluster.shards import open_rows as open_rows
+    from pyapsp.device import devices as devices
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
     from pyapsp.matching.search import match as match
     from pyapsp.matching.search import match_many as match_many
     from pyapsp.mining.miner import mine as mine
+    from pyapsp.paths.device_result import DeviceResult as DeviceResult
+    from pyapsp.paths.result import Result as Result
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
     from pyapsp.registry import problems as problems
-    from pyapsp.result import Result as Result
     from pyapsp.simulation.simulate import simulate as simulate
-    from pyapsp.traversal.bfs import BfsResult as BfsResult
-    from pyapsp.traversal.bfs import bfs as bfs
-    from pyapsp.traversal.components import Components as Components
-    from pyapsp.traversal.components import (
+    from pyapsp.traversal.bfs.bfs import BfsResult as BfsResult
+    from pyapsp.traversal.bfs.bfs import bfs as bfs
+    from pyapsp.traversal.components.components import Components as Components
+    from pyapsp.traversal.components.components import (
         strongly_connected_components as strongly_connected_components,
     )
-    from pyapsp.traversal.components import (
+    from pyapsp.traversal.components.components import (
         weakly_connected_components as weakly_connected_components,
     )
-    from pyapsp.traversal.sssp import SsspResult as SsspResult
-    from pyapsp.traversal.sssp import sssp as sssp
-    from pyapsp.traversal.structure import BowTie as BowTie
-    from pyapsp.traversal.structure import Condensation as Condensation
-    from pyapsp.traversal.structure import bow_tie as bow_tie
-    from pyapsp.traversal.structure import condensation as condensation
+    from pyapsp.traversal.components.structure import BowTie as BowTie
+    from pyapsp.traversal.components.structure import Condensation as Condensation
+    from pyapsp.traversal.components.structure import bow_tie as bow_tie
+    from pyapsp.traversal.components.structure import condensation as condensation
+    from pyapsp.traversal.sssp.sssp import SsspResult as SsspResult
+    from pyapsp.traversal.sssp.sssp import sssp as sssp
     from pyapsp.trusses.triangles import Triangles as Triangles
     from pyapsp.trusses.triangles import triangles as triangles
     from pyapsp.trusses.truss import Trusses as Trusses
     from pyapsp.trusses.truss import k_truss as k_truss
     from pyapsp.trusses.truss import truss_decomposition as truss_decomposition
 
-__version__ = "0.1.0"
-
 # public modules, and for other modules the names of them that are public here
-_MODULES = ("bulk", "csgraph", "dynamic", "errors", "matching", "mining", "sweep", "verify")
+_MODULES = (
+    "bulk",
+    "csgraph",
+    "device",
+    "dynamic",
+    "errors",
+    "graph",
+    "matching",
+    "mining",
+    "simulation",
+    "sweep",
+    "verify",
+)
 _NAMES = {
-    "pyapsp.cluster.shards": ("open_rows",),
-    "pyapsp.dense.batch.pinned": ("pinned_empty",),
-    "pyapsp.device": ("devices",),
-    "pyapsp.distances.kept": ("DeviceResult",),
-    "pyapsp.distances.many": ("solve_each", "solve_many"),
-    "pyapsp.distances.rows": ("row_blocks",),
-    "pyapsp.distances.solver": ("explain", "solve"),
-    "pyapsp.distances.summaries": (
+    "pyapsp.all_pairs.dense.batch.pinned": ("pinned_empty",),
+    "pyapsp.all_pairs.many": ("solve_each", "solve_many"),
+    "pyapsp.all_pairs.rows": ("row_blocks",),
+    "pyapsp.all_pairs.solver": ("explain", "solve"),
+    "pyapsp.all_pairs.summaries": (
         "average_shortest_path_length",
         "closeness_centrality",
         "diameter",
@@ -90,20 +102,23 @@ _NAMES = {
         "radius",
         "wiener_index",
     ),
+    "pyapsp.cluster.shards": ("open_rows",),
+    "pyapsp.device": ("devices",),
     "pyapsp.graph": ("Graph", "read", "write"),
     "pyapsp.matching.search": ("match", "match_many"),
     "pyapsp.mining.miner": ("mine",),
+    "pyapsp.paths.device_result": ("DeviceResult",),
+    "pyapsp.paths.result": ("Result",),
     "pyapsp.registry": ("method", "methods", "problem", "problems"),
-    "pyapsp.result": ("Result",),
     "pyapsp.simulation.simulate": ("simulate",),
-    "pyapsp.traversal.bfs": ("BfsResult", "bfs"),
-    "pyapsp.traversal.components": (
+    "pyapsp.traversal.bfs.bfs": ("BfsResult", "bfs"),
+    "pyapsp.traversal.components.components": (
         "Components",
         "strongly_connected_components",
         "weakly_connected_components",
     ),
-    "pyapsp.traversal.sssp": ("SsspResult", "sssp"),
-    "pyapsp.traversal.structure": ("BowTie", "Condensation", "bow_tie", "condensation"),
+    "pyapsp.traversal.components.structure": ("BowTie", "Condensation", "bow_tie", "condensation"),
+    "pyapsp.traversal.sssp.sssp": ("SsspResult", "sssp"),
     "pyapsp.trusses.triangles": ("Triangles", "triangles"),
     "pyapsp.trusses.truss": ("Trusses", "k_truss", "truss_decomposition"),
 }

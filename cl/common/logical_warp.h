@@ -8,7 +8,7 @@
  *
  *             emulated    local memory and barriers, on every device
  *             sub-groups  the instructions of the hardware; only if its width is PYAPSP_WARP. The
- *                         host selects it (pyapsp/kernels/warps.py)
+ *                         host selects it (pyapsp/device/kernels/warps.py)
  *
  * Layout    A group of 8 work-items in warps of 4:
  *
@@ -59,8 +59,8 @@
  *
  *             predecessor_local, predecessor_global(a, n, x)   the last i < n with a[i] <= x
  *
- *           A barrier of all groups of a launch is in dense/soft_sync.h, and prefix sums over all
- *           groups, in order, in common/scan.cl.
+ *           A barrier of all groups of a launch is in all_pairs/dense/soft_sync.h, and prefix sums over all
+ *           groups, in order, in device/scan.cl.
  *
  * Parameters  PYAPSP_GROUP          64  work-items of a group, a multiple of PYAPSP_WARP
  *             PYAPSP_WARP            8  1, 2, 4, 8, 16, 32 or 64

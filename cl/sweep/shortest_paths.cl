@@ -21,7 +21,7 @@
  *
  * Source    F. Ino et al., a parallel scheme for parameter sweep applications on a GPU, 2013,
  *           section 5, after P. Harish and P. J. Narayanan, large graph algorithms on the GPU, HiPC
- *           2007. pyapsp/sparse has this algorithm as methods that are tuned and take all types.
+ *           2007. pyapsp/all_pairs/sparse has this algorithm as methods that are tuned and take all types.
  */
 #ifndef PYAPSP_INFINITY
 #define PYAPSP_INFINITY 0x3fffffff

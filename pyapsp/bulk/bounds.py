@@ -22,15 +22,15 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.bulk import forms
 from pyapsp.bulk.accesses import count_accesses
 from pyapsp.bulk.buffers import instances_of
 from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement
 from pyapsp.bulk.translate import Translation
 from pyapsp.device import Device, device_errors
-from pyapsp.errors import ParameterError
-from pyapsp.kernels import Stopwatch
-from pyapsp.kernels.program import Program as Built
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels.program import Program as Built
 
 __all__ = ["Bounds", "bounds", "held"]
 

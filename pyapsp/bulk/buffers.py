@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.bulk.generate import Array
 from pyapsp.bulk.translate import Translation
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.device.kernels import Stopwatch, build
+from pyapsp.device.kernels.program import Program as Built
 from pyapsp.graph import validation
-from pyapsp.kernels import Stopwatch, build
-from pyapsp.kernels.program import Program as Built
 
 __all__ = ["Axis", "Buffers", "Machine", "converted", "instances_of"]
 

@@ -11,11 +11,11 @@ from typing import Any
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
+from pyapsp.base.errors import ProgramError
 from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
 from pyapsp.bulk.library import CONSTANTS
 from pyapsp.bulk.preprocess import Text, preprocess
 from pyapsp.bulk.scalars import TYPEDEFS, Type, base_of
-from pyapsp.errors import ProgramError
 
 __all__ = ["Symbol", "Unit", "read"]
 

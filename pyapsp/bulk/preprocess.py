@@ -20,8 +20,8 @@ from pathlib import Path
 from pycparser import c_ast
 from pycparser.c_parser import ParseError
 
+from pyapsp.base.errors import ProgramError
 from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
-from pyapsp.errors import ProgramError
 
 __all__ = ["Text", "preprocess"]
 

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.bulk.buffers import Axis, Buffers, Machine, instances_of
 from pyapsp.bulk.generate import Arrangement, Array
 from pyapsp.bulk.stream import SLOTS, Stream
 from pyapsp.bulk.translate import Translation, translate
 from pyapsp.device import Device, choose, device_errors
-from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels.source import root
 from pyapsp.graph.validation import integer
-from pyapsp.kernels import Stopwatch
-from pyapsp.kernels.source import root
 
 __all__ = ["Program", "Run", "load", "programs", "split"]
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.bulk.buffers import Buffers, Machine, instances_of
 from pyapsp.device import device_errors
-from pyapsp.errors import ParameterError
-from pyapsp.kernels import Stopwatch
+from pyapsp.device.kernels import Stopwatch
 
 __all__ = ["SLOTS", "Stream"]
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pycparser import c_ast
 
+from pyapsp.base.errors import ParameterError, ProgramError
+from pyapsp.base.files import check_name
 from pyapsp.bulk import frontend
 from pyapsp.bulk.constants import NotConstantError
 from pyapsp.bulk.frontend import Symbol, Unit
@@ -16,8 +18,6 @@ from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement, Array, generate
 from pyapsp.bulk.oblivious import Accesses, check
 from pyapsp.bulk.resolve import Resolved, resolve
 from pyapsp.bulk.scalars import Number, dtype_of
-from pyapsp.errors import ParameterError, ProgramError
-from pyapsp.files import check_name
 
 __all__ = ["Translation", "translate"]
 

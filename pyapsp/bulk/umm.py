@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement
 from pyapsp.bulk.program import Program, load
 from pyapsp.device import Device
-from pyapsp.errors import ParameterError
-from pyapsp.kernels.source import root
+from pyapsp.device.kernels.source import root
 
 __all__ = ["Line", "MemoryMachine", "fit", "groups_of_round", "kernel_seconds", "measure"]
 

@@ -8,23 +8,13 @@ reported in one line on standard error, without a traceback.
 from __future__ import annotations
 
 import argparse
-import codecs
-import errno
 import importlib
-import io
-import os
 import shlex
-import signal
 import sys
-import threading
-import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import TextIO
+from collections.abc import Sequence
 
-from pyapsp import __version__
-from pyapsp.cli import ranked
+from pyapsp.base.version import __version__
+from pyapsp.cli import program, ranked
 
 __all__ = ["main", "parser"]
 
@@ -54,7 +44,6 @@ _COMMANDS = (
     "doctor",
     "selftest",
     "report",
-    "papers",
     "completion",
 )
 _EXIT_CODES = """\
@@ -67,8 +56,6 @@ For example:
   pyapsp solve rome99.gr -o rome99.npz --predecessors
   pyapsp path rome99.npz 1 3353
 """
-# The exit code of an unexpected exception. Not 1, which means that a check failed.
-_OWN_FAULT = 70
 
 
 def parser() -> argparse.ArgumentParser:
@@ -112,137 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    _fill_standard_streams()
-    for stream in (sys.stdout, sys.stderr):
-        _print_any_name(stream)
-    try:
-        with _stopped_alike():
-            words = sys.argv[1:] if arguments is None else arguments
-            with ranked.one_voice(words):
-                parsed = parser().parse_args(words)
-            parsed.line = shlex.join(["pyapsp", *words])
-            if parsed.command in ranked.COMMANDS and ranked.launched():
-                return ranked.guarded(lambda: ranked.run(parsed, _code_of))
-            code: int = parsed.run(parsed)
-            if sys.stdout is not None:
-                # Flush here: at the end of the process Python ignores the error of a full disk.
-                sys.stdout.flush()
-            return code
-    except BrokenPipeError:
-        # the reader of the pipe closed it, which is not an error of this command
-        _drop_lost_output()
-        return 0
-    except KeyboardInterrupt as stop:
-        number = stop.number if isinstance(stop, _Stopped) else signal.SIGINT
-        said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
-        _say(said)
-        return 128 + number
-    except Exception as error:
-        failure = _exit_code(error)
-        if failure is None:
-            with suppress(OSError):
-                traceback.print_exc()
-            return _OWN_FAULT
-        _say(str(error))
-        _drop_lost_output()
-        return failure
+    words = sys.argv[1:] if arguments is None else arguments
+    return program.run(lambda: _run(words))
 
 
-def _say(text: str) -> None:
-    """Print a message on standard error, if that is open; a failure to print is ignored."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            print(f"pyapsp: {text}", file=sys.stderr)
-
-
-def _fill_standard_streams() -> None:
-    """Open /dev/null in place of each closed descriptor from 0 to 2.
-
-    Otherwise a file opened later would get the number 1 or 2, and drivers, which print to these
-    numbers, would write into it.
-    """
-    for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
-
-
-def _print_any_name(stream: TextIO | None) -> None:
-    """Let a stream print names of files and vertices that its encoding cannot represent."""
-    if not isinstance(stream, io.TextIOWrapper):
-        return
-    if codecs.lookup(stream.encoding).name in ("ascii", "utf-8"):
-        # bytes of arguments are printed unchanged, as in Python's UTF-8 mode
-        stream.reconfigure(encoding="utf-8", errors="surrogateescape")
-    else:
-        stream.reconfigure(errors="backslashreplace")
-
-
-class _Stopped(KeyboardInterrupt):
-    """Raised for SIGTERM and SIGHUP; a KeyboardInterrupt, so that the same code cleans up."""
-
-    def __init__(self, number: signal.Signals) -> None:
-        super().__init__(number.name)
-        self.number = number
-
-
-@contextmanager
-def _stopped_alike() -> Iterator[None]:
-    """Let SIGTERM (a scheduler) and SIGHUP (a terminal that closes) end a command as SIGINT does.
-
-    After the first signal the others are ignored, so that they do not interrupt the clean-up. A
-    signal that already has a handler, or is ignored (nohup), is left unchanged.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        for each in taken:
-            signal.signal(each, signal.SIG_IGN)
-        raise _Stopped(signal.Signals(number))
-
-    taken: list[signal.Signals] = []
-    if threading.current_thread() is threading.main_thread():
-        names = ("SIGTERM", "SIGHUP")  # some systems have no SIGHUP
-        known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        taken += [each for each in known if signal.getsignal(each) == signal.SIG_DFL]
-    try:
-        for each in taken:
-            signal.signal(each, stop)
-        yield
-    finally:
-        for each in taken:
-            signal.signal(each, signal.SIG_DFL)
-
-
-def _drop_lost_output() -> None:
-    """Discard output that cannot be written: the interpreter would retry at exit, and fail."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _exit_code(error: Exception) -> int | None:
-    """Return the exit code of an expected error, None for any other exception."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return 5
-    return _code_of(type(error))
-
-
-def _code_of(kind: type[BaseException]) -> int | None:
-    """Return the exit code of a class of errors."""
-    from pyapsp import errors
-
-    codes: tuple[tuple[type[Exception], int], ...] = (
-        (errors.VerificationError, 1),
-        (errors.ParameterError, 2),
-        (errors.NegativeCycleError, 6),
-        (errors.DeviceMemoryError, 5),
-        (errors.DeviceError, 4),
-        (errors.DiskSpaceError, 5),
-        (errors.PyApspError, 3),
-        (MemoryError, 5),
-        (OSError, 3),
-    )
-    return next((code for known, code in codes if issubclass(kind, known)), None)
+def _run(words: Sequence[str]) -> int:
+    with ranked.one_voice(words):
+        parsed = parser().parse_args(words)
+    parsed.line = shlex.join(["pyapsp", *words])
+    if parsed.command in ranked.COMMANDS and ranked.launched():
+        return ranked.guarded(lambda: ranked.run(parsed, program.code_of))
+    code: int = parsed.run(parsed)
+    return code

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from pyapsp.profiling.bench import Outcome
+    from pyapsp.bench.measurement import Outcome
     from pyapsp.registry import Problem
 
 __all__ = ["configure", "run"]
 
 _DENSE = "dense"
-# The names of `pyapsp.profiling.peers` by problem, repeated so that `--help` need not import it.
+# The names of `pyapsp.bench.peers` by problem, repeated so that `--help` need not import it.
 _USUAL = ("scipy", "igraph", "networkit")
 _PEERS = {
     "all-pairs": (
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     import pyapsp
-    from pyapsp.profiling import bench
+    from pyapsp.bench import measurement as bench
     from pyapsp.registry import problem as find_problem
 
     problem = find_problem(arguments.problem)
@@ -174,10 +174,10 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     """Yield the graph of the file, or the random inputs."""
     import numpy as np
 
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.bench.measurement import dense_graph
     from pyapsp.cli import generate
-    from pyapsp.errors import ParameterError
     from pyapsp.graph import datasets
-    from pyapsp.profiling.bench import dense_graph
     from pyapsp.registry import methods
 
     drawn = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
@@ -209,7 +209,7 @@ def _asked(problem: Problem, given: Any, arguments: argparse.Namespace) -> dict[
     """Return the options of the problem other than method, type and device."""
     import numpy as np
 
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
 
     asked: dict[str, Any] = {}
     for name in ("predecessors", "sources"):

@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate, or check, or list."""
-    from pyapsp.errors import ParameterError, PyApspError
+    from pyapsp.base.errors import ParameterError, PyApspError
 
     try:
         from pyapsp import bulk
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.output is None:
         print(found.source, end="")
     else:
-        from pyapsp.files import atomic_write
+        from pyapsp.base.files import atomic_write
 
         with atomic_write(arguments.output) as file:
             file.write(found.source)

@@ -38,9 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run, check, record."""
-    from pyapsp import runs
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
     from pyapsp.registry import problem as find_problem
+    from pyapsp.registry import runs
 
     check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)

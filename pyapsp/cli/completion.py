@@ -63,11 +63,10 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 def _words() -> dict[str, list[str]]:
     """Return the values that an argument with one of these metavars can have."""
     import pyapsp
-    from pyapsp.errors import NoDeviceError
+    from pyapsp.base.errors import NoDeviceError
     from pyapsp.graph import datasets
-    from pyapsp.papers import EXPERIMENTS, SOURCES
-    from pyapsp.precision import DTYPES
-    from pyapsp.tuning.tuner import STRATEGIES
+    from pyapsp.numbers.precision import DTYPES
+    from pyapsp.registry.tuning.tuner import STRATEGIES
 
     try:
         devices = [device.id for device in pyapsp.devices()]
@@ -81,6 +80,4 @@ def _words() -> dict[str, list[str]]:
         "SPEC": ["gpu", "cpu", *devices],
         "DATASET": datasets.names(),
         "STRATEGY": list(STRATEGIES),
-        "EXPERIMENT": list(EXPERIMENTS),
-        "SOURCE": list(SOURCES),
     }

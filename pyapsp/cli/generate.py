@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Generate and write."""
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
     from pyapsp.graph import write
 
     check_outputs(arguments.output)
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def drawn(kind: str, n: int, seed: int, options: dict[str, Any]) -> Graph:
     """Return a graph of a kind of this command, with the defaults of options not given."""
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
     from pyapsp.graph import generators, validation
 
     if kind == "grid":

@@ -176,7 +176,7 @@ def _write(path: str, names: list[str], found: list[Matches]) -> None:
     """Write the distinct matches of all queries as CSV."""
     import pandas
 
-    from pyapsp.files import atomic_write
+    from pyapsp.base.files import atomic_write
 
     frames = [each.to_frame() for each in found]
     for name, frame in zip(names, frames, strict=True):

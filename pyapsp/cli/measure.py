@@ -80,9 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     import pyapsp
+    from pyapsp.all_pairs import summaries
+    from pyapsp.base.progress import Progress
     from pyapsp.cluster.devices import own_device
-    from pyapsp.distances import summaries
-    from pyapsp.progress import Progress
 
     measures = list(dict.fromkeys(arguments.measures))
     _check(measures, arguments)
@@ -145,7 +145,7 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
     ParameterError
         If they cannot.
     """
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
 
     tables = [measure for measure in measures if measure in (*_OF_VERTICES, _HISTOGRAM)]
     whole = [measure for measure in measures if measure in _OF_ALL_PAIRS]

@@ -147,7 +147,7 @@ def wants_progress(arguments: argparse.Namespace) -> bool:
 
 def status(arguments: argparse.Namespace) -> AbstractContextManager[Callable[[str], None]]:
     """Return a context with a function that shows a text as progress; it may show nothing."""
-    from pyapsp.progress import Status
+    from pyapsp.base.progress import Status
 
     return Status() if wants_progress(arguments) else nullcontext(lambda text: None)
 
@@ -183,7 +183,7 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
         If the problem has no such method, or the method has no such parameter or value.
     """
     from pyapsp import registry
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
 
     method = registry.method_of(problem, arguments.method, arguments.command)
     if not arguments.set:
@@ -214,7 +214,7 @@ def vertices(
     OSError
         If a file cannot be read.
     """
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
 
     known = range(n) if labels is None else labels
     vertex = {str(label): number for number, label in enumerate(known)}
@@ -236,7 +236,7 @@ def as_utf8(argument: str) -> str:
 
 
 def _listed(path: str) -> list[str]:
-    from pyapsp.errors import FormatError
+    from pyapsp.base.errors import FormatError
 
     try:
         return Path(path).read_text(encoding="utf-8").split()

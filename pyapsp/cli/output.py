@@ -61,7 +61,7 @@ def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[st
 
 def write_table(table: Mapping[str, Any], path: str | None) -> None:
     """Write columns as CSV, without a path to standard output; missing values are empty."""
-    from pyapsp.files import atomic_write
+    from pyapsp.base.files import atomic_write
 
     with nullcontext(sys.stdout) if path is None else atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -76,7 +76,7 @@ def print_json(content: Any) -> None:
 
 def write_json(path: str | Path, content: Any) -> None:
     """Write a JSON file under a temporary name, and rename it when it is complete."""
-    from pyapsp.files import atomic_write
+    from pyapsp.base.files import atomic_write
 
     with atomic_write(path) as file:
         file.write(_json(content) + "\n")
@@ -117,8 +117,8 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
         If an output is a directory, has too long a name or is not writable, or if its directory
         does not exist or is not writable.
     """
-    from pyapsp.errors import ParameterError
-    from pyapsp.files import resolved
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.base.files import resolved
 
     given = [Path(path) for path in paths if path is not None]
     replaced = [path for path in given if not is_special(path)]
@@ -151,7 +151,7 @@ def check_suffix(arguments: argparse.Namespace, *suffixes: str) -> None:
     ParameterError
         If the suffix is another.
     """
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
 
     output = arguments.output
     if output is not None and not output.endswith(suffixes) and not is_special(output):

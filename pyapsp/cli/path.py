@@ -27,8 +27,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the length and the vertices of the path, or that there is none."""
-    from pyapsp.errors import ParameterError
-    from pyapsp.result import Result
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.paths.result import Result
 
     result = Result.load(arguments.result)
     n = result.distances.shape[1]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pyapsp.cluster.launchers import launched, number
 
 if TYPE_CHECKING:
-    from pyapsp.errors import RankError
+    from pyapsp.base.errors import RankError
 
 __all__ = ["COMMANDS", "guarded", "launched", "one_voice", "run"]
 
@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
     code_of : callable
         Returns the exit code of an error, None for an unexpected one.
     """
+    from pyapsp.base.errors import RankError
     from pyapsp.cluster.ranks import Ranks, ended, world
-    from pyapsp.errors import RankError
 
     ranks = Ranks(world())
 
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
 
 def _code(error: RankError, code_of: Callable[[type[BaseException]], int | None]) -> int:
     """Return the exit code of the first error of any rank."""
-    from pyapsp import errors
+    from pyapsp.base import errors
 
     if not error.kind:
         return _KILLED

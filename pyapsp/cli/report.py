@@ -11,7 +11,7 @@ import argparse
 
 __all__ = ["configure", "run"]
 
-# the parts of pyapsp.report.PARTS, named here so that --help does not load pandas
+# the parts of pyapsp.bench.report.PARTS, named here so that --help does not load pandas
 _PARTS = ("tables", "page")
 
 
@@ -40,10 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and print the names of its files."""
-    from pyapsp.errors import PyApspError
+    from pyapsp.base.errors import PyApspError
 
     try:
-        from pyapsp.report import write_report
+        from pyapsp.bench.report import write_report
     except ModuleNotFoundError as error:
         raise PyApspError(
             f"pyapsp report needs {error.name}; install the extra 'report' of pyapsp"

@@ -63,9 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure or read rates, and print the predictions."""
+    from pyapsp.base.errors import ParameterError
     from pyapsp.cluster.model import best
-    from pyapsp.errors import ParameterError
-    from pyapsp.precision import resolve
+    from pyapsp.numbers.precision import resolve
 
     if arguments.n < 1 or min(arguments.ranks) < 1:
         raise ParameterError("--n and --ranks must be at least 1")
@@ -100,8 +100,8 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
     """Return rates of a file, or measured here; None on ranks after the first."""
     import json
 
+    from pyapsp.base.errors import ParameterError
     from pyapsp.cluster.model import Rates
-    from pyapsp.errors import ParameterError
 
     ranks = getattr(arguments, "team", None)
     if arguments.rates:

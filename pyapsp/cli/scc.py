@@ -25,7 +25,14 @@ from pyapsp.cli.options import (
     method_of,
     status,
 )
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.output import (
+    check_outputs,
+    check_suffix,
+    print_json,
+    recorded,
+    took,
+    write_table,
+)
 
 if TYPE_CHECKING:
     pass

@@ -14,7 +14,14 @@ from pyapsp.cli.options import (
     method_of,
     vertices,
 )
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.output import (
+    check_outputs,
+    check_suffix,
+    print_json,
+    recorded,
+    took,
+    write_table,
+)
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -54,7 +61,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     ParameterError
         If there is no such vertex or method, or an output cannot be written.
     """
-    from pyapsp.errors import ParameterError
+    from pyapsp.base.errors import ParameterError
     from pyapsp.graph import read
     from pyapsp.traversal.search import default_source
 

@@ -102,7 +102,7 @@ def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
 
 def _outcome(check: Callable[[Device], str | None], device: Device) -> tuple[str, str | None]:
     """Run a check; return its state, and the reason if that is not ok."""
-    from pyapsp.errors import CapabilityError
+    from pyapsp.base.errors import CapabilityError
 
     try:
         fault = check(device)
@@ -124,9 +124,9 @@ def _driver(device: Device) -> str | None:
 
 def _method(cls: type[Method], device: Device) -> str | None:
     """Run a method on all inputs that meet its requirements."""
-    from pyapsp import runs, trials
-    from pyapsp.errors import CapabilityError
+    from pyapsp.base.errors import CapabilityError
     from pyapsp.registry import problem as find_problem
+    from pyapsp.registry import runs, trials
 
     problem = find_problem(cls.problem)
     asked = {"predecessors": True} if "predecessors" in problem.asks else {}
@@ -168,7 +168,7 @@ def _inputs(problem: Problem, requires: Any) -> Iterator[tuple[str, Any, str]]:
 
 def _negative_cycle(device: Device) -> str | None:
     import pyapsp
-    from pyapsp.errors import NegativeCycleError
+    from pyapsp.base.errors import NegativeCycleError
 
     try:
         pyapsp.solve(_graph("negative-cycle"), device=device)

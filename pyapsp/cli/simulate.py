@@ -103,7 +103,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, and write the frame."""
     import pyapsp
-    from pyapsp.progress import Progress
+    from pyapsp.base.progress import Progress
 
     check_outputs(arguments.output, inputs=[arguments.model, arguments.parameters or ""])
     check_suffix(arguments, ".csv", ".parquet", ".h5")
@@ -155,7 +155,7 @@ def _reduction(text: str) -> tuple[str, tuple[Any, ...]]:
 
 def _sets(path: str, given: dict[str, float]) -> pd.DataFrame:
     """Return the sets of parameters in a file, and the same values beside each."""
-    from pyapsp.errors import FormatError, PyApspError
+    from pyapsp.base.errors import FormatError, PyApspError
 
     try:
         import pandas
@@ -173,8 +173,8 @@ def _write(frame: pd.DataFrame, path: str | None) -> None:
     """Write a frame in the format of the suffix."""
     import sys
 
-    from pyapsp.errors import PyApspError
-    from pyapsp.files import atomic_write, replacing
+    from pyapsp.base.errors import PyApspError
+    from pyapsp.base.files import atomic_write, replacing
 
     if path is None:
         frame.to_csv(sys.stdout, index=False)

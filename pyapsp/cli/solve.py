@@ -96,8 +96,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve, save, and print a summary."""
     import pyapsp
-    from pyapsp.errors import ParameterError
-    from pyapsp.progress import Progress
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.base.progress import Progress
 
     method = method_of(arguments, "all-pairs")
     if hasattr(arguments, "team"):
@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
         import numpy as np
 
         from pyapsp.device import choose
-        from pyapsp.profiling import roofs
+        from pyapsp.registry import roofs
 
         lead = arguments.device[0] if arguments.device else None
         roof = roofs.measure(choose(lead), np.dtype(result.stats["held_dtype"]))
@@ -174,8 +174,8 @@ def _summary(stats: dict[str, Any], output: str) -> None:
 def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
     """Solve with the other ranks; rank 0 reads the graph and prints the summary."""
     import pyapsp
-    from pyapsp.errors import ParameterError
-    from pyapsp.progress import Progress
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.base.progress import Progress
 
     for name in ("roof", "dry_run"):
         if getattr(arguments, name):
@@ -214,8 +214,8 @@ def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
     """Complete the mapped file of distances, and that of the predecessors beside it."""
     import numpy as np
 
-    from pyapsp import host
-    from pyapsp.reuse import empty_beside
+    from pyapsp.base import host
+    from pyapsp.base.reuse import empty_beside
 
     if predecessors is not None and not isinstance(predecessors, np.memmap):
         beside = empty_beside(out, "predecessors", predecessors.dtype)
@@ -228,10 +228,10 @@ def _dry_run(
     graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Print what would be done, the memory that it needs and the predicted time."""
-    from pyapsp import runs
-    from pyapsp.distances.request import requested
-    from pyapsp.errors import DeviceError
+    from pyapsp.all_pairs.request import requested
+    from pyapsp.base.errors import DeviceError
     from pyapsp.paths import AllPairsMethod
+    from pyapsp.registry import runs
 
     request = requested(graph, method, **asked)
     refused: list[DeviceError] = []
@@ -293,9 +293,9 @@ def _mapped(
         return
     import numpy as np
 
-    from pyapsp.files import replacing
-    from pyapsp.host import mapped_file
-    from pyapsp.precision import resolve
+    from pyapsp.base.files import replacing
+    from pyapsp.base.host import mapped_file
+    from pyapsp.numbers.precision import resolve
 
     solved = graph.symmetrized() if arguments.undirected else graph
     dtype, _ = resolve(solved, arguments.dtype)

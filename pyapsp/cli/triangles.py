@@ -23,7 +23,14 @@ from pyapsp.cli.options import (
     add_record,
     method_of,
 )
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.output import (
+    check_outputs,
+    check_suffix,
+    print_json,
+    recorded,
+    took,
+    write_table,
+)
 
 if TYPE_CHECKING:
     pass

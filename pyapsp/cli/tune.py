@@ -24,7 +24,7 @@ from pyapsp.cli.output import check_outputs, commit, print_json, printer
 
 if TYPE_CHECKING:
     from pyapsp.registry import Method
-    from pyapsp.tuning.tuner import Report
+    from pyapsp.registry.tuning.tuner import Report
 
 __all__ = ["configure", "run"]
 
@@ -117,12 +117,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     import numpy as np
 
-    from pyapsp.arithmetic import arithmetic_defines
+    from pyapsp.base.errors import DeviceError, ParameterError, VerificationError
     from pyapsp.device import choose
-    from pyapsp.errors import DeviceError, ParameterError, VerificationError
+    from pyapsp.numbers.arithmetic import arithmetic_defines
     from pyapsp.registry import method as find_method
-    from pyapsp.tuning import database
-    from pyapsp.tuning.tuner import Tuner, compared
+    from pyapsp.registry.tuning import database
+    from pyapsp.registry.tuning.tuner import Tuner, compared
 
     _check(arguments)
     methods = [type(find_method(name)) for name in arguments.method]
@@ -205,8 +205,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    from pyapsp.errors import ParameterError
-    from pyapsp.tuning.tuner import STRATEGIES
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.registry.tuning.tuner import STRATEGIES
 
     for name, least in (("max_configurations", 1), ("repeat", 1), ("seed", 0)):
         value = getattr(arguments, name)
@@ -225,8 +225,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _dtype(name: str) -> str:
-    from pyapsp.errors import ParameterError
-    from pyapsp.precision import DTYPES
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.numbers.precision import DTYPES
 
     if name not in DTYPES:
         raise ParameterError.of("dtype", "tune", f"one of {', '.join(DTYPES)}", name)

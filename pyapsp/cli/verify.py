@@ -20,7 +20,7 @@ from pyapsp.cli.options import add_device, add_json
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
-    from pyapsp.result import Result
+    from pyapsp.paths.result import Result
 
 __all__ = ["configure", "run"]
 
@@ -51,8 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, print them, and record them."""
     import pyapsp
-    from pyapsp import verify
-    from pyapsp.errors import FormatError
+    from pyapsp.base.errors import FormatError
+    from pyapsp.paths import certificate as verify
 
     check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
     graph = pyapsp.read(arguments.graph)
@@ -94,9 +94,9 @@ def _result(path: str) -> Result:
     """Read a saved result, or map a matrix of distances."""
     import numpy as np
 
+    from pyapsp.base.errors import FormatError
     from pyapsp.cluster.shards import open_rows
-    from pyapsp.errors import FormatError
-    from pyapsp.result import Result, checked_arrays
+    from pyapsp.paths.result import Result, checked_arrays
 
     if not path.endswith(".npy"):
         return Result.load(path)

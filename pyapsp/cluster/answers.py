@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 
-from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.errors import DeviceMemoryError
-from pyapsp.host import available_memory, flush
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.base.errors import DeviceMemoryError
+from pyapsp.base.host import available_memory, flush
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["Answers"]

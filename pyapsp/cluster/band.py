@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 
 __all__ = ["Band", "shares"]
 

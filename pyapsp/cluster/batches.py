@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import PyApspError
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.errors import PyApspError
 
 __all__ = ["collected", "each_of"]
 

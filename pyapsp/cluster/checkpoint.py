@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp import __version__
+from pyapsp.all_pairs.dense.outofcore import folders, manifest
+from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.base.errors import CapabilityError, CheckpointError
+from pyapsp.base.files import atomic_write
+from pyapsp.base.version import __version__
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.dense.outofcore import folders, manifest
-from pyapsp.dense.outofcore.files import POSITIONED, transfer
-from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.errors import CapabilityError, CheckpointError
-from pyapsp.files import atomic_write
 
 __all__ = ["SharedCheckpoint"]
 

@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.checks import check_answer, check_diagonal, check_weights
+from pyapsp.all_pairs.dense.outofcore.initial import fill
+from pyapsp.all_pairs.dense.outofcore.interval import Interval
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore.team import limits
+from pyapsp.all_pairs.dense.outofcore.worker import Worker
+from pyapsp.all_pairs.dense.predecessors import Recovery
+from pyapsp.base.errors import CapabilityError
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.checkpoint import SharedCheckpoint
@@ -19,18 +25,12 @@ from pyapsp.cluster.passes import Passes
 from pyapsp.cluster.plan import DensePlan, notes_of, planned
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import Residence, ResidentWorker
-from pyapsp.dense.outofcore.initial import fill
-from pyapsp.dense.outofcore.interval import Interval
-from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.outofcore.team import limits
-from pyapsp.dense.outofcore.worker import Worker
-from pyapsp.dense.predecessors import Recovery
 from pyapsp.device import device_errors
-from pyapsp.errors import CapabilityError
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch
+from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
+from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsOptions
-from pyapsp.precision import largest_finite
 
 __all__ = ["solve_dense"]
 

@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from pyapsp.base.host import cores
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.device import Device, choose, devices
 from pyapsp.device.quirks import VISIBLE
-from pyapsp.host import cores
 
 __all__ = ["Own", "own_device"]
 

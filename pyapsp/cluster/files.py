@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
+from pyapsp.base.errors import CapabilityError, ParameterError
+from pyapsp.base.files import atomic_write, disk_space, replacing
+from pyapsp.base.host import mapped_file
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.shards import CONTENT, beside, described, open_rows
-from pyapsp.dense.outofcore.files import POSITIONED, transfer
-from pyapsp.errors import CapabilityError, ParameterError
-from pyapsp.files import atomic_write, disk_space, replacing
-from pyapsp.host import mapped_file
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["loaded", "opened"]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from pyapsp.errors import NoDeviceError, RankError
+from pyapsp.base.errors import NoDeviceError, RankError
 
 __all__ = ["DIED", "Lifeline"]
 

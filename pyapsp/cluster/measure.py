@@ -9,13 +9,13 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.planner import Machine
+from pyapsp.all_pairs.dense.outofcore.speeds import measure
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore.team import limits
+from pyapsp.all_pairs.dense.product import Product
 from pyapsp.cluster.model import Rates
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.dense.outofcore.planner import Machine
-from pyapsp.dense.outofcore.speeds import measure
-from pyapsp.dense.outofcore.storage import Matrix
-from pyapsp.dense.outofcore.team import limits
-from pyapsp.dense.product import Product
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["disk_of", "rates_of"]

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from pyapsp.dense.outofcore.shape import up_to
-from pyapsp.errors import ParameterError
+from pyapsp.all_pairs.dense.outofcore.shape import up_to
+from pyapsp.base.errors import ParameterError
 
 __all__ = ["Prediction", "Rates", "best", "predict"]
 

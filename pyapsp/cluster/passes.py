@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.schedule import Schedule
+from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import ResidentWorker
-from pyapsp.dense.outofcore.schedule import Schedule
-from pyapsp.dense.outofcore.worker import Worker
 
 __all__ = ["Passes"]
 

@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyapsp.all_pairs.dense.outofcore.planner import Asked, Cut, best_cut
+from pyapsp.all_pairs.dense.outofcore.shape import up_to
+from pyapsp.all_pairs.dense.outofcore.team import limits, product_for
+from pyapsp.all_pairs.dense.product import Product
+from pyapsp.base.errors import CheckpointError
+from pyapsp.base.host import available_memory
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.measure import rates_of
 from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import bytes_of
-from pyapsp.dense.outofcore.planner import Asked, Cut, best_cut
-from pyapsp.dense.outofcore.shape import up_to
-from pyapsp.dense.outofcore.team import limits, product_for
-from pyapsp.dense.product import Product
-from pyapsp.errors import CheckpointError
 from pyapsp.graph import Graph
-from pyapsp.host import available_memory
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["DensePlan", "notes_of", "planned"]

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import CapabilityError, ParameterError, RankError
 from pyapsp.cluster.launchers import started
 from pyapsp.cluster.lifeline import Lifeline
 from pyapsp.cluster.window import LEAST, Window
-from pyapsp.errors import CapabilityError, ParameterError, RankError
 
 __all__ = ["Ranks", "ended", "joined", "world"]
 

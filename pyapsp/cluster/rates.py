@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.team import product_for
 from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.measure import disk_of, rates_of
 from pyapsp.cluster.model import Rates, slowest
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.dense.outofcore.team import product_for
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 

@@ -17,15 +17,15 @@ from contextlib import AbstractContextManager, ExitStack
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.all_pairs.dense.multidevice.panel import Lane, RowPanel, panel_values
+from pyapsp.all_pairs.dense.outofcore.schedule import Schedule
+from pyapsp.all_pairs.dense.outofcore.shape import up_to
+from pyapsp.all_pairs.dense.product import Product, Rectangle
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.dense.multidevice.panel import Lane, RowPanel, panel_values
-from pyapsp.dense.outofcore.schedule import Schedule
-from pyapsp.dense.outofcore.shape import up_to
-from pyapsp.dense.product import Product, Rectangle
 from pyapsp.device import Device, device_errors
-from pyapsp.kernels.mapped import pinned
-from pyapsp.precision import infinity
+from pyapsp.device.kernels.mapped import pinned
+from pyapsp.numbers.precision import infinity
 
 __all__ = ["Residence", "ResidentWorker", "bytes_of"]
 

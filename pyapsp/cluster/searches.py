@@ -10,14 +10,14 @@ from zlib import crc32
 
 import numpy as np
 
+from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.base.progress import of_sources
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.progress import of_sources
 from pyapsp.registry import Plan
-from pyapsp.sparse.source_blocks import Session, SourceBlocks
-from pyapsp.sparse.totals import Totals
 
 __all__ = ["part_of", "solve_searches", "totals_of_all"]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError
-from pyapsp.files import check_name
+from pyapsp.base.errors import FormatError, ParameterError
+from pyapsp.base.files import check_name
 from pyapsp.graph.validation import integer
-from pyapsp.precision import DTYPES
+from pyapsp.numbers.precision import DTYPES
 
 __all__ = ["CONTENT", "RowFile", "beside", "described", "open_rows"]
 

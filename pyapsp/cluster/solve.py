@@ -10,21 +10,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from pyapsp import runs
+from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
+from pyapsp.base.errors import CapabilityError, DeviceError
+from pyapsp.base.host import cores
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.dense import solve_dense
 from pyapsp.cluster.devices import Own
 from pyapsp.cluster.files import loaded, opened
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.searches import part_of, solve_searches
-from pyapsp.errors import CapabilityError, DeviceError
-from pyapsp.host import cores
 from pyapsp.paths import AllPairsMethod
-from pyapsp.registry import Choice, Method, Plan, Request
+from pyapsp.paths.result import Result
+from pyapsp.registry import Choice, Method, Plan, Request, runs
 from pyapsp.registry import method as find_method
-from pyapsp.result import Result
-from pyapsp.sparse.source_blocks import SourceBlocks
-from pyapsp.trials import refusal
+from pyapsp.registry.trials import refusal
 
 __all__ = ["run"]
 

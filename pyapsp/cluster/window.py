@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp import host
+from pyapsp.base import host
 
 __all__ = ["LEAST", "Window"]
 

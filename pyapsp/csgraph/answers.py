@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array
 
-from pyapsp.distances.one import from_one
-from pyapsp.distances.solver import solve
+from pyapsp.all_pairs.one import from_one
+from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
-from pyapsp.result import NO_PREDECESSOR
+from pyapsp.paths.result import NO_PREDECESSOR
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from pyapsp.errors import GraphError, NegativeWeightError, ParameterError
+from pyapsp.base.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, compressed
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.validation import array

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.csgraph.arguments import graph_of
-from pyapsp.errors import ParameterError
 from pyapsp.graph import compressed
 from pyapsp.graph.validation import flag
-from pyapsp.traversal.components import (
+from pyapsp.traversal.components.components import (
     strongly_connected_components,
     weakly_connected_components,
 )

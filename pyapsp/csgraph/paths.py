@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.csgraph.answers import Distances, Predecessors, nearest_of, reached, solved
 from pyapsp.csgraph.arguments import (
     can_hold_distances,
@@ -15,7 +16,6 @@ from pyapsp.csgraph.arguments import (
     graph_of,
     rows_of,
 )
-from pyapsp.errors import ParameterError
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import flag
 

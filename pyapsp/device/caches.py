@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from pyapsp.base.errors import DiskSpaceError
 from pyapsp.device.quirks import RUNTIMES, Runtime
-from pyapsp.errors import DiskSpaceError
 
 __all__ = ["full_disk", "of_user_is_usable", "unwritable"]
 

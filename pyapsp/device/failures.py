@@ -1,4 +1,4 @@
-"""Translate the errors of PyOpenCL into those of `pyapsp.errors`."""
+"""Translate the errors of PyOpenCL into those of `pyapsp.base.errors`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pyapsp.base.errors import DeviceError, DeviceMemoryError
 from pyapsp.device import loader
-from pyapsp.errors import DeviceError, DeviceMemoryError
 
 if TYPE_CHECKING:
     from pyapsp.device.model import Device

@@ -27,9 +27,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from pyapsp.base.errors import DeviceError, NoDeviceError
 from pyapsp.device.caches import of_user_is_usable, unwritable
 from pyapsp.device.quirks import RUNTIMES
-from pyapsp.errors import DeviceError, NoDeviceError
 
 if TYPE_CHECKING:
     import pyopencl as cl

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from pyapsp.base.errors import DeviceError
 from pyapsp.device import loader
 from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
@@ -25,7 +26,6 @@ from pyapsp.device.quirks import (
     usable_local_memory,
     vendor_file,
 )
-from pyapsp.errors import DeviceError
 
 if TYPE_CHECKING:
     import pyopencl as cl

@@ -284,14 +284,14 @@ def vendor_file(name: str, platform_name: str) -> str:
     Parameters
     ----------
     name : str
-        The portable file, e.g. ``"profiling/roofs.cl"``.
+        The portable file, e.g. ``"registry/roofs.cl"``.
     platform_name : str
         Name of the device's OpenCL platform.
 
     Returns
     -------
     str
-        E.g. ``"profiling/roofs.nvidia.cl"``, which may not exist; `name` itself for vendors
+        E.g. ``"registry/roofs.nvidia.cl"``, which may not exist; `name` itself for vendors
         without such files.
     """
     for vendor in _VENDORS:

@@ -7,9 +7,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from pyapsp.base.errors import NoDeviceError, ParameterError
 from pyapsp.device import loader
 from pyapsp.device.model import Device
-from pyapsp.errors import NoDeviceError, ParameterError
 
 if TYPE_CHECKING:
     import pyopencl as cl

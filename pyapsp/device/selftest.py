@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import PyApspError
 from pyapsp.device import loader
 from pyapsp.device.selection import choose, devices, failed, no_device
-from pyapsp.errors import PyApspError
 
 __all__ = ["check", "survey"]
 

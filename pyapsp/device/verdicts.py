@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from pyapsp.files import atomic_write
+from pyapsp.base.files import atomic_write
 
 __all__ = ["failures", "folder", "remember", "root", "verdict"]
 

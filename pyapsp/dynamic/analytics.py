@@ -8,11 +8,11 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import ArrayLike, NDArray
 
+from pyapsp.base.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
 from pyapsp.dynamic.rows import CsrRows, Rows, rows_of
-from pyapsp.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 
 __all__ = [

@@ -8,9 +8,9 @@ import numpy as np
 import pyopencl.array as cl_array
 from numpy.typing import ArrayLike, NDArray
 
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.dynamic.batch import Batch
 from pyapsp.dynamic.store import Store
-from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 
 __all__ = ["batch_of", "ends_of", "logarithm", "size_of"]

@@ -14,9 +14,18 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
-from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
-from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError
+from pyapsp.dynamic.store import (
+    BAD,
+    EQUAL,
+    KEPT,
+    LEFT,
+    LOOPS,
+    NEED,
+    REMOVED,
+    Store,
+)
 
 __all__ = [
     "Batch",

@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import CapabilityError, DeviceMemoryError
 from pyapsp.dynamic.b_plus_tree import BPlusTree
-from pyapsp.errors import CapabilityError, DeviceMemoryError
 
 __all__ = ["ARENAS", "CLASSES", "NEW", "NO_BLOCK", "BlockArrays", "room", "tree_words"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.device.kernels import Program
 from pyapsp.dynamic.rows import Rows
-from pyapsp.kernels import Program
 
 __all__ = ["Run"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 
 __all__ = ["ITEMS", "LAYOUTS", "Column", "columns_of", "named", "packed", "unpacked"]

@@ -19,9 +19,9 @@ import pyopencl as cl
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.dynamic.arguments import ends_of
-from pyapsp.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph import Graph, as_graph, validation
 
 __all__ = ["FORMATS", "Coordinates", "CsrWithCoordinates", "Format", "RebuiltCsr"]

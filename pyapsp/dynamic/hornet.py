@@ -11,6 +11,7 @@ import pyopencl as cl
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
@@ -19,7 +20,6 @@ from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
 from pyapsp.dynamic.vertices import Vertices
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph, validation
 
 if TYPE_CHECKING:

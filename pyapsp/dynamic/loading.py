@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
+from pyapsp.dynamic.batch import (
+    begin,
+    finish,
+    move,
+    plan,
+    reserve,
+    rows_of_touched,
+)
 from pyapsp.dynamic.blocks import NO_BLOCK
 from pyapsp.dynamic.store import HELD, NEED, Store
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.dynamic import analytics
 from pyapsp.dynamic.arguments import ends_of
 from pyapsp.dynamic.hornet import Hornet
-from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import validation
 from pyapsp.paths import vertices
 

@@ -8,10 +8,10 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.rows import Rows, rows_of
-from pyapsp.errors import ParameterError
 from pyapsp.graph import validation
 
 __all__ = ["katz", "pagerank"]

@@ -9,10 +9,10 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device, choose
+from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.dynamic.columns import number_type, values_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.graph import Graph, as_graph
-from pyapsp.kernels import Program, Stopwatch, build_warps, upload
 
 __all__ = ["CsrRows", "HornetRows", "Rows", "rows_of"]
 

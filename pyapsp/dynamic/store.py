@@ -10,13 +10,13 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
+from pyapsp.base.errors import DeviceMemoryError
+from pyapsp.base.host import available_memory
 from pyapsp.device import Device, device_errors
+from pyapsp.device.kernels import Program, build_warps
+from pyapsp.device.kernels.transfer import send
 from pyapsp.dynamic.blocks import ARENAS, NEW, NO_BLOCK, BlockArrays, room
 from pyapsp.dynamic.columns import Column
-from pyapsp.errors import DeviceMemoryError
-from pyapsp.host import available_memory
-from pyapsp.kernels import Program, build_warps
-from pyapsp.kernels.transfer import send
 
 __all__ = [
     "BAD",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.dynamic.columns import columns_of, values_of
-from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 
 __all__ = ["Vertices"]

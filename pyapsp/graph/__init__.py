@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from pyapsp.graph import datasets, generators
 from pyapsp.graph.coerce import as_graph
-from pyapsp.graph.convert import (
-    from_igraph,
-    from_networkx,
-    from_scipy,
-    reweight,
-)
+from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Facts, Graph

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import GraphError
+from pyapsp.base.errors import GraphError
 from pyapsp.graph import convert, frames, validation
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read

@@ -12,10 +12,10 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from pyapsp.errors import GraphError
+from pyapsp.base.errors import GraphError
+from pyapsp.base.host import as_type, share
 from pyapsp.graph.rows import tails_of
 from pyapsp.graph.validation import array, in_range, square, vertex_count
-from pyapsp.host import as_type, share
 
 _T = TypeVar("_T")
 

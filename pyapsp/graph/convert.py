@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
 from pyapsp.graph.model import Graph
 from pyapsp.graph.rows import distinct

@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pyapsp.errors import FormatError, ParameterError
-from pyapsp.files import atomic_write
+from pyapsp.base.errors import FormatError, ParameterError
+from pyapsp.base.files import atomic_write
 from pyapsp.graph import generators
 from pyapsp.graph.convert import reweight
 from pyapsp.graph.io import read, write

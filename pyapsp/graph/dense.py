@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import GraphError
+from pyapsp.base.errors import GraphError
+from pyapsp.base.host import share
 from pyapsp.graph import compressed, validation
 from pyapsp.graph.facts import family_of, has_many_arcs
 from pyapsp.graph.model import Facts, Graph
-from pyapsp.host import share
 
 __all__ = ["DenseGraph", "from_array"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.graph import validation
 
 if TYPE_CHECKING:

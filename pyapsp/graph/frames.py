@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import numbers, relabel
 from pyapsp.graph.model import Graph
 

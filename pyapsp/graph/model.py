@@ -12,7 +12,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.host import as_type
 from pyapsp.graph import compressed, exports, validation
 from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import (
@@ -26,7 +27,6 @@ from pyapsp.graph.rows import (
     tails_of,
 )
 from pyapsp.graph.symmetry import is_symmetric, union
-from pyapsp.host import as_type
 
 if TYPE_CHECKING:
     import igraph

@@ -1,7 +1,7 @@
 """Checks of arguments: simple parameters, and the arrays of graphs.
 
 Each function returns its argument in the form that the package uses (dtype, shape), or raises
-:class:`~pyapsp.errors.GraphError` (wrong data) or :class:`~pyapsp.errors.ParameterError`
+:class:`~pyapsp.base.errors.GraphError` (wrong data) or :class:`~pyapsp.base.errors.ParameterError`
 (wrong parameter).
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 
 __all__ = [
     "MAX_VERTICES",

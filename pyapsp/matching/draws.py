@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError
+from pyapsp.base.errors import CapabilityError
 
 try:
     import numba

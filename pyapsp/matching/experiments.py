@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import GraphError
+from pyapsp.base.errors import GraphError
 from pyapsp.graph import validation
 
 __all__ = ["Network"]

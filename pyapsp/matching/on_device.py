@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.device import Device, device_errors
-from pyapsp.errors import DeviceMemoryError
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.matching.chains import run_chains
 from pyapsp.matching.options import Options
 from pyapsp.matching.prepared import Query, Target, log_table

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.graph.validation import flag, is_real
 
 __all__ = ["MOST_MATCHES", "PUBLISHED", "SCORES", "Options", "options_of"]

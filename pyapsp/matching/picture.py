@@ -8,7 +8,7 @@ from typing import Any
 import networkx
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.matching.matches import Matches
 
 __all__ = ["draw", "save"]
@@ -86,7 +86,7 @@ def save(matches: Matches, path: str | os.PathLike[str], match: int = 0) -> None
     OSError
         The file cannot be written.
     """
-    from pyapsp.files import atomic_write
+    from pyapsp.base.files import atomic_write
 
     figure = draw(matches, match)
     kind = os.fspath(path).rpartition(".")[2].lower()

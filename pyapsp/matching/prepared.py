@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError, GraphError, ParameterError
+from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph.validation import is_real, real
 from pyapsp.matching.network import Network
 

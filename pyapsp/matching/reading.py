@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from pyapsp.errors import FormatError, GraphError
-from pyapsp.files import check_name
+from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.files import check_name
 from pyapsp.matching.network import Network
 
 __all__ = ["read_network", "read_similarity", "write_network"]
@@ -92,7 +92,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
     OSError
         The file cannot be written.
     """
-    from pyapsp.files import atomic_write
+    from pyapsp.base.files import atomic_write
 
     for label in network.labels.tolist():
         if not label.strip() or len(label.splitlines()) != 1:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph.validation import choice
 from pyapsp.matching.chains import run_chains
 from pyapsp.matching.matches import Matches

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import validation
-from pyapsp.kernels import Program, Stopwatch, build, upload
 from pyapsp.mining import evaluate
 from pyapsp.mining.templates import Batch
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 
 __all__ = ["INEXACT", "KINDS", "Formula", "Node", "parse"]
 

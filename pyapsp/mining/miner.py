@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import choose, device_errors
-from pyapsp.errors import ParameterError
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph.validation import flag
-from pyapsp.kernels import Stopwatch
-from pyapsp.kernels.transfer import in_place
 from pyapsp.mining.checker import Checker, Form, Rows
 from pyapsp.mining.inference import Facts, Survivors, combinations, copied, derived
 from pyapsp.mining.reading import read_pieces

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.mining.trace import Trace
 
 __all__ = ["LENGTH", "TRACES", "Recipe", "planted"]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError, PrecisionError
-from pyapsp.files import check_name
+from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.base.files import check_name
 from pyapsp.graph.validation import integer
 from pyapsp.mining import tables, vcd
 from pyapsp.mining.trace import DTYPES, Trace

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyapsp.files import atomic_write, check_suffix
+from pyapsp.base.files import atomic_write, check_suffix
 from pyapsp.mining.inference import Survivors
 from pyapsp.mining.templates import Batch, Statement
 

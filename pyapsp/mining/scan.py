@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import PyApspError
+from pyapsp.base.errors import PyApspError
 
 __all__ = [
     *("BITS", "DONE", "FULL", "NO_BIT", "NO_CODE", "NO_END", "NO_TIME", "NO_TOKEN", "NO_VALUE"),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import PyApspError
+from pyapsp.base.errors import PyApspError
 from pyapsp.mining import evaluate
 from pyapsp.mining.inference import Survivors, combinations
 from pyapsp.mining.result import Invariants

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError, PyApspError
+from pyapsp.base.errors import FormatError, ParameterError, PyApspError
 from pyapsp.mining.trace import numbers
 
 __all__ = ["Columns", "csv", "npy", "npz", "parquet"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import permutations
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.mining.evaluate import OPENCL, truth_table, write
 from pyapsp.mining.language import KINDS, Formula, Node, parse
 

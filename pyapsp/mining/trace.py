@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.base.host import aligned
 from pyapsp.graph import validation
-from pyapsp.host import aligned
 
 __all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
 

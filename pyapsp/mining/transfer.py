@@ -19,10 +19,10 @@ from typing import TypeVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import DeviceMemoryError, ParameterError, PrecisionError
 from pyapsp.device import Device
-from pyapsp.errors import DeviceMemoryError, ParameterError, PrecisionError
-from pyapsp.kernels import Stopwatch, staging, upload
-from pyapsp.kernels.transfer import in_place
+from pyapsp.device.kernels import Stopwatch, staging, upload
+from pyapsp.device.kernels.transfer import in_place
 from pyapsp.mining.checker import Rows
 from pyapsp.mining.trace import Trace
 

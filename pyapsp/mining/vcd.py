@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
 from pyapsp.mining import changes, scan
 
 __all__ = ["EDGES", "UNKNOWN", "columns"]

@@ -17,8 +17,10 @@ from scipy.sparse import csgraph
 
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
-from pyapsp.traversal.components import Components
-from pyapsp.traversal.components import weakly_connected_components as found_on_the_device
+from pyapsp.traversal.components.components import Components
+from pyapsp.traversal.components.components import (
+    weakly_connected_components as found_on_the_device,
+)
 
 __all__ = [
     "condensation",

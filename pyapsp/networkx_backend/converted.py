@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 from pyapsp.graph import Graph
-from pyapsp.precision import infinity
+from pyapsp.numbers.precision import infinity
 
 __all__ = ["ConvertedGraph", "convert_from_nx", "convert_to_nx", "weights_of"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import networkx as nx
 
-from pyapsp.errors import DeviceError, NegativeCycleError, PrecisionError
+from pyapsp.base.errors import DeviceError, NegativeCycleError, PrecisionError
 
 __all__ = ["device", "networkx_errors"]
 

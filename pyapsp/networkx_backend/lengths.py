@@ -11,8 +11,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.distances.rows import row_blocks
-from pyapsp.distances.solver import solve
+from pyapsp.all_pairs.rows import row_blocks
+from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
@@ -25,7 +25,7 @@ from pyapsp.networkx_backend.rows import (
     levels_of,
     rows_of,
 )
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 __all__ = [
     "all_pairs_bellman_ford_path",

@@ -10,13 +10,13 @@ import networkx as nx
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from pyapsp.all_pairs import summaries
+from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.device import choose
-from pyapsp.distances import summaries
-from pyapsp.distances.summaries.searches import Searches
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
-from pyapsp.sparse.totals import Totals
 
 __all__ = [
     "average_shortest_path_length",

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 __all__ = ["Lengths", "Node", "Paths", "Row", "dtype_of", "levels_of", "rows_of"]
 

@@ -6,11 +6,19 @@ from typing import Any
 
 import networkx as nx
 
-from pyapsp.distances.one import from_one
+from pyapsp.all_pairs.one import from_one
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
-from pyapsp.networkx_backend.rows import Lengths, Node, Paths, Row, dtype_of, levels_of, rows_of
-from pyapsp.traversal.bfs import bfs
+from pyapsp.networkx_backend.rows import (
+    Lengths,
+    Node,
+    Paths,
+    Row,
+    dtype_of,
+    levels_of,
+    rows_of,
+)
+from pyapsp.traversal.bfs.bfs import bfs
 
 __all__ = [
     "dijkstra_path",

@@ -17,7 +17,14 @@ from pyapsp.registry.index import (
     register_problem,
 )
 from pyapsp.registry.limits import check_limits, check_memory
-from pyapsp.registry.steps import Answer, Check, Choice, Options, Plan, Request
+from pyapsp.registry.steps import (
+    Answer,
+    Check,
+    Choice,
+    Options,
+    Plan,
+    Request,
+)
 
 __all__ = [
     "Answer",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
-from pyapsp.errors import CapabilityError, ParameterError, PyApspError
+from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
 from pyapsp.registry.steps import Answer, Plan
 
 __all__ = ["Method", "Requirements"]
@@ -51,7 +51,8 @@ class Method(ABC):
     choices : mapping of str to sequence of int or str
         The allowed values of each parameter: a list or a range.
     tunable : bool
-        Whether the tuner can choose parameters. It is a `pyapsp.tuning.method.TunableMethod`.
+        Whether the tuner can choose parameters. It is a
+        `pyapsp.registry.tuning.method.TunableMethod`.
 
     Raises
     ------

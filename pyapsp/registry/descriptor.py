@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.index import methods
 from pyapsp.registry.steps import Check, Choice, Plan, Request

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.registry.algorithm import Method
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
 
 # The module that registers each problem. It is imported when the problem is first used.
 _MODULES = {
-    "all-pairs": "pyapsp.distances.problem",
+    "all-pairs": "pyapsp.all_pairs.problem",
     "bfs": "pyapsp.traversal.problems",
     "sssp": "pyapsp.traversal.problems",
     "scc": "pyapsp.traversal.problems",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.registry.steps import Options
 
 __all__ = ["check_limits", "check_memory"]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyapsp.base.errors import VerificationError
 from pyapsp.device import Device
-from pyapsp.errors import VerificationError
 
 if TYPE_CHECKING:
     from pyapsp.registry.algorithm import Method

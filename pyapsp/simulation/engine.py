@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.arithmetic import arithmetic_defines
 from pyapsp.device import Device
-from pyapsp.kernels import build
+from pyapsp.device.kernels import build
+from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.simulation.layout import Layout
 from pyapsp.simulation.methods import Tableau
 from pyapsp.simulation.together import Together

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.device import Device
-from pyapsp.errors import ParameterError, PrecisionError
+from pyapsp.device.kernels.source import flattened
 from pyapsp.graph.validation import is_real
-from pyapsp.kernels.source import flattened
 from pyapsp.simulation.integrate import Plan
 from pyapsp.simulation.methods import Tableau
 from pyapsp.simulation.schedule import compile_model

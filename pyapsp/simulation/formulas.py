@@ -6,7 +6,7 @@ import ast
 import math
 from functools import cache
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Name, Number
 
 __all__ = ["formula"]

@@ -15,7 +15,7 @@ import random
 import sys
 from collections.abc import Callable, Mapping
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.graph.validation import integer
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number, renamed
 from pyapsp.simulation.formulas import formula

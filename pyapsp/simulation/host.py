@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import CapabilityError
+from pyapsp.base.errors import CapabilityError
 from pyapsp.simulation.bytecode import Op
 from pyapsp.simulation.image import encode
 from pyapsp.simulation.layout import Layout

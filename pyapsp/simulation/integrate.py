@@ -13,8 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pyapsp.errors import CheckpointError, PrecisionError
-from pyapsp.files import atomic_write
+from pyapsp.base.errors import CheckpointError, PrecisionError
+from pyapsp.base.files import atomic_write
 
 __all__ = ["Course", "Engine", "Plan"]
 

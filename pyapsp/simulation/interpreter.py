@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.kernels import Program, build
+from pyapsp.device.kernels import Program, build
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.image import encode
 from pyapsp.simulation.layout import SUMS

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.simulation.bytecode import Bundle, Codes, Shape
 from pyapsp.simulation.schedule import Model
 

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import CapabilityError, VerificationError
 from pyapsp.device import Device, choose
 from pyapsp.device.loader import implementations, user_setting
-from pyapsp.errors import CapabilityError, VerificationError
 from pyapsp.simulation.formulas import formula
 from pyapsp.simulation.generators import luo_rudy, luo_rudy_line
 from pyapsp.simulation.notations import identifier, myokit_of, right_side, sbml_of

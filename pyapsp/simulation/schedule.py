@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.bytecode import Codes, compiled
 from pyapsp.simulation.expressions import Expression, names, parted
 from pyapsp.simulation.system import System

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyapsp.device import Device, choose
-from pyapsp.errors import (
+from pyapsp.base.errors import (
     DeviceMemoryError,
     GraphError,
     ModelError,
     ParameterError,
     PyApspError,
 )
-from pyapsp.files import check_name
+from pyapsp.base.files import check_name
+from pyapsp.base.host import available_memory
+from pyapsp.device import Device, choose
 from pyapsp.graph.validation import choice, integer, is_real, lost, real
-from pyapsp.host import available_memory
 from pyapsp.simulation.ensembles import Reduction, checked_reductions, ensemble
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.integrate import Course, Engine, Plan

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.host import cores
 from pyapsp.device import Device, event_seconds
-from pyapsp.host import cores
-from pyapsp.kernels import Program
-from pyapsp.kernels.source import flattened, headed
+from pyapsp.device.kernels import Program
+from pyapsp.device.kernels.source import flattened, headed
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.layout import SUMS
 from pyapsp.simulation.program import translation

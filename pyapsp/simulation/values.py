@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 from scipy.special import gamma
 
-from pyapsp.errors import ModelError
-from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names, parted
+from pyapsp.base.errors import ModelError
+from pyapsp.simulation.expressions import (
+    Apply,
+    Expression,
+    Name,
+    Number,
+    names,
+    parted,
+)
 from pyapsp.simulation.system import System
 
 __all__ = ["Sorted", "at_start", "cycle_error", "evaluated"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 from pyapsp.sweep.arrays import Array
 from pyapsp.sweep.run import Slice

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.graph.validation import choice, is_real, lost
 
 __all__ = ["C_TYPES", "ROLES", "Array", "Repeat", "Step", "check_arrays", "flattened"]

@@ -12,8 +12,8 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import ArrayLike
 
+from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device import Device, choose
-from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.graph.validation import choice, flag, integer
 from pyapsp.sweep import access, arguments
 from pyapsp.sweep.arrays import Array, Repeat, Step, check_arrays, flattened

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.device import Device
-from pyapsp.errors import DeviceMemoryError
 from pyapsp.sweep.arrays import Array
 from pyapsp.sweep.forms import Form
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, device_errors
-from pyapsp.errors import ParameterError
-from pyapsp.kernels import Program, Stopwatch, build
+from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.sweep.arrays import Array, Repeat, Step
 from pyapsp.sweep.forms import Form, Shape
 from pyapsp.sweep.plan import FLAGS, Plan, is_arranged

@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device
-from pyapsp.errors import ParameterError
-from pyapsp.kernels import Program
-from pyapsp.kernels import source as kernel_files
+from pyapsp.device.kernels import Program
+from pyapsp.device.kernels import source as kernel_files
 from pyapsp.sweep.arrays import C_TYPES, Array, Step
 from pyapsp.sweep.forms import Form, Shape
 

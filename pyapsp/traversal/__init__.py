@@ -4,28 +4,28 @@ Importing this package registers the methods. Each published algorithm is one mo
 file of the same name.
 """
 
-from pyapsp.traversal.bfs_4k import Bfs4K
-from pyapsp.traversal.bfs_b40c import BfsB40C
-from pyapsp.traversal.bfs_direction_optimising import BfsDirectionOptimising
-from pyapsp.traversal.bfs_edge import BfsEdge
-from pyapsp.traversal.bfs_frontier import BfsFrontier
-from pyapsp.traversal.bfs_harish import BfsHarish
-from pyapsp.traversal.bfs_luo import BfsLuo
-from pyapsp.traversal.bfs_sequential import BfsSequential
-from pyapsp.traversal.bfs_spmv import BfsSpmv
-from pyapsp.traversal.bfs_streamed import BfsStreamed
-from pyapsp.traversal.bfs_virtual_warp import BfsVirtualWarp
-from pyapsp.traversal.helix import BfsHelix
+from pyapsp.traversal.bfs.bfs_4k import Bfs4K
+from pyapsp.traversal.bfs.bfs_b40c import BfsB40C
+from pyapsp.traversal.bfs.bfs_direction_optimising import BfsDirectionOptimising
+from pyapsp.traversal.bfs.bfs_edge import BfsEdge
+from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
+from pyapsp.traversal.bfs.bfs_harish import BfsHarish
+from pyapsp.traversal.bfs.bfs_luo import BfsLuo
+from pyapsp.traversal.bfs.bfs_sequential import BfsSequential
+from pyapsp.traversal.bfs.bfs_spmv import BfsSpmv
+from pyapsp.traversal.bfs.bfs_streamed import BfsStreamed
+from pyapsp.traversal.bfs.bfs_virtual_warp import BfsVirtualWarp
+from pyapsp.traversal.bfs.helix import BfsHelix
+from pyapsp.traversal.components.scc_colouring import SccColouring
+from pyapsp.traversal.components.scc_forward_backward import SccForwardBackward
+from pyapsp.traversal.components.scc_hooking import SccHooking
+from pyapsp.traversal.components.scc_multi_step import SccMultiStep
+from pyapsp.traversal.components.scc_tarjan import SccTarjan
 from pyapsp.traversal.partitioning.partition import partition
-from pyapsp.traversal.scc_colouring import SccColouring
-from pyapsp.traversal.scc_forward_backward import SccForwardBackward
-from pyapsp.traversal.scc_hooking import SccHooking
-from pyapsp.traversal.scc_multi_step import SccMultiStep
-from pyapsp.traversal.scc_tarjan import SccTarjan
-from pyapsp.traversal.sssp_bellman_ford import SsspBellmanFord
-from pyapsp.traversal.sssp_delta_stepping import SsspDeltaStepping
-from pyapsp.traversal.sssp_h_bf import SsspHBf
-from pyapsp.traversal.sssp_near_far import SsspNearFar
+from pyapsp.traversal.sssp.sssp_bellman_ford import SsspBellmanFord
+from pyapsp.traversal.sssp.sssp_delta_stepping import SsspDeltaStepping
+from pyapsp.traversal.sssp.sssp_h_bf import SsspHBf
+from pyapsp.traversal.sssp.sssp_near_far import SsspNearFar
 
 __all__ = [
     "Bfs4K",

@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pyapsp import runs
-from pyapsp.errors import ParameterError
-from pyapsp.files import check_suffix
+from pyapsp.base.errors import ParameterError
+from pyapsp.base.files import check_suffix
 from pyapsp.graph.frames import Tabular
-from pyapsp.registry import Method
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
+from pyapsp.registry import Method, runs
 from pyapsp.traversal.narrow import LevelResult, LevelRows
 from pyapsp.traversal.request import requested
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.host import copy, share
+from pyapsp.base.host import copy, share
+from pyapsp.numbers.precision import infinity
 from pyapsp.paths import Rows
-from pyapsp.precision import infinity
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 __all__ = ["LevelResult", "LevelRows", "NarrowRow", "levels_of", "narrowest"]
 

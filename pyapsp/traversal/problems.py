@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from pyapsp import verify
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
-from pyapsp.paths import PathOptions, Rows, Weights, about, fits, sample
-from pyapsp.precision import DTYPES, infinity
+from pyapsp.numbers.precision import DTYPES, infinity
+from pyapsp.paths import (
+    PathOptions,
+    Rows,
+    Weights,
+    about,
+    fits,
+    sample,
+)
+from pyapsp.paths import certificate as verify
 from pyapsp.registry import (
     Check,
     Choice,
@@ -24,8 +31,8 @@ from pyapsp.registry import (
     in_order,
     register_problem,
 )
-from pyapsp.traversal import components
-from pyapsp.traversal.component_methods import Arcs, ComponentOptions, Labels
+from pyapsp.traversal.components import components
+from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
 from pyapsp.traversal.request import requested
 from pyapsp.traversal.search import sourced
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
+from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.precision import name_of, only_int32, resolve
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
 from pyapsp.traversal.search import default_source
 

@@ -16,17 +16,17 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.checks import check_answer, check_weights
+from pyapsp.base.progress import of_sources
 from pyapsp.device import device_errors
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch
+from pyapsp.numbers.checks import check_answer, check_weights
+from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
-from pyapsp.precision import infinity
-from pyapsp.progress import of_sources
+from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Plan
-from pyapsp.result import NO_PREDECESSOR
+from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.narrow import LevelRows, NarrowRow
-from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
 

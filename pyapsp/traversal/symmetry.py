@@ -8,8 +8,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
+from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, build
 
 __all__ = ["Symmetry", "known_symmetric"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.kernels import build
+from pyapsp.device.kernels import build
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.rows import Rows, buffer, zeros
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
-from pyapsp.errors import CapabilityError, PyApspError
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch
 from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.trusses.counting import ALL, VERTICES
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
-from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Counts", "TriangleMethod", "TriangleOptions", "too_large"]
 

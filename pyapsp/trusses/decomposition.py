@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import PyApspError
 from pyapsp.device import device_errors
-from pyapsp.errors import PyApspError
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch
 from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
 from pyapsp.trusses.simple import edge_count
 from pyapsp.trusses.triangles_hash import tables
-from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["Removal", "RemovalMethod", "TrussMethod", "TrussOptions", "Trussness"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from pyapsp.base.errors import CapabilityError
 from pyapsp.dynamic import Hornet
 from pyapsp.dynamic.rows import HornetRows
-from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph
 from pyapsp.registry import Plan
 from pyapsp.traversal.search import MOST_COUNTED, Launcher

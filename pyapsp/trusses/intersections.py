@@ -9,8 +9,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.kernels import Program, build_warps
-from pyapsp.kernels.scan import Scan
+from pyapsp.device.kernels import Program, build_warps
+from pyapsp.device.kernels.scan import Scan
 from pyapsp.registry import Options
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.rows import buffer

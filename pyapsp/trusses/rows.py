@@ -8,9 +8,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
+from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
+from pyapsp.device.kernels.scan import Scan
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build_warps, upload
-from pyapsp.kernels.scan import Scan
 from pyapsp.traversal.search import Launcher
 
 __all__ = ["Rows", "Selection", "buffer", "uploaded", "zeros"]

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.base.host import share
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.families import draw
-from pyapsp.host import share
 
 __all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program
 from pyapsp.registry import Options, Plan
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses import intersections

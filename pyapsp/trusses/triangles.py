@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp import runs
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
-from pyapsp.registry import Method, Request, check_limits, method_of, problem
-from pyapsp.result import Explained
+from pyapsp.paths.result import Explained
+from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
 

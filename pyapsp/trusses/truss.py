@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from pyapsp import runs
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import choose
-from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
-from pyapsp.precision import only_int32
-from pyapsp.registry import Method, Request, check_limits, method_of, problem
-from pyapsp.result import Explained
+from pyapsp.numbers.precision import only_int32
+from pyapsp.paths.result import Explained
+from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device.kernels import build_warps
 from pyapsp.graph import Graph
-from pyapsp.kernels import build_warps
 from pyapsp.registry import register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions

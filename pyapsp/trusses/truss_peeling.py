@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, build
 from pyapsp.registry import Options, Plan, register
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.transfer import awaited
 from pyapsp.graph import Graph
-from pyapsp.kernels import Program, Stopwatch, build, upload
-from pyapsp.kernels.transfer import awaited
 from pyapsp.registry import Options, Plan, register
 from pyapsp.trusses.decomposition import TrussMethod, TrussOptions
 from pyapsp.trusses.rows import buffer

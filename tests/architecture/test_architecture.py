@@ -13,33 +13,24 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "pyapsp"
 
-# From the ground up; a module may import what stands before it, never what stands after.
-LAYERS = [
-    {"errors"},
-    {"files"},
-    {"host"},
-    {"device", "graph", "reuse"},
-    {"kernels"},
-    {"bounds"},
-    {"precision"},
-    {"arithmetic", "checks"},
-    {"device_rows", "result", "progress", "timing"},
-    {"landing"},
-    {"registry"},
-    {"paths"},
-    {"tuning", "verify"},
-    {"trials"},
-    {"runs"},
-    {"bulk", "dense", "dynamic", "mining", "matching", "sparse", "sweep", "traversal"},
-    {"trusses"},
-    {"cluster"},
-    {"distances", "simulation"},
-    {"csgraph", "networkx_backend", "profiling", "report"},
-    {"papers"},
-    {"cli"},
-    {"__main__"},
-]
-LEVELS = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+# The storeys from the ground up. A room imports from lower storeys, and on its own storey from the
+# rooms to its left.
+STOREYS = (
+    ("base",),
+    ("device",),
+    ("graph",),
+    ("numbers",),
+    ("registry",),
+    ("paths",),
+    ("dynamic", "sweep"),
+    ("traversal", "all_pairs", "trusses"),
+    ("cluster",),
+    ("bulk", "simulation", "matching", "mining"),
+    ("csgraph", "networkx_backend", "bench", "cli"),
+)
+# Public modules of one line, which no room imports.
+PUBLIC = ("errors", "verify")
+LEVELS = {room: place for place, room in enumerate(room for storey in STOREYS for room in storey)}
 VENDORS = re.compile(
     r"\b(nvidia|amd|intel|qualcomm|apple|pocl|mesa|rusticl|llvmpipe|rocm|cuda)\b", re.IGNORECASE
 )
@@ -69,21 +60,30 @@ def imports_of(path):
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def test_every_part_has_a_level():
-    assert {part_of(path) for path in MODULES} - {"pyapsp"} == set(LEVELS)
+def test_the_root_has_the_rooms_and_nothing_else():
+    loose = {
+        "__init__.py",
+        "__main__.py",
+        "py.typed",
+        "README.md",
+        *(f"{name}.py" for name in PUBLIC),
+    }
+    there = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+    assert there - {"_cl", "_data"} == loose | set(LEVELS)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: p.relative_to(PACKAGE).as_posix())
 def test_imports_point_down(path):
     part = part_of(path)
-    if part == "pyapsp":
-        return  # its imports are for type checkers only: names are imported on first use
+    if part in ("pyapsp", "__main__", *PUBLIC):
+        return  # the root: its imports are for type checkers only: names are imported on first use
     for line, name in imports_of(path):
         parts = name.split(".")
         target = parts[1] if len(parts) > 1 else "pyapsp"
-        if target == part or target not in LEVELS:
-            # the package itself: only its version, or, from an entrance, its public names
-            assert target == part or target in ("pyapsp", "__version__")
+        if target == part:
+            continue
+        if target == "pyapsp":
+            assert part in STOREYS[-1], f"{path}:{line}: only entrances use the public names"
             continue
         assert LEVELS[target] < LEVELS[part], f"{path}:{line}: {part} imports {target}"
 

@@ -10,8 +10,8 @@ import pytest
 
 from pyapsp.bulk import forms, programs, translate
 from pyapsp.bulk.bounds import Bounds, bounds, held
+from pyapsp.device.kernels.program import Program as Built
 from pyapsp.errors import ParameterError
-from pyapsp.kernels.program import Program as Built
 
 PROGRAMS = programs()
 HEAD = (

@@ -250,7 +250,7 @@ def test_transposition(width, tiles, device):
 def assert_transposed(width, shape, tiles, device):
     import pyopencl as cl
 
-    from pyapsp.kernels import build
+    from pyapsp.device.kernels import build
 
     dtype = np.dtype(f"u{width}")
     source = np.random.default_rng(0).integers(0, 255, shape).astype(dtype)

@@ -8,12 +8,13 @@ from itertools import product
 import pytest
 
 import pyapsp
-from pyapsp import runs
+from pyapsp.bench import measurement as bench
+from pyapsp.bench import peers
+from pyapsp.bench.report import write_report
 from pyapsp.cli import bench as command
 from pyapsp.cli import main
 from pyapsp.graph import Graph, generators
-from pyapsp.profiling import bench, peers
-from pyapsp.report import write_report
+from pyapsp.registry import runs
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_arcs_walked_both_ways(tmp_path, capsys):
 
 
 def test_its_names_are_those_of_the_library():
-    from pyapsp.distances import summaries
+    from pyapsp.all_pairs import summaries
 
     assert {name.replace("-", "_") for name in measure._MEASURES} == set(summaries.__all__)
 

@@ -14,12 +14,12 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import host
+from pyapsp.all_pairs.dense import fw_outofcore
+from pyapsp.base import host
 from pyapsp.cli import main
-from pyapsp.dense import fw_outofcore
 from pyapsp.errors import DiskSpaceError
 from pyapsp.graph import generators
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 GRAPH = generators.random_graph(300, seed=6)
 

@@ -13,10 +13,10 @@ import time
 import pytest
 
 import pyapsp
-from pyapsp import progress as module
+from pyapsp.base import progress as module
+from pyapsp.base.progress import Progress, Status, of_sources
 from pyapsp.cli import main
 from pyapsp.graph import generators
-from pyapsp.progress import Progress, Status, of_sources
 
 N = 98_304
 
@@ -314,6 +314,6 @@ def test_a_status_that_cannot_be_written_does_not_end_the_run(clock):
 
 
 def test_it_imports_nothing_heavy():
-    code = "import sys, pyapsp.progress; print(*sys.modules)"
+    code = "import sys, pyapsp.base.progress; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"rich", "numpy", "pyopencl"} & set(done.stdout.split())

@@ -15,7 +15,7 @@ import pyapsp
 from pyapsp import verify
 from pyapsp.cli import main
 from pyapsp.graph import Graph, generators
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import bulk, runs
+from pyapsp import bulk
+from pyapsp.all_pairs import summaries
 from pyapsp.cli import main, selftest
 from pyapsp.device import selftest as driver
 from pyapsp.device import verdicts
-from pyapsp.distances import summaries
 from pyapsp.errors import CapabilityError, NegativeCycleError
 from pyapsp.graph import datasets
+from pyapsp.registry import runs
 
 
 def method(name):

@@ -12,11 +12,11 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
+from pyapsp.all_pairs.dense import fw_outofcore
+from pyapsp.base.files import atomic_write
 from pyapsp.cli import main
-from pyapsp.dense import fw_outofcore
-from pyapsp.files import atomic_write
 from pyapsp.graph import Graph, datasets, generators
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,9 @@ import pyapsp
 from pyapsp.cli import main
 from pyapsp.errors import VerificationError
 from pyapsp.graph import generators
-from pyapsp.tuning import Row
-from pyapsp.tuning.database import load, merge
-from pyapsp.tuning.tuner import Tuner
+from pyapsp.registry.tuning import Row
+from pyapsp.registry.tuning.database import load, merge
+from pyapsp.registry.tuning.tuner import Tuner
 
 SMALL = ("fw-blocked", "--n", "70", "--max-configurations", "2", "--repeat", "1")
 

@@ -13,8 +13,8 @@ import numpy as np
 from mpi4py import MPI
 
 import pyapsp
+from pyapsp.all_pairs.summaries import searches
 from pyapsp.cluster import answers, devices, measure, ranks, window
-from pyapsp.distances.summaries import searches
 from pyapsp.errors import (
     DeviceMemoryError,
     NegativeCycleError,

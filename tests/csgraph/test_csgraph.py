@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipy_csgraph
 
 from pyapsp import csgraph, errors
-from pyapsp.distances import choice
+from pyapsp.all_pairs import choice
 
 
 def random_matrix(n=30, low=1, high=20, density=0.15, seed=0):

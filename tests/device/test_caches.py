@@ -12,8 +12,8 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import caches, doctor, loader
+from pyapsp.device.kernels import Program
 from pyapsp.errors import DeviceError, DiskSpaceError, KernelBuildError, NoDeviceError
-from pyapsp.kernels import Program
 
 NOWHERE = "/dev/null/cache"  # where nobody can write, the administrator neither
 SOLVE = """

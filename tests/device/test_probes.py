@@ -9,9 +9,9 @@ import pytest
 
 import pyapsp
 from pyapsp.device import model, probes, verdicts
+from pyapsp.device.kernels import program
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import generators
-from pyapsp.kernels import program
 
 STALE = "a work-group read values older than those it had waited for"
 

@@ -6,9 +6,9 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import processor, selftest
+from pyapsp.device.kernels import Program
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import nearest_processor, told_processor
-from pyapsp.kernels import Program
 
 VERSION = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-"
 AVX2 = frozenset(["avx2", "fma", "bmi1", "bmi2", "abm", "movbe", "f16c", "rdrand"])

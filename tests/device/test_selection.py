@@ -8,7 +8,14 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.cli import main
-from pyapsp.device import Device, choose, devices, loader, selection, selftest
+from pyapsp.device import (
+    Device,
+    choose,
+    devices,
+    loader,
+    selection,
+    selftest,
+)
 from pyapsp.errors import NoDeviceError, ParameterError
 
 

@@ -31,7 +31,7 @@ def test_examples(name, device, monkeypatch):
 
 
 def test_the_central_functions_have_examples():
-    assert {"pyapsp.distances.solver", "pyapsp.distances.rows", "pyapsp.distances.many"} <= set(
+    assert {"pyapsp.all_pairs.solver", "pyapsp.all_pairs.rows", "pyapsp.all_pairs.many"} <= set(
         MODULES
     )
 

@@ -9,10 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from papers import EXPERIMENTS, SOURCES
 
 import pyapsp
 from pyapsp import bulk, cli
-from pyapsp.papers import EXPERIMENTS, SOURCES
 from pyapsp.sweep import applications
 
 TOP = Path(__file__).resolve().parents[2]

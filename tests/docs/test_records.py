@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from papers import SOURCES
+from papers.exhibits import Measured
 
+from pyapsp.bench.report.records import collect
 from pyapsp.cli import main
-from pyapsp.papers import SOURCES
-from pyapsp.papers.exhibits import Measured
-from pyapsp.profiling import roofs
-from pyapsp.report.records import collect
+from pyapsp.registry import roofs
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -126,7 +126,7 @@ def test_the_automatic_choice_is_shown_beside_the_fastest_method(measured, docum
 
 def test_the_page_of_a_paper_has_its_exhibits(measured, kept):
     text = measured.papers("takafuji")
-    assert "`pyapsp papers measure takafuji-diameter -n 64 --repeat 2`" in text
+    assert "`python -m papers measure takafuji-diameter -n 64 --repeat 2`" in text
     assert "### " in text
     assert "<svg" in text
     assert "table" in text.lower()

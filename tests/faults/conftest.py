@@ -16,7 +16,7 @@ import pytest
 from pyopencl import _cl
 
 from pyapsp.device import model
-from pyapsp.kernels import program
+from pyapsp.device.kernels import program
 from pyapsp.sweep import source
 
 _ENQUEUE = [name for name in dir(_cl) if name.startswith(("enqueue_", "_enqueue_"))]

@@ -17,12 +17,13 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import bulk, registry, runs, verify
+from pyapsp import bulk, registry, verify
+from pyapsp.all_pairs import summaries
 from pyapsp.device import device_errors, model
-from pyapsp.distances import summaries
 from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError
 from pyapsp.graph import generators
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
+from pyapsp.registry import runs
 from pyapsp.sweep.applications import shortest_paths
 
 KINDS = ["allocation", "late allocation", "build", "lost device"]

@@ -15,8 +15,8 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import errors
+from pyapsp.device.kernels import program
 from pyapsp.graph import generators
-from pyapsp.kernels import program
 
 GRAPHS = [generators.random_graph(20 + number, seed=number) for number in range(6)]
 METHODS = ["fw-naive", "fw-blocked", "fw-minplus", "near-far", "apsp-tasks", "fw-multikernel"]

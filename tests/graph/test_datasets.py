@@ -17,7 +17,14 @@ import pytest
 import scipy.sparse.csgraph
 
 from pyapsp.errors import FormatError, ParameterError
-from pyapsp.graph import Graph, datasets, generators, read, reweight, write
+from pyapsp.graph import (
+    Graph,
+    datasets,
+    generators,
+    read,
+    reweight,
+    write,
+)
 from pyapsp.graph.convert import from_networkx
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ import pytest
 import scipy.sparse
 from scipy.sparse import csgraph
 
-from pyapsp.bounds import hop_bound
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, as_graph, model
 from pyapsp.graph.dense import DenseGraph, from_array
+from pyapsp.numbers.bounds import hop_bound
 
 
 @pytest.fixture

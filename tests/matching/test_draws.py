@@ -9,8 +9,8 @@ import pyopencl as cl
 import pytest
 from scipy.stats import chisquare
 
-from pyapsp.kernels.program import Program
-from pyapsp.kernels.source import flattened
+from pyapsp.device.kernels.program import Program
+from pyapsp.device.kernels.source import flattened
 from pyapsp.matching import draws, reference
 from pyapsp.matching.prepared import log_table
 

@@ -73,10 +73,12 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
     assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed"} <= names
-    published = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("pyapsp/papers/**/*.csv")}
+    published = {
+        path.relative_to(ROOT).as_posix() for path in ROOT.glob("workflow/papers/**/*.csv")
+    }
     assert published
-    assert {*published, "pyapsp/papers/exhibits.html.j2"} <= names
-    assert {f"pyapsp/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
+    assert {*published, "workflow/papers/exhibits.html.j2"} <= names
+    assert {f"pyapsp/bench/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pyapsp").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules
 
@@ -197,13 +199,13 @@ def test_the_page_on_installing_names_every_extra_and_package():
 
 # What a user's file is told of its calls: expression -> type, ndarray[T] for any shape.
 REVEALED = {
-    "pyapsp.solve(matrix)": "pyapsp.result.Result",
+    "pyapsp.solve(matrix)": "pyapsp.paths.result.Result",
     "pyapsp.solve(matrix).path(0, 1)": "list[int]",
     "pyapsp.solve_many(batch)": "ndarray[Any]",
     "pyapsp.solve_many(batch, predecessors=True)": "tuple[ndarray[Any], ndarray[int32]]",
-    "pyapsp.solve_many([matrix], dtype='int32')": "list[pyapsp.result.Result]",
-    "pyapsp.solve_each(batch)": "Iterator[tuple[int, pyapsp.result.Result]]",
-    "pyapsp.row_blocks(matrix)": "Generator[pyapsp.result.Result, None, None]",
+    "pyapsp.solve_many([matrix], dtype='int32')": "list[pyapsp.paths.result.Result]",
+    "pyapsp.solve_each(batch)": "Iterator[tuple[int, pyapsp.paths.result.Result]]",
+    "pyapsp.row_blocks(matrix)": "Generator[pyapsp.paths.result.Result, None, None]",
     "pyapsp.bfs(matrix, 0).levels": "ndarray[Any]",
     "pyapsp.diameter(matrix)": "int | float",
     "pyapsp.read('g.gr')": "pyapsp.graph.model.Graph",

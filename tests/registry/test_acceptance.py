@@ -16,13 +16,12 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import runs
+from pyapsp.bench.report import write_report
 from pyapsp.cli import main
 from pyapsp.errors import ParameterError
 from pyapsp.graph import generators
-from pyapsp.registry import Check, index
-from pyapsp.report import write_report
-from pyapsp.tuning.tuner import Tuner
+from pyapsp.registry import Check, index, runs
+from pyapsp.registry.tuning.tuner import Tuner
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = Path(__file__).with_name("toy.py")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import runs
 from pyapsp.errors import CapabilityError, DeviceError, ParameterError
 from pyapsp.paths import Weights
+from pyapsp.registry import runs
 
 CASES = [
     (problem, method, family)
@@ -167,7 +167,11 @@ def test_every_method_says_where_it_comes_from():
         assert isinstance(pyapsp.method(method.id), method)
 
 
-FIRST = ["pyapsp.sparse.johnson", "pyapsp.dense.fw_packed", "pyapsp.traversal.helix"]
+FIRST = [
+    "pyapsp.all_pairs.sparse.johnson",
+    "pyapsp.all_pairs.dense.fw_packed",
+    "pyapsp.traversal.bfs.helix",
+]
 
 
 @pytest.mark.parametrize("first", FIRST)

@@ -14,13 +14,13 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import trials
-from pyapsp.dense.fw_minplus import FwMinplus
+from pyapsp.all_pairs import batch
+from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.device import doctor, verdicts
-from pyapsp.distances import batch
 from pyapsp.errors import DeviceError, DiskSpaceError, KernelBuildError, NegativeCycleError
 from pyapsp.graph import generators
-from pyapsp.tuning import database
+from pyapsp.registry import trials
+from pyapsp.registry.tuning import database
 
 GRAPH = generators.random_graph(50, seed=1)
 RIGHT = csgraph.dijkstra(GRAPH.to_scipy())

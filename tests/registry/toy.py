@@ -31,7 +31,7 @@ from pyapsp.registry import (
     register,
     register_problem,
 )
-from pyapsp.tuning import tuned
+from pyapsp.registry.tuning import tuned
 
 KERNEL = """
 kernel void toy_degrees(global const long *starts, global int *found, int n, int more)

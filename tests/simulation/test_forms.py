@@ -7,7 +7,14 @@ import pytest
 
 from pyapsp.errors import ModelError
 from pyapsp.simulation import bytecode, values
-from pyapsp.simulation.expressions import Apply, Name, Number, names, parted, renamed
+from pyapsp.simulation.expressions import (
+    Apply,
+    Name,
+    Number,
+    names,
+    parted,
+    renamed,
+)
 from pyapsp.simulation.formulas import formula
 from pyapsp.simulation.generators import luo_rudy_line
 from pyapsp.simulation.schedule import check, compile_model

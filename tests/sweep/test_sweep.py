@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 
 from pyapsp.device import model, quirks
-from pyapsp.errors import (
-    DeviceError,
-    DeviceMemoryError,
-    KernelBuildError,
-    ParameterError,
-)
+from pyapsp.errors import DeviceError, DeviceMemoryError, KernelBuildError, ParameterError
 from pyapsp.sweep import Array, Repeat, Step, Sweep, engine
 
 SCHEMES = ["naive", "interleaved"]

@@ -9,7 +9,7 @@ import pytest
 import pyapsp
 from pyapsp import BfsResult, errors
 from pyapsp.graph import Graph, generators
-from pyapsp.result import NO_PREDECESSOR, Result
+from pyapsp.paths.result import NO_PREDECESSOR, Result
 
 GRAPH = generators.random_graph(60, 110, seed=2)
 

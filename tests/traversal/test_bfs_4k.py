@@ -13,8 +13,8 @@ import pyapsp
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.paths import PathOptions
-from pyapsp.traversal import bfs_4k
-from pyapsp.traversal.bfs_4k import Bfs4K, heavy_degree
+from pyapsp.traversal.bfs import bfs_4k
+from pyapsp.traversal.bfs.bfs_4k import Bfs4K, heavy_degree
 
 sys.path.insert(0, str(Path(__file__).parent))
 from covering import covering

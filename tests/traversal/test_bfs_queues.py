@@ -13,8 +13,8 @@ import pytest
 import pyapsp
 from pyapsp.cli import main
 from pyapsp.errors import ParameterError
-from pyapsp.result import Result
-from pyapsp.traversal.frontier_queues import Frontiers
+from pyapsp.paths.result import Result
+from pyapsp.traversal.bfs.frontier_queues import Frontiers
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expected_levels

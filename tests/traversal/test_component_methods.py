@@ -22,9 +22,9 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
-from pyapsp.traversal.component_methods import Labels
-from pyapsp.traversal.scc_multi_step import DEVSHATWAR
-from pyapsp.tuning import Space
+from pyapsp.registry.tuning import Space
+from pyapsp.traversal.components.component_methods import Labels
+from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
 from .covering import covering
 

@@ -14,9 +14,9 @@ from pyapsp import verify
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
-from pyapsp.traversal import sssp_delta_stepping as module
 from pyapsp.traversal.search import MOST_COUNTED
-from pyapsp.traversal.tree import held_type
+from pyapsp.traversal.sssp import sssp_delta_stepping as module
+from pyapsp.traversal.sssp.tree import held_type
 
 sys.path.insert(0, str(Path(__file__).parent))
 from covering import covering

@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import runs
+from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Facts, Graph, generators
-from pyapsp.kernels import Stopwatch, upload
 from pyapsp.paths import PathOptions
-from pyapsp.registry import problem
-from pyapsp.result import NO_PREDECESSOR
-from pyapsp.traversal import bfs_direction_optimising as module
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.registry import problem, runs
 from pyapsp.traversal import symmetry
-from pyapsp.traversal.bfs import BfsResult
+from pyapsp.traversal.bfs import bfs_direction_optimising as module
+from pyapsp.traversal.bfs.bfs import BfsResult
 from pyapsp.traversal.request import requested
 from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric

@@ -10,13 +10,13 @@ import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import runs, verify
+from pyapsp import verify
 from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
-from pyapsp.registry import problem
-from pyapsp.traversal import h_bf as search
-from pyapsp.traversal import sssp_h_bf as module
+from pyapsp.registry import problem, runs
+from pyapsp.traversal.sssp import h_bf as search
+from pyapsp.traversal.sssp import sssp_h_bf as module
 
 sys.path.insert(0, str(Path(__file__).parent))
 from covering import covering

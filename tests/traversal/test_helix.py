@@ -17,13 +17,13 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.device import Device
+from pyapsp.device.kernels import warps
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Graph, generators
-from pyapsp.kernels import warps
 from pyapsp.paths import PathOptions
-from pyapsp.traversal.helix import automatic, dimensions, form, lists
-from pyapsp.traversal.helix import method as module
-from pyapsp.traversal.helix.automatic import Facts
+from pyapsp.traversal.bfs.helix import automatic, dimensions, form, lists
+from pyapsp.traversal.bfs.helix import method as module
+from pyapsp.traversal.bfs.helix.automatic import Facts
 
 CHOICES = dimensions.CHOICES
 
@@ -370,7 +370,7 @@ def test_sizes_of_frontiers(device):
         method = pyapsp.method("bfs-helix", queue="vertex", duplicates="cas", **asked)
         options = PathOptions(device, np.dtype(np.int32), sources=np.array([STARTS[2]]))
         plan = method.plan(GRAPH, options)
-        search = method.open(plan, pyapsp.kernels.Stopwatch())
+        search = method.open(plan, pyapsp.device.kernels.Stopwatch())
         levels = np.empty(GRAPH.n, np.int32)
         search.search(STARTS[2], levels)
         assert search.sizes == [1, 6, 502, 0]

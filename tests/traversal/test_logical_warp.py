@@ -10,8 +10,8 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import model
+from pyapsp.device.kernels import WIDTHS, build_warps, program, source, warps
 from pyapsp.errors import KernelBuildError
-from pyapsp.kernels import WIDTHS, build_warps, program, source, warps
 
 TEXT = Path(__file__).with_name("logical_warp.cl").read_text()
 GROUPS = (1, 2, 8, 48, 64, 256)

@@ -15,12 +15,12 @@ from pyapsp import verify
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
+from pyapsp.numbers.precision import DTYPES
 from pyapsp.paths import PathOptions
-from pyapsp.precision import DTYPES
+from pyapsp.paths.result import NO_PREDECESSOR, Result
 from pyapsp.registry import problem
-from pyapsp.result import NO_PREDECESSOR, Result
+from pyapsp.registry.tuning import Space
 from pyapsp.traversal.search import default_source
-from pyapsp.tuning import Space
 
 METHODS = [cls.id for name in ("bfs", "sssp") for cls in pyapsp.methods(name)]
 BFS = [cls.id for cls in pyapsp.methods("bfs")]

@@ -8,9 +8,9 @@ import pytest
 import pyapsp
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph, generators
-from pyapsp.result import NO_PREDECESSOR
-from pyapsp.traversal import bfs_streamed
-from pyapsp.traversal.bfs_streamed import blocks_of
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.traversal.bfs import bfs_streamed
+from pyapsp.traversal.bfs.bfs_streamed import blocks_of
 
 GRAPHS = {
     "power law": generators.rmat(11, seed=4).symmetrized(),

@@ -8,7 +8,7 @@ import pytest
 
 import pyapsp
 from pyapsp.errors import ParameterError
-from pyapsp.traversal.structure import PARTS
+from pyapsp.traversal.components.structure import PARTS
 
 
 def drawn(seed, n=40, m=45):

@@ -12,12 +12,11 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp import runs
+from pyapsp.device.kernels import build_warps, source
+from pyapsp.device.kernels.transfer import in_place
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
-from pyapsp.kernels import build_warps, source
-from pyapsp.kernels.transfer import in_place
-from pyapsp.registry import Options, problem
+from pyapsp.registry import Options, problem, runs
 from pyapsp.traversal import partition
 from pyapsp.traversal.partitioning import offsets as inputs
 from pyapsp.traversal.partitioning import technique

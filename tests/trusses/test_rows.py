@@ -9,8 +9,8 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.device import model
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.kernels import Stopwatch
 from pyapsp.registry import problem
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.rows import Selection, uploaded, zeros

@@ -17,8 +17,8 @@ import pyapsp
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import problem
+from pyapsp.registry.tuning import Space
 from pyapsp.trusses.counts import TriangleOptions
-from pyapsp.tuning import Space
 
 METHODS = [cls.id for cls in pyapsp.methods("triangles")]
 PROBLEM = problem("triangles")

@@ -19,13 +19,13 @@ from pyapsp.device import choose
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, datasets
 from pyapsp.registry import problem
+from pyapsp.registry.tuning import Space
 from pyapsp.trusses import truss_serial
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges
 from pyapsp.trusses.steps import ALIVE
 from pyapsp.trusses.truss_delta import TrussDelta
 from pyapsp.trusses.truss_iterative import TrussIterative
-from pyapsp.tuning import Space
 
 METHODS = [cls.id for cls in pyapsp.methods("truss")]
 PROBLEM = problem("truss")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyapsp import errors
-from pyapsp.precision import infinity
+from pyapsp.numbers.precision import infinity
 
 ENOUGH = 10**8  # bytes of device memory for any of these graphs
 

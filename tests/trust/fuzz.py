@@ -33,7 +33,7 @@ from mutations import mutated
 
 from pyapsp.errors import PyApspError
 from pyapsp.graph import Graph, generators, read, write
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 SECONDS = 20  # for one input
 MEMORY = 2**31  # that a process may add to what it has
@@ -115,8 +115,8 @@ _SUBJECT = {"graph": "0123abcd", "n": 6, "dtype": "int32", "parameters": {"b": 1
 
 
 def _checkpoints(folder: Path) -> list[bytes]:
-    from pyapsp.dense.outofcore.checkpoint import Checkpoint
-    from pyapsp.dense.outofcore.storage import Matrix
+    from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
+    from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 
     where = folder / "checkpoint"
     values = np.arange(36, dtype=np.int32).reshape(6, 6)
@@ -126,8 +126,8 @@ def _checkpoints(folder: Path) -> list[bytes]:
 
 
 def _load_checkpoint(path: Path) -> None:
-    from pyapsp.dense.outofcore.checkpoint import Checkpoint
-    from pyapsp.dense.outofcore.storage import Matrix
+    from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
+    from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 
     values = np.zeros((6, 6), np.int32)
     with Matrix(values) as matrix, Checkpoint(path.parent, _SUBJECT) as checkpoint:
@@ -136,7 +136,7 @@ def _load_checkpoint(path: Path) -> None:
 
 def _signed(path: Path) -> None:
     """Load a manifest with a sound checksum: what somebody wrote, not what a disk spoiled."""
-    from pyapsp.dense.outofcore import manifest
+    from pyapsp.all_pairs.dense.outofcore import manifest
 
     try:
         content = json.loads(path.read_bytes())
@@ -148,7 +148,7 @@ def _signed(path: Path) -> None:
 
 
 def _databases(_: Path) -> list[bytes]:
-    from pyapsp.kernels.source import root
+    from pyapsp.device.kernels.source import root
 
     return [path.read_bytes()[:4000] for path in sorted(root().glob("tuning/*.json"))] + [
         json.dumps({"schema": 1, "rows": json.loads(path.read_bytes())["rows"][:2]}).encode()
@@ -157,14 +157,14 @@ def _databases(_: Path) -> list[bytes]:
 
 
 def _database(path: Path) -> None:
-    from pyapsp.tuning import database
+    from pyapsp.registry.tuning import database
 
     database.load(path, strict=False)
     database.load(path)
 
 
 def _journals(folder: Path) -> list[bytes]:
-    from pyapsp.tuning.journal import Journal, Outcome
+    from pyapsp.registry.tuning.journal import Journal, Outcome
 
     path = folder / "journal"
     journal = Journal(path, {"method": "fw-naive"}, restart=True)
@@ -176,7 +176,7 @@ def _journals(folder: Path) -> list[bytes]:
 
 
 def _journal(path: Path) -> None:
-    from pyapsp.tuning.journal import Journal
+    from pyapsp.registry.tuning.journal import Journal
 
     Journal(path, {"method": "fw-naive"})
 
@@ -209,7 +209,7 @@ def _records(_: Path) -> list[bytes]:
 
 
 def _report(path: Path) -> None:
-    from pyapsp.report import write_report
+    from pyapsp.bench.report import write_report
 
     write_report([path], path.parent, ("tables",))
 

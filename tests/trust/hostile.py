@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 
 import pyapsp
+from pyapsp.bench.report import write_report
 from pyapsp.bulk import translate
 from pyapsp.cli import main
 from pyapsp.errors import PyApspError
 from pyapsp.graph import Graph, write
-from pyapsp.report import write_report
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 SHELL = "$(touch PWNED); `touch PWNED` | touch PWNED && touch PWNED"
 CODE = "__import__('os').system('touch PWNED')"

@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from pyapsp.dense.outofcore import manifest
-from pyapsp.dense.outofcore.checkpoint import Checkpoint
-from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore import manifest
+from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.errors import CheckpointError, FormatError, ProgramError
 from pyapsp.graph import Graph, generators, read, write
 from pyapsp.graph.io import text
-from pyapsp.result import Result
+from pyapsp.paths.result import Result
 
 COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100, "model": 60}
 

@@ -19,8 +19,8 @@ from scipy.sparse import csgraph, csr_array
 import pyapsp
 from pyapsp import errors
 from pyapsp.graph import Graph
-from pyapsp.precision import DTYPES, infinity
-from pyapsp.result import NO_PREDECESSOR, Result
+from pyapsp.numbers.precision import DTYPES, infinity
+from pyapsp.paths.result import NO_PREDECESSOR, Result
 
 WEIGHTS = {
     "ones": lambda random: 1,

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from pyapsp.papers import EXPERIMENTS, SOURCES
+from papers import EXPERIMENTS, SOURCES
 
 if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
@@ -122,7 +121,7 @@ def planned(checkout, *arguments):
     assert done.returncode == 0, done.stdout
     table = done.stdout[done.stdout.index("Job stats:") :].split("\n\n")[0]
     counts = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
-    return counts, re.findall(r"^.*(pyapsp papers .*)$", done.stdout, re.M)
+    return counts, re.findall(r"^.*(python -m papers .*)$", done.stdout, re.M)
 
 
 def config_file(checkout, content):
@@ -285,7 +284,7 @@ def test_the_targets_run_to_the_end(checkout):
     for target, names in expected.items():
         folder = results / target
         made = {path.stem for path in (folder / "exhibits").glob("*.csv")}
-        # chapters 6 and 7 have tests of their own in tests/papers
+        # chapters 6 and 7 have tests of their own in tests/workflow/papers
         assert made == set(names.split()) if target in whole else made > set(names.split())
         assert (folder / "index.html").is_file()
         for name in names.split():

@@ -324,7 +324,7 @@ def test_a_wrong_answer_fails_its_job(checkout):
 
 # Makes every answer of the problem scc wrong, in every process that Python starts with it.
 WRONG = """
-import pyapsp.traversal.scc_forward_backward as scc
+import pyapsp.traversal.components.scc_forward_backward as scc
 right = scc.numbered
 scc.numbered = lambda roots: right(roots)[::-1].copy() + 1
 """

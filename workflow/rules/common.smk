@@ -9,11 +9,18 @@ from snakemake.utils import validate
 
 import pyapsp
 from pyapsp.errors import ParameterError
-from pyapsp.papers import EXPERIMENTS, SOURCES, planned
-from pyapsp.profiling.peers import PEERS
+from pyapsp.bench.peers import PEERS
+
+# The reproductions of papers are modules beside the rules.
+WORKFLOW = str(Path(workflow.current_basedir).resolve().parent)
+sys.path.insert(0, WORKFLOW)
+from papers import EXPERIMENTS, SOURCES, planned
 
 # The rules call pyapsp from the environment that runs Snakemake, even if it is not activated.
-shell.prefix(f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+shell.prefix(
+    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    f" PYTHONPATH={shlex.quote(WORKFLOW)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
+)
 
 DATASETS = pd.read_csv("data/datasets.csv", dtype={"name": str})
 validate(DATASETS, "../schemas/datasets.schema.yaml")
@@ -200,7 +207,7 @@ def run_minutes(wildcards):
     if wildcards.problem != "all-pairs":
         return 5 + arcs(wildcards) // 10**7
     minutes = 5 + vertices(wildcards) * arcs(wildcards) // (60 * 10**6)
-    if AREAS.get(wildcards.method) == "dense":
+    if AREAS.get(wildcards.method) == "all_pairs/dense":
         minutes += vertices(wildcards) ** 3 // (60 * 10**8)
     return minutes
 

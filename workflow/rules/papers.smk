@@ -17,7 +17,7 @@ rule measure_paper:
     params:
         options=measure_options,
     shell:
-        "pyapsp papers measure {wildcards.experiment:q} --n {wildcards.n} {params.options:q}"
+        "python -m papers measure {wildcards.experiment:q} --n {wildcards.n} {params.options:q}"
         " -o {output:q} > {log:q} 2>&1"
 
 
@@ -41,7 +41,7 @@ rule tabulate_paper:
     params:
         directory=subpath(output.page, parent=True),
     shell:
-        "pyapsp papers report {wildcards.source:q} {input:q} -o {params.directory:q}"
+        "python -m papers report {wildcards.source:q} {input:q} -o {params.directory:q}"
         " > {log:q} 2>&1"
 
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pyapsp.errors import FormatError, GraphError, ParameterError
-from pyapsp.files import check_name
+from pyapsp.base.errors import FormatError, GraphError, ParameterError
+from pyapsp.base.files import check_name
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.model import Graph

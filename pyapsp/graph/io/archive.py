@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import FormatError
+from pyapsp.base.errors import FormatError
 from pyapsp.graph.io.text import check_size
 
 __all__ = ["load"]

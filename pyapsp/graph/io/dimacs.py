@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyapsp.errors import FormatError
+from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
 from pyapsp.graph.model import Graph
 

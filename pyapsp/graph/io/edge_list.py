@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import FormatError, GraphError, ParameterError
+from pyapsp.base.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph.convert import relabel
 from pyapsp.graph.io import layout, plain, spelling, text
 from pyapsp.graph.io.layout import Layout

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from pyapsp.errors import FormatError
+from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import columns
 from pyapsp.graph.io.columns import Columns
 

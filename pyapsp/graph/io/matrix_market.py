@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import FormatError
+from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
 from pyapsp.graph.model import Graph
 

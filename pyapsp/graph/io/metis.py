@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import FormatError, GraphError
+from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.graph.io import text
 from pyapsp.graph.model import Graph
 

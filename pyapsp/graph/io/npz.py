@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pyapsp.errors import FormatError, GraphError
-from pyapsp.files import atomic_write
+from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.files import atomic_write
 from pyapsp.graph.convert import from_scipy
 from pyapsp.graph.io import archive, text
 from pyapsp.graph.model import Graph

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pyapsp.errors import FormatError
+from pyapsp.base.errors import FormatError
+from pyapsp.base.host import share
 from pyapsp.graph.io import layout
 from pyapsp.graph.io.columns import Columns
 from pyapsp.graph.io.layout import Layout
-from pyapsp.host import share
 
 __all__ = ["may_differ", "refuse_two"]
 

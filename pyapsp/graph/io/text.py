@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.errors import FormatError, GraphError
-from pyapsp.files import atomic_write
+from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.files import atomic_write
+from pyapsp.base.host import available_memory
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import MAX_VERTICES
-from pyapsp.host import available_memory
 
 __all__ = [
     "RoundedWeightError",

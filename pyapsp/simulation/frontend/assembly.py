@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Expression, Number, names
 from pyapsp.simulation.frontend.trees import measure
 from pyapsp.simulation.system import System

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.cellml_units import Units

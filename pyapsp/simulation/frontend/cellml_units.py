@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.frontend.documents import Element
 from pyapsp.simulation.frontend.trees import number
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from xml.parsers import expat
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 
 __all__ = ["Element", "parse_document"]
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Expression, Number
 from pyapsp.simulation.frontend.documents import Element
 from pyapsp.simulation.frontend.trees import TIME, apply, number, piecewise

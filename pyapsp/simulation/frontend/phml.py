@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.documents import Element

@@ -7,7 +7,7 @@ import zipfile
 from os import PathLike
 from pathlib import Path, PurePosixPath
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.frontend.documents import Element
 
 __all__ = ["Files"]

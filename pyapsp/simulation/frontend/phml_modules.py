@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from os import PathLike
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.frontend.documents import Element
 
 __all__ = ["Module", "Port", "read_modules"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from os import PathLike
 from xml.sax.saxutils import escape, quoteattr
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Expression, renamed
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.documents import Element, parse_document

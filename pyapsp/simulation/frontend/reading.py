@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.frontend.cellml import read_cellml
 from pyapsp.simulation.frontend.documents import parse_document
 from pyapsp.simulation.frontend.phml import read_phml

@@ -16,7 +16,7 @@ import re
 from os import PathLike
 from typing import Any
 
-from pyapsp.errors import ModelError, PyApspError
+from pyapsp.base.errors import ModelError, PyApspError
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.sbml_math import Translator

@@ -8,7 +8,7 @@ from functools import cache
 from os import PathLike
 from typing import Any
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Expression, Name, Number
 from pyapsp.simulation.frontend.trees import TIME, apply, piecewise
 

@@ -8,7 +8,7 @@ from os import PathLike
 import numpy as np
 import numpy.typing as npt
 
-from pyapsp.errors import ModelError
+from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Apply, Expression, Number
 from pyapsp.simulation.frontend.trees import TIME
 

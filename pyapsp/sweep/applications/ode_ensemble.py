@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.errors import ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.sweep import Array, Step, Sweep
 
 __all__ = ["METHODS", "SYSTEMS", "inputs", "right_hand_side", "sweep"]

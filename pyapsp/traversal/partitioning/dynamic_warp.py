@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.kernels import WIDTHS, upload
-from pyapsp.kernels.launch import Stopwatch
+from pyapsp.device.kernels import WIDTHS, upload
+from pyapsp.device.kernels.launch import Stopwatch
 from pyapsp.registry import register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resident

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pyapsp.device import Device
-from pyapsp.kernels import WIDTHS
+from pyapsp.device.kernels import WIDTHS
 from pyapsp.registry import register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.kernels import WIDTHS
+from pyapsp.device.kernels import WIDTHS
 from pyapsp.registry import register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, read, validation
 
 __all__ = ["FAMILIES", "Offsets", "as_offsets", "draw", "read_offsets"]

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp import runs
-from pyapsp.registry import Method
+from pyapsp.registry import Method, runs
 from pyapsp.traversal.partitioning.problem import requested
 
 __all__ = ["partition"]

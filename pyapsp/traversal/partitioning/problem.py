@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyapsp.device import choose
-from pyapsp.precision import only_int32
+from pyapsp.numbers.precision import only_int32
 from pyapsp.registry import (
     Check,
     Choice,
@@ -22,7 +22,13 @@ from pyapsp.registry import (
     problem,
     register_problem,
 )
-from pyapsp.traversal.partitioning.offsets import FAMILIES, Offsets, as_offsets, draw, read_offsets
+from pyapsp.traversal.partitioning.offsets import (
+    FAMILIES,
+    Offsets,
+    as_offsets,
+    draw,
+    read_offsets,
+)
 from pyapsp.traversal.partitioning.technique import Owners
 
 __all__ = ["PARTITION", "requested"]

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.host import aligned
 from pyapsp.device import Device, device_errors
-from pyapsp.host import aligned
-from pyapsp.kernels import Program, Stopwatch, build_warps, upload
-from pyapsp.kernels.transfer import in_place, read_back, shared
+from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
+from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.partitioning.offsets import Offsets
-from pyapsp.tuning.method import BufferedMethod
 
 __all__ = ["GROUPS", "Owners", "Run", "Technique", "resident"]
 

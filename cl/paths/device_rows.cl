@@ -1,0 +1,97 @@
+/* device_rows: rows of distances that stay on the device, in the type that was asked for.
+ *
+ * Purpose   A method computes distances in its own type and layout. These kernels copy them into the
+ *           rows of an answer that is not downloaded.
+ *
+ * Layout    A row of the method has `pitch` values, of which the first n are distances. Rows of the
+ *           answer have n values.
+ *
+ *             method   3 7 U . .   pitch 5      answer   3.0 7.0 inf
+ *                      0 U 2 . .                         0.0 inf 2.0
+ *
+ * Parameters  PYAPSP_FROM, PYAPSP_TO          float   types of the method and of the answer. For a
+ *                                                     plain copy both are an unsigned integer.
+ *             PYAPSP_NONE_FROM, PYAPSP_NONE_TO   0    infinity in these types
+ *             PYAPSP_CONVERTS                    0    1 if the types differ
+ *             PYAPSP_HALF                        0    1 if the answer is of type half; then
+ *                                                     PYAPSP_TO is not used
+ *             PYAPSP_GROUP                       1    work-items that share a row, a power of two
+ *
+ * Cost      Each distance is read and written once.
+ *
+ * Source    ours.
+ */
+#ifndef PYAPSP_FROM
+#define PYAPSP_FROM uint
+#endif
+#ifndef PYAPSP_TO
+#define PYAPSP_TO uint
+#endif
+#ifndef PYAPSP_NONE_FROM
+#define PYAPSP_NONE_FROM 0
+#endif
+#ifndef PYAPSP_NONE_TO
+#define PYAPSP_NONE_TO 0
+#endif
+#ifndef PYAPSP_CONVERTS
+#define PYAPSP_CONVERTS 0
+#endif
+#ifndef PYAPSP_HALF
+#define PYAPSP_HALF 0
+#endif
+#ifndef PYAPSP_GROUP
+#define PYAPSP_GROUP 1
+#endif
+#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+/* The work-items of dimension 0 share the values of the row that dimension 1 gives. Infinity of the
+ * answer is an argument, see cl/all_pairs/sparse/source_blocks.cl. */
+__kernel void device_rows_copy(__global const PYAPSP_FROM *found, const long pitch,
+#if PYAPSP_HALF
+                               __global half *rows, const float infinity,
+#else
+                               __global PYAPSP_TO *rows, const PYAPSP_TO infinity,
+#endif
+                               const long first, const int n)
+{
+    const long row = get_global_id(1);
+    for (int v = get_global_id(0); v < n; v += get_global_size(0)) {
+        const PYAPSP_FROM value = found[row * pitch + v];
+        const long place = (first + row) * n + v;
+#if PYAPSP_HALF
+        vstore_half(value == PYAPSP_NONE_FROM ? infinity : (float)value, place, rows);
+#elif PYAPSP_CONVERTS
+        rows[place] = value == PYAPSP_NONE_FROM ? infinity : (PYAPSP_TO)value;
+#else
+        rows[place] = value;
+#endif
+    }
+}
+
+#if !PYAPSP_HALF
+/* The largest finite value of each row, at least 0. */
+__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
+device_rows_largest(__global const PYAPSP_TO *rows, __global PYAPSP_TO *largest, const long first,
+                    const int n)
+{
+    __local PYAPSP_TO found[PYAPSP_GROUP];
+    const int item = get_local_id(0);
+    const long row = get_global_id(1);
+    PYAPSP_TO most = 0;
+    for (int v = item; v < n; v += PYAPSP_GROUP) {
+        const PYAPSP_TO value = rows[(first + row) * n + v];
+        if (value < PYAPSP_NONE_TO && value > most)
+            most = value;
+    }
+    found[item] = most;
+    for (int half_way = PYAPSP_GROUP / 2; half_way > 0; half_way /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_way && found[item + half_way] > found[item])
+            found[item] = found[item + half_way];
+    }
+    if (item == 0)
+        largest[row] = found[0];
+}
+#endif

@@ -1,0 +1,232 @@
+/* bfs_b40c: breadth-first search in two phases, expansion and contraction.
+ *
+ * Purpose   Levels, where every arc has length 1. Expansion reads the neighbours of the frontier, and
+ *           contraction keeps those that are found for the first time. The frontier between two
+ *           launches has vertices or arcs:
+ *             bfs_b40c_vertex     vertices: expansion, then contraction of each neighbour
+ *             bfs_b40c_edge       arcs: contraction of their heads, then expansion
+ *             bfs_b40c_expand, bfs_b40c_contract   two phases: one launch for each
+ *
+ *           Expansion has three steps, by the number of arcs of a vertex: the group reads them
+ *           together (GROUP arcs or more), a warp does (WARP or more), or the arcs of all other
+ *           vertices are put beside each other by a prefix sum. Contraction drops duplicates by a
+ *           table of the warp, and then looks up a bit for each vertex.
+ *
+ * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. queues, state and
+ *           levels: see frontier_queues.h; queues has vertices. edges has two rows of m heads, as
+ *           queues has, and from a row of their tails for each, with predecessors; two phases need
+ *           one row. state[6] and state[7] are numbers of
+ *           arcs between two phases, for even and odd levels. mask: a bit for each vertex.
+ *
+ *             degrees of a tile        9 0 2 3 40 1        groups of 16, warps of 8
+ *             by the group             v4: 16 16 8
+ *             by a warp                v0: 8 1
+ *             by the prefix sum 0 2 5  v2 v2 v3 v3 v3 v5
+ *
+ * Parameters  those of frontier_queues.h and logical_warp.h, and
+ *             PYAPSP_TABLE  1024  entries of all tables of a group: see duplicates.h
+ *
+ * Cost      A launch for each level, or two; an atomic operation for each arc that no table dropped.
+ *           O(n + m).
+ *
+ * Source    D. Merrill, M. Garland, A. Grimshaw, scalable GPU graph traversal, PPoPP 2012,
+ *           doi:10.1145/2145816.2145832. There bits are read and written without atomics, and levels
+ *           decide. Here the work-item that sets a bit sets the level.
+ */
+#define PYAPSP_QUEUE 1
+#define PYAPSP_DUPLICATES 3
+#ifndef PYAPSP_TABLE
+#define PYAPSP_TABLE 1024
+#endif
+
+#include "traversal/duplicates.h"
+#include "traversal/bfs/frontier_queues.h"
+
+typedef struct {
+    __global const long *first;
+    __global const int *heads;
+    __global int *levels, *parents, *queues, *state, *edges, *from;
+    __global uint *mask;
+    __local int *slots, *found, *table;
+    int n, level;
+    long row; /* the first place of the row of edges that is written */
+} search;
+
+/* The head of an arc if it is found now for the first time, otherwise -1; v is -1 without an arc. */
+static inline int contracted(search *s, const int v, const int u)
+{
+    int dropped = 0, conflicts = 0;
+    s->found[FOUND(0)] = v;
+    if (!without_duplicates(v >= 0, s->found, s->table, &dropped, &conflicts))
+        return -1;
+    const uint bit = 1u << v % 32;
+    if (atomic_or(&s->mask[v / 32], bit) & bit)
+        return -1;
+    s->levels[v] = s->level;
+#if PYAPSP_PREDECESSORS
+    if (s->level > 0)
+        s->parents[v] = u;
+#endif
+    return v;
+}
+
+/* Append a vertex of each work-item, -1: none, to the frontier. */
+static inline void append(search *s, const int v)
+{
+    const int place = device_rank_unordered(v >= 0, SIZE_NOW(s->state, s->level), s->slots);
+    if (v >= 0)
+        QUEUE_NOW(s->queues, s->n, s->level)[place] = v;
+}
+
+/* Append an arc of each work-item to the arcs. */
+static inline void append_arc(search *s, __global int *size, const int arc, const int u)
+{
+    const int place = device_rank_unordered(arc >= 0, size, s->slots);
+    if (arc >= 0) {
+        s->edges[s->row + place] = s->heads[arc];
+#if PYAPSP_PREDECESSORS
+        s->from[s->row + place] = u;
+#endif
+    }
+}
+
+#define EXPAND_TO_VERTICES(arc, u)                                                                 \
+    append(&s, contracted(&s, (arc) < 0 ? -1 : heads[arc], u))
+#define EXPAND_TO_ARCS(arc, u) append_arc(&s, size_of_arcs, arc, u)
+
+/* Read the arcs of a vertex u of each work-item, -1: none. TAKE(arc, u) is called by all work-items
+ * of the group; arc is -1 where there is none. */
+#define GATHER(u, TAKE)                                                                            \
+    do {                                                                                           \
+        const int start_ = (u) < 0 ? 0 : (int)first[u];                                            \
+        const int degree_ = (u) < 0 ? 0 : (int)(first[(u) + 1] - first[u]);                        \
+        const int large_ = degree_ >= PYAPSP_GROUP;                                                \
+        const int medium_ = degree_ >= PYAPSP_WARP && !large_;                                     \
+        int count_, total_;                                                                        \
+        const int place_ = group_rank(large_, &count_, slots);                                     \
+        if (large_)                                                                                \
+            listed[place_] = (u);                                                                  \
+        group_sync();                                                                              \
+        for (int each_ = 0; each_ < count_; each_++) {                                             \
+            const int v_ = listed[each_], end_ = (int)first[v_ + 1];                               \
+            for (int base_ = (int)first[v_]; base_ < end_; base_ += PYAPSP_GROUP) {                \
+                const int arc_ = base_ + GROUP_PLACE;                                              \
+                TAKE(arc_ < end_ ? arc_ : -1, v_);                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        group_sync();                                                                              \
+        const int other_ = group_rank(medium_, &count_, slots);                                    \
+        if (medium_)                                                                               \
+            listed[other_] = (u);                                                                  \
+        group_sync();                                                                              \
+        for (int each_ = 0; each_ < count_; each_ += WARPS) {                                      \
+            const int mine_ = each_ + WARP_NUMBER;                                                 \
+            const int v_ = mine_ < count_ ? listed[mine_] : -1;                                    \
+            const int base_ = v_ < 0 ? 0 : (int)first[v_], end_ = v_ < 0 ? 0 : (int)first[v_ + 1]; \
+            const int steps_ = group_max((end_ - base_ + PYAPSP_WARP - 1) / PYAPSP_WARP, slots);   \
+            for (int step_ = 0; step_ < steps_; step_++) {                                         \
+                const int arc_ = base_ + step_ * PYAPSP_WARP + WARP_LANE;                          \
+                TAKE(arc_ < end_ ? arc_ : -1, v_);                                                 \
+            }                                                                                      \
+        }                                                                                          \
+        group_sync();                                                                              \
+        const int small_ = large_ || medium_ ? 0 : degree_;                                        \
+        const int before_ = group_scan(small_, &total_, slots);                                    \
+        for (int base_ = 0; base_ < total_; base_ += PYAPSP_GROUP) {                               \
+            for (int each_ = max(base_ - before_, 0);                                              \
+                 each_ < small_ && before_ + each_ < base_ + PYAPSP_GROUP; each_++) {              \
+                listed[before_ + each_ - base_] = start_ + each_;                                  \
+                tails[before_ + each_ - base_] = (u);                                              \
+            }                                                                                      \
+            group_sync();                                                                          \
+            const int there_ = base_ + GROUP_PLACE < total_;                                       \
+            const int arc_ = there_ ? listed[GROUP_PLACE] : -1;                                    \
+            const int tail_ = there_ ? tails[GROUP_PLACE] : -1;                                    \
+            TAKE(arc_, tail_);                                                                     \
+            group_sync();                                                                          \
+        }                                                                                          \
+    } while (0)
+
+#define SEARCH                                                                                     \
+    __global const long *first, __global const int *heads, __global int *levels,                   \
+        __global int *parents, __global int *queues, __global int *state, __global uint *mask,     \
+        __global int *edges, __global int *from, const int n, const long m, const int level,       \
+        const int size
+
+#define OPEN                                                                                       \
+    __local int slots[WARP_SLOTS], found[PYAPSP_GROUP], listed[PYAPSP_GROUP], tails[PYAPSP_GROUP]; \
+    __local int table[TABLE_WORDS];                                                                \
+    const size_t place = get_group_id(0) * PYAPSP_GROUP + GROUP_PLACE;                             \
+    search s = {first, heads, levels, parents, queues, state, edges, from, mask,                   \
+                slots, found, table,  n,       level,  0}
+
+/* A work-item for each vertex: the source is found, unless the frontier has arcs, and then it is the
+ * head of the first one. */
+__kernel GROUP void bfs_b40c_start(__global uint *mask, __global int *edges, __global int *state,
+                                   const int source, const int n, const int arcs)
+{
+    const size_t v = get_global_id(0);
+    if (v >= n)
+        return;
+    if (v % 32 == 0)
+        mask[v / 32] = !arcs && source / 32 == v / 32 ? 1u << source % 32 : 0;
+    if (v == source && arcs)
+        edges[0] = source;
+}
+
+__kernel GROUP void bfs_b40c_vertex(SEARCH)
+{
+    OPEN;
+    if (place == 0)
+        *SIZE_BEFORE(state, level) = 0;
+    const int u = place < size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
+    GATHER(u, EXPAND_TO_VERTICES);
+}
+
+__kernel GROUP void bfs_b40c_edge(SEARCH)
+{
+    OPEN;
+    __global int *size_of_arcs = SIZE_NOW(state, level);
+    if (place == 0)
+        *SIZE_BEFORE(state, level) = 0;
+    const long before = (level + 1) % 2 * m;
+    s.row = level % 2 * m;
+    s.level = level - 1; /* heads of arcs have the level after that of their tails */
+    const int v = place < size ? edges[before + place] : -1;
+#if PYAPSP_PREDECESSORS
+    const int found_from = place < size ? from[before + place] : -1;
+#else
+    const int found_from = -1;
+#endif
+    const int u = contracted(&s, v, found_from);
+    GATHER(u, EXPAND_TO_ARCS);
+}
+
+__kernel GROUP void bfs_b40c_expand(SEARCH)
+{
+    OPEN;
+    __global int *size_of_arcs = state + 6 + level % 2;
+    if (place == 0) {
+        *SIZE_BEFORE(state, level) = 0;
+        state[6 + (level + 1) % 2] = 0;
+    }
+    const int u = place < size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
+    GATHER(u, EXPAND_TO_ARCS);
+}
+
+/* The groups share the arcs that the expansion has counted. */
+__kernel GROUP void bfs_b40c_contract(SEARCH)
+{
+    OPEN;
+    const int arcs = state[6 + level % 2], tiles = (arcs - 1) / PYAPSP_GROUP + 1;
+    for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+        const int each = tile * PYAPSP_GROUP + GROUP_PLACE;
+        const int v = each < arcs ? edges[each] : -1;
+#if PYAPSP_PREDECESSORS
+        const int u = each < arcs ? from[each] : -1;
+#else
+        const int u = -1;
+#endif
+        append(&s, contracted(&s, v, u));
+    }
+}

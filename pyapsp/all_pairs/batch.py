@@ -1,0 +1,305 @@
+"""A batch of graphs, as array or iterable: groups of them are solved together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp.all_pairs.dense.batch import (
+    ONE_GROUP,
+    Done,
+    Pipeline,
+    Remark,
+    automatic,
+    maker,
+)
+from pyapsp.all_pairs.dense.batch.jobs import Group, Listed, Part, padded
+from pyapsp.all_pairs.dense.batch.pinned import is_pinned
+from pyapsp.all_pairs.dense.batch.predecessors import find_predecessors
+from pyapsp.all_pairs.dense.fw_packed import lost
+from pyapsp.all_pairs.solver import solve
+from pyapsp.base.errors import ParameterError, PyApspError
+from pyapsp.device import Device, choose
+from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.convert import is_sparse
+from pyapsp.graph.families import FAMILIES
+from pyapsp.graph.validation import flag, integer
+from pyapsp.numbers.checks import check_weights
+from pyapsp.numbers.precision import infinity, resolve
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows, Weights, sample
+from pyapsp.paths.certificate import oracle
+from pyapsp.paths.result import Result
+from pyapsp.registry import (
+    Method,
+    Plan,
+    Request,
+    check_limits,
+    method_of,
+    problem,
+)
+from pyapsp.registry import method as find_method
+from pyapsp.registry.runs import record
+from pyapsp.registry.trials import fault_of
+
+__all__ = ["Batch", "Solved", "batch_of"]
+
+# Graphs of an iterable are collected until their distances take this many bytes.
+_WINDOW = 2**28
+# Number of vertices of the graphs of the self test. It is no multiple of a vector width.
+_SIZE = 37
+
+
+@dataclass(frozen=True)
+class Solved:
+    """A group of graphs with final distances and predecessors."""
+
+    group: Group
+    stats: dict[str, Any]
+    reasons: tuple[str, ...]
+
+    def results(self) -> Iterator[tuple[int, Result]]:
+        """Yield the number and the result of each graph."""
+        for place, number in enumerate(self.group.numbers):
+            distances, before = self.group.answer(place)
+            labels, rows = self.group.labels(place), np.arange(len(distances))
+            yield number, Result(distances, before, rows, labels, self.stats, self.reasons)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The checked arguments of a call."""
+
+    method: str | Method
+    directed: bool
+    predecessors: bool
+    device: Device
+    memory_limit: int | None
+    size: int | None
+    check: bool
+
+    def array(
+        self, weights: np.ndarray, distances: np.ndarray, before: np.ndarray | None
+    ) -> Iterator[Solved]:
+        """Solve the graphs of a 3-D array."""
+        m, n = weights.shape[:2]
+
+        def parts(size: int) -> Iterator[Group]:
+            for start in range(0, m, size):
+                part = slice(start, min(start + size, m))
+                tails = None if before is None else before[part]
+                yield Part(weights, part, distances[part], tails, directed=self.directed)
+
+        pinned = all(map(is_pinned, (weights, distances))) and before is None
+        return self._solved(m, n, distances.dtype, parts, pinned=pinned)
+
+    def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[Solved]:
+        """Solve an iterable of graph-like objects, a window of them at a time."""
+        single = isinstance(graphs, Graph | str | PathLike) or is_sparse(graphs)
+        if single or not isinstance(graphs, Iterable):
+            rule = "a 3-D array or an iterable of graphs"
+            raise ParameterError.of("graphs", "solve_many", rule, type(graphs).__name__)
+        return self._windows(graphs, dtype)
+
+    def _windows(self, graphs: Iterable[Any], dtype: Any) -> Iterator[Solved]:
+        window: list[tuple[tuple[int, str], int, Graph]] = []
+        held = 0
+        for number, source in enumerate(graphs):
+            with _named(number):
+                # an iterator may fill the same array again for the next graph
+                graph = as_graph(source, self.directed)
+                chosen, _ = resolve(graph, dtype, "solve_many")
+                check_weights(graph, chosen)
+            window.append(((padded(graph.n), chosen.name), number, graph))
+            held += chosen.itemsize * graph.n**2
+            if held >= _WINDOW:
+                yield from self._window(window)
+                window, held = [], 0
+        yield from self._window(window)
+
+    def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[Solved]:
+        """Solve the graphs of a window; those of about the same size are solved together."""
+        for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), itemgetter(0)):
+            _, numbers, graphs = zip(*entries, strict=True)
+            n, dtype = max(graph.n for graph in graphs), np.dtype(name)
+            groups = partial(_lists, numbers, graphs, n, dtype, self.predecessors)
+            yield from self._solved(len(graphs), n, dtype, groups)
+
+    def _solved(
+        self,
+        m: int,
+        n: int,
+        dtype: np.dtype,
+        groups: Callable[[int], Iterator[Group]],
+        *,
+        pinned: bool = False,
+    ) -> Iterator[Solved]:
+        """Solve m graphs of n vertices; `groups` yields groups of a given number of graphs."""
+        options = AllPairsOptions(
+            self.device,
+            dtype,
+            self.predecessors,
+            memory_limit=self.memory_limit,
+            check=self.check,
+        )
+        asked, reason = self.method, "as asked"
+        if asked == "auto":
+            chosen, reason = automatic(n, m, options)
+            if chosen and (fault := _fault(chosen, options)):
+                chosen, reason = None, f"{chosen} failed its self test for batches: {fault}"
+            asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
+            reason = f"auto: {reason}"
+        if isinstance(asked, AllPairsMethod):
+            error = asked.unmet(Graph.from_arcs(1, [], []).facts, options)
+            if error is not None:
+                raise error
+        make = maker(asked, n, options) if m and n else None
+        if make is None:
+            for group in groups(1):
+                result = self._solve(group, 0, asked, options)
+                yield Solved(group, result.stats, result.reasons)
+            return
+        pipeline = Pipeline(make, n, options, m, group=self.size, pinned=pinned)
+        for done in pipeline.run(groups(pipeline.group)):
+            self._settle(done, options)
+            yield self._described(done, pipeline, asked, reason, options)
+
+    def _settle(self, done: Done[Group], options: AllPairsOptions) -> None:
+        """Solve graphs with remarks again with `solve`, which raises the error of each."""
+        group, remarks = done.job, done.remarks
+        doubtful = set(np.flatnonzero(remarks & (Remark.BAD | Remark.CYCLE)).tolist())
+        doubtful |= group.suspects
+        if self.check:
+            for place in np.flatnonzero(remarks & Remark.LONG).tolist():
+                distances, _ = group.answer(place)
+                clipped = bool(np.any(distances <= -infinity(options.dtype)))
+                if clipped or lost(group.graph(place), distances):
+                    doubtful.add(place)
+        for place in sorted(doubtful):
+            self._solve(group, place, self.method, options)
+        for place in np.flatnonzero(remarks & Remark.UNSOUND).tolist():
+            distances, before = group.answer(place)
+            if before is not None and place not in doubtful:
+                before[...] = find_predecessors(group.graph(place), options, distances)
+
+    def _solve(
+        self, group: Group, place: int, method: str | Method, options: AllPairsOptions
+    ) -> Result:
+        """Solve one graph by itself."""
+        with _named(group.numbers[place]):
+            result = solve(
+                group.graph(place),
+                "auto" if method == ONE_GROUP else method,
+                dtype=options.dtype,
+                predecessors=options.predecessors,
+                device=options.device,
+                memory_limit=options.memory_limit,
+                check=options.check,
+            )
+        distances, before = group.answer(place)
+        distances[...] = result.distances
+        if before is not None:
+            before[...] = result.predecessors
+        return result
+
+    def _described(
+        self,
+        done: Done[Group],
+        pipeline: Pipeline,
+        method: str | Method,
+        reason: str,
+        options: AllPairsOptions,
+    ) -> Solved:
+        """Add the record and the reasons of a group."""
+        m = len(done.remarks)
+        name = method if isinstance(method, str) else method.id
+        n, seconds, device = done.job.distances.shape[1], done.kernel_seconds / m, self.device
+        request = Request(
+            problem("all-pairs"), None, method, options, {"predecessors": self.predecessors}
+        )
+        plan = Plan(None, options, done.form.parameters, pipeline.device_bytes)
+        # values of one graph are means over its group
+        spent = {"kernel_seconds": seconds, "transfer_seconds": None, "kernel_hash": done.form.hash}
+        about = {"name": None, "n": n, "graphs": m, "hash": None}
+        stats = record(request, name, plan, spent, n**3, None, about)
+        reasons = (
+            f"method {name}: {reason}",
+            f"{m:,} graphs of up to {n:,} vertices together, of {options.dtype}",
+            f"device {device.id} ({device.name}, {device.platform_name})",
+        )
+        return Solved(done.job, stats, reasons)
+
+
+def _fault(form: str, options: AllPairsOptions) -> str | None:
+    """Return the fault that the self test of a form found, or None; tested once per driver."""
+
+    def trial() -> str | None:
+        graphs = [sample(_SIZE, family, 0, Weights()) for family in FAMILIES]
+        batch = batch_of(form, True, options.predecessors, options.device, None, None, True)
+        solved = batch.graphs(graphs, options.dtype)
+        for number, found in (each for some in solved for each in some.results()):
+            answer = Rows(found.distances, found.predecessors)
+            check = oracle(graphs[number], options)(answer)
+            if not check.ok:
+                return f"{FAMILIES[number]}, {options.dtype}: {check.fault}"
+        return None
+
+    return fault_of(f"{form} for batches", options, trial)
+
+
+def _lists(
+    numbers: Sequence[int],
+    graphs: Sequence[Graph],
+    n: int,
+    dtype: np.dtype,
+    predecessors: bool,
+    size: int,
+) -> Iterator[Group]:
+    """Yield groups of `size` graphs."""
+    for start in range(0, len(graphs), size):
+        some = slice(start, start + size)
+        yield Listed(numbers[some], graphs[some], n, dtype, predecessors=predecessors)
+
+
+def batch_of(
+    method: str | Method,
+    directed: bool,
+    predecessors: bool,
+    device: Any,
+    memory_limit: int | None,
+    group: int | None,
+    check: bool,
+) -> Batch:
+    """Check the arguments of a call."""
+    memory_limit = check_limits(memory_limit, None, "solve_many")
+    if group is not None:
+        group = integer("group", "solve_many", group, 1)
+    directed, predecessors, check = (
+        flag(name, "solve_many", value)
+        for name, value in (
+            ("directed", directed),
+            ("predecessors", predecessors),
+            ("check", check),
+        )
+    )
+    one_group = isinstance(method, str) and method == ONE_GROUP
+    asked = method if one_group else method_of("all-pairs", method, "solve_many")
+    return Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
+
+
+@contextmanager
+def _named(number: int) -> Iterator[None]:
+    """Add the number of the graph to an error."""
+    try:
+        yield
+    except PyApspError as error:
+        error.args = (f"graph {number}: {error}", *error.args[1:])
+        error.graph = number
+        raise

@@ -1,0 +1,333 @@
+"""The choice of `method="auto"`: the method and distance type with the shortest predicted time.
+
+The ranking is cached by graph facts, options and database version. A method predicts its time from
+the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
+arcs, also for methods that search from sources: for k sources these take k m n / (4 rate).
+
+A device may hold distances in a narrower integer type than that of the answer, if it is proved that
+the numbers are the same (`pyapsp.numbers.bounds`). A proof is only tried if it takes less time than
+it saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from pyapsp.base.host import has_memory
+from pyapsp.device import Device
+from pyapsp.device.kernels import staging
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.bounds import PROOFS, distance_bound
+from pyapsp.numbers.precision import narrower
+from pyapsp.paths import AllPairsMethod, AllPairsOptions
+from pyapsp.registry import method as find_method
+from pyapsp.registry import methods
+from pyapsp.registry.tuning.database import Databases, Unchanging, databases
+
+__all__ = ["Candidate", "Ranking", "candidates", "ranked", "suited", "told"]
+
+# The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
+# several devices. The last method is used if no other can run.
+_DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidevice", "fw-outofcore"
+# For a device without tuning rows: a search spends the time of this many updates of a matrix on
+# one arc and one source.
+_UPDATES = 64
+# Number of cached rankings.
+_KEPT = 1024
+# Seconds that the host takes to convert an answer: a constant, and for each distance. If the answer
+# is converted while it comes from a device with its own memory, only the bytes count by which the
+# host writes more than comes.
+_CALL, _VALUE, _BYTE = 4e-5, 1e-9, 6.5e-11
+# Proofs of an upper bound of distances, and their time.
+_PROOFS = PROOFS
+# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
+# Solving must take this multiple of it.
+_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that may run, and the type of the distances during the run.
+
+    Attributes
+    ----------
+    method : AllPairsMethod
+    dtype : numpy.dtype
+        The type asked for, or a narrower integer type that is proved exact for the graph.
+    seconds : float or None
+        Predicted time, with planning, transfers and conversion; None if there is no prediction.
+    proof : str
+        Why the type holds every distance; empty for the type that was asked for.
+    others : tuple of str
+        The next candidates of the ranking, as text.
+    ratio : float or None
+        The measured time of the problem, or of a part of it, divided by its predicted time, if
+        there was a race. The prediction in `seconds` is multiplied by it.
+    """
+
+    method: AllPairsMethod
+    dtype: np.dtype
+    seconds: float | None = None
+    proof: str = ""
+    others: tuple[str, ...] = ()
+    ratio: float | None = None
+
+    @cached_property
+    def reason(self) -> str:
+        """Why it was chosen, as text."""
+        others = "; ".join(self.others) or "no other"
+        held = f"; this type is exact because {self.proof}" if self.proof else ""
+        time = "predicted time" if self.ratio is None else "time, by a trial"
+        return f"auto, the shortest {time}: {self} (then {others}){held}"
+
+    def __str__(self) -> str:
+        held = f" in {self.dtype}" if self.proof else ""
+        time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
+        if self.seconds is not None and self.ratio is not None:
+            time += f" (predicted {self.seconds / self.ratio * 1e3:.3g} ms)"
+        return f"{self.method.id}{held} {time}"
+
+
+class _Asked(NamedTuple):
+    """The arguments of a ranking, and the key of its cache.
+
+    Attributes
+    ----------
+    methods : tuple of AllPairsMethod classes
+    databases : Databases
+    facts : Facts
+        Facts of the graph.
+    device, dtype, predecessors, helpers
+        As in `AllPairsOptions`.
+    checkpoints : bool
+        Whether checkpoints are to be written.
+    rows : int
+        Number of rows to compute.
+    few : bool
+        Whether the rows are so few that a search from each source is probably fastest.
+    alone : bool
+        Whether rows are selected, and the memory of the host is too small for all rows.
+    """
+
+    methods: tuple[type[AllPairsMethod], ...]
+    databases: Databases
+    facts: Facts
+    device: Device
+    dtype: np.dtype
+    predecessors: bool
+    helpers: tuple[Device, ...]
+    checkpoints: bool
+    rows: int
+    few: bool
+    alone: bool
+
+    def held_in(self, dtype: np.dtype) -> AllPairsOptions:
+        """Return the options of a prediction for this type."""
+        return AllPairsOptions(
+            self.device,
+            dtype,
+            self.predecessors,
+            helpers=self.helpers,
+            checkpoint="" if self.checkpoints else None,
+        )
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The candidates for graphs with the same facts.
+
+    Attributes
+    ----------
+    asked : NamedTuple
+        The facts and options that decide, hashable.
+    choices : tuple of Candidate
+        The best first.
+    gain : float
+        The seconds that a proof of short distances can save.
+    """
+
+    asked: _Asked
+    choices: tuple[Candidate, ...]
+    gain: float
+
+    @cached_property
+    def seconds(self) -> float:
+        """The shortest predicted time; 0 without predictions."""
+        return min((each.seconds for each in self.choices if each.seconds is not None), default=0.0)
+
+    @cached_property
+    def depends(self) -> bool:
+        """Whether there are several methods, and one searches, so that reach and depth count."""
+        known = [each.method for each in self.choices if each.seconds is not None]
+        several = len({method.id for method in known}) > 1
+        return several and any(method.by_source for method in known)
+
+
+def suited(
+    method: AllPairsMethod, graph: Graph, options: AllPairsOptions, dtype: np.dtype
+) -> AllPairsOptions:
+    """Return the options for a method that computes distances in this type.
+
+    A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
+    the rows of its answer.
+    """
+    whole = options.sources is None and options.cutoff is None
+    if whole and dtype == options.dtype:
+        return options
+    if method.by_source:
+        return replace(options.held_in(dtype), answer=options.dtype)
+    return replace(
+        options,
+        dtype=dtype,
+        answer=options.dtype,
+        sources=None,
+        cutoff=None,
+        out=options.out if options.sources is None else None,
+        kept=options.kept if whole else None,
+        check=options.must_check(graph),
+    )
+
+
+def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
+    """Return the methods that can solve a graph, the shortest predicted time first.
+
+    First come the methods with a prediction for this device (`Method.predict`), in the dtype asked
+    for and in a narrower type that holds every distance. Then comes the default method, if it has
+    no prediction. The method whose matrix need not fit on the device comes last if it has none. A
+    proof of short distances is computed only if that takes less time than the narrower type saves.
+    Reach and depth are estimated by a few searches, if these take little time beside the solution.
+
+    If selected rows are wanted and the host cannot hold all rows, only methods that compute just
+    these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has
+    a prediction, the default one comes first.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : AllPairsOptions
+    """
+    return ranked(graph, options).choices
+
+
+def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
+    """Return the ranking of the candidates; see `candidates`."""
+    some, rows = options.sources is not None, options.count(graph.n)
+    asked = _Asked(
+        _methods(),
+        databases(),
+        graph.facts,
+        options.device,
+        options.dtype,
+        options.predecessors,
+        options.helpers,
+        options.checkpoint is not None,
+        rows,
+        some and _UPDATES * rows * graph.m < graph.n**3,
+        some and not _host_holds_all(graph, options),
+    )
+    bound = distance_bound(graph)
+    ranking = _ranking(asked, bound)
+    if ranking.depends and ranking.seconds > _WORTH * _sounding_seconds(graph):
+        asked = asked._replace(facts=graph.sounded)
+        ranking = _ranking(asked, bound)
+    for proof, price in _PROOFS if ranking.gain else ():
+        if ranking.gain > price(graph):
+            proved = proof(graph)
+            if proved < bound:
+                bound, ranking = proved, _ranking(asked, proved)
+    return ranking
+
+
+def _sounding_seconds(graph: Graph) -> float:
+    constant, arc, vertex = _SOUNDING
+    return constant + arc * graph.m + vertex * graph.n
+
+
+def _methods() -> tuple[type[AllPairsMethod], ...]:
+    return cast("tuple[type[AllPairsMethod], ...]", methods("all-pairs"))
+
+
+def _method(name: str) -> AllPairsMethod:
+    return cast("AllPairsMethod", find_method(name))
+
+
+def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
+    """Return whether the host has memory for all rows."""
+    return has_memory(graph.n**2 * (options.dtype.itemsize + (4 if options.predecessors else 0)))
+
+
+# Predictions take as long as solving a small graph, and graphs with equal facts are common.
+@lru_cache(maxsize=_KEPT)
+def _ranking(asked: _Asked, bound: int | float) -> Ranking:
+    """Rank the candidates, if no distance exceeds a bound."""
+    facts, options = asked.facts, asked.held_in(asked.dtype)
+    default = _method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
+    if asked.helpers and not asked.alone:
+        default = _method(_SEVERAL)
+    types = [Candidate(default, options.dtype)]
+    held = narrower(facts, options.dtype, bound)
+    if held is not None:
+        types.insert(0, Candidate(default, held, proof=f"no distance exceeds {bound:g}"))
+    # the narrowest type that a proof could allow for a graph with these facts
+    shortest = narrower(facts, options.dtype, 0) or options.dtype
+    known = {
+        dtype: _predictions(asked, dtype) for dtype in {shortest, *(kind.dtype for kind in types)}
+    }
+    found = [
+        replace(kind, method=method, seconds=seconds)
+        for kind in types
+        for method, seconds in known[kind.dtype]
+        if _holds(method, facts, bound)
+    ]
+    found.sort(key=lambda choice: choice.seconds or 0.0)
+    gain = 0.0
+    if found and not facts.has_negative:
+        now = found[0].seconds or 0.0
+        hoped = (seconds for method, seconds in known[shortest] if _holds(method, facts, 0))
+        gain = now - min(hoped, default=now)
+    there = {(choice.method.id, choice.dtype) for choice in found}
+    unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
+    if default.unmet(facts, options) is not None:
+        unknown = []
+    first = asked.few and not any(choice.method.by_source for choice in found)
+    found = [*unknown, *found] if first else [*found, *unknown]
+    if not asked.alone and (_LAST, options.dtype) not in there:
+        found.append(Candidate(_method(_LAST), options.dtype))
+    return Ranking(asked, told(found), gain)
+
+
+def told(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the candidates, each with the next ones as text."""
+    found = list(found)
+    texts = tuple(map(str, found))
+    return tuple(replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
+
+
+def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
+    """Return the methods with a prediction in this type, and the prediction."""
+    options, found = asked.held_in(dtype), []
+    conversion, values = 0.0, asked.rows * asked.facts.n
+    if dtype != asked.dtype:
+        on_the_way = staging.suits(options.device.handle, values * asked.dtype.itemsize)
+        wider = asked.dtype.itemsize - dtype.itemsize
+        conversion = _CALL + values * (wider * _BYTE if on_the_way else _VALUE)
+    with Unchanging(asked.databases):
+        for method in (cls() for cls in asked.methods):
+            suits = method.by_source or not asked.alone
+            if not suits or method.unmet(asked.facts, options) is not None:
+                continue
+            seconds = method.predict(asked.facts, options, asked.rows)
+            if seconds is not None:
+                found.append((method, seconds + conversion))
+    return found
+
+
+def _holds(method: AllPairsMethod, graph: Facts, bound: int | float) -> bool:
+    """Return whether a method holds distances up to the bound."""
+    limit = method.requires.largest_distance
+    return limit is None or max(bound, graph.max_magnitude) <= limit

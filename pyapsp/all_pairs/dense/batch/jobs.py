@@ -1,0 +1,222 @@
+"""Jobs for the pipeline: slices of a 3-D array, or groups of graphs of about the same size."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyapsp.all_pairs.dense.batch.pipeline import Job
+from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.graph import Graph
+from pyapsp.numbers.precision import infinity, resolve
+
+__all__ = ["Group", "Listed", "Part", "array_dtype", "check_out", "narrowest", "padded"]
+
+
+class Group(Job):
+    """Some graphs of a batch.
+
+    Parameters
+    ----------
+    numbers : sequence of int
+        The number of each graph in the batch.
+    distances : (m, n, n) ndarray
+        Array for the distances.
+    before : (m, n, n) int32 ndarray or None
+        Array for the predecessors, if they are wanted.
+
+    Attributes
+    ----------
+    suspects : set of int
+        Graphs, numbered in this group, with weights that the dtype may not hold. `weights` sets it.
+    """
+
+    def __init__(
+        self, numbers: Sequence[int], distances: np.ndarray, before: np.ndarray | None
+    ) -> None:
+        self.numbers, self.distances, self.before = numbers, distances, before
+        self.suspects: set[int] = set()
+
+    @abstractmethod
+    def graph(self, place: int) -> Graph:
+        """Return a graph, counted in this group."""
+
+    def answer(self, place: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return its distances and predecessors, parts of `distances` and of `before`."""
+        return self.distances[place], None if self.before is None else self.before[place]
+
+    def labels(self, place: int) -> np.ndarray | None:
+        """Return the names of its vertices."""
+        return None
+
+
+class Part(Group):
+    """A part of a 3-D array of weights, in which zero and infinity mean "no arc"."""
+
+    zero_is_arc = False
+
+    def __init__(
+        self,
+        array: np.ndarray,
+        part: slice,
+        distances: np.ndarray,
+        before: np.ndarray | None = None,
+        *,
+        directed: bool = True,
+    ) -> None:
+        super().__init__(range(part.start, part.stop), distances, before)
+        self._given, self._directed = array[part], directed
+
+    def graph(self, place: int) -> Graph:
+        """Return a graph, counted in this group."""
+        return Graph.from_dense(self._given[place], directed=self._directed)
+
+    def weights(self) -> np.ndarray:
+        """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
+        given = self._given if self._directed else _symmetrized(self._given)
+        held, wrong = _held(given, self.distances.dtype)
+        if wrong is not None:
+            self.suspects.update(np.flatnonzero(wrong.any(axis=(1, 2))).tolist())
+        return np.ascontiguousarray(held)
+
+
+class Listed(Group):
+    """Graphs with at most n vertices, padded with isolated vertices."""
+
+    zero_is_arc = True
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        graphs: Sequence[Graph],
+        n: int,
+        dtype: np.dtype,
+        *,
+        predecessors: bool,
+    ) -> None:
+        shape = (len(graphs), n, n)
+        before = np.empty(shape, np.int32) if predecessors else None
+        super().__init__(numbers, np.empty(shape, dtype), before)
+        self._graphs = graphs
+
+    def graph(self, place: int) -> Graph:
+        """Return a graph, counted in this group."""
+        return self._graphs[place]
+
+    def answer(self, place: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return its distances and predecessors, parts of `distances` and of `before`."""
+        n = self._graphs[place].n
+        before = None if self.before is None else self.before[place, :n, :n]
+        return self.distances[place, :n, :n], before
+
+    def labels(self, place: int) -> np.ndarray | None:
+        """Return the names of its vertices."""
+        return self._graphs[place].labels
+
+    def weights(self) -> np.ndarray:
+        """Return the weights; those of the graphs must fit the dtype."""
+        far = infinity(self.distances.dtype)
+        matrices = np.full(self.distances.shape, far, self.distances.dtype)
+        for graph, matrix in zip(self._graphs, matrices, strict=True):
+            tails, heads, weights = graph.arcs()
+            matrix[tails, heads] = weights
+        return matrices
+
+
+def padded(n: int) -> int:
+    """Return n or a slightly larger number, so that graphs of similar sizes form a group.
+
+    It is a multiple of 16; above 128, a multiple of an eighth of the next power of two.
+    """
+    step = 16 if n <= 128 else 1 << ((n - 1).bit_length() - 3)
+    return -(-n // step) * step
+
+
+def narrowest(weights: np.ndarray) -> np.dtype:
+    """Return the narrowest integer type proved exact for a 3-D array, else a float type.
+
+    The proof is the bound (n - 1) max |w|, as in `pyapsp.numbers.precision.resolve` for one graph.
+    """
+    is_float = weights.dtype.kind == "f"
+    arcs = weights[np.isfinite(weights)] if is_float else weights
+    low, high = (arcs.min().item(), arcs.max().item()) if arcs.size else (0, 0)
+    if not is_float or bool((arcs == np.floor(arcs)).all()):
+        longest = max(weights.shape[1] - 1, 1) * max(abs(low), abs(high))
+        for name in ("uint16", "int16", "int32", "int64"):
+            dtype = np.dtype(name)
+            if longest < infinity(dtype) and not (dtype.kind == "u" and low < 0):
+                return dtype
+    return np.dtype(np.float32 if is_float and weights.dtype.itemsize <= 4 else np.float64)
+
+
+def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
+    """Check an array of weights, and choose the type of the distances."""
+    if isinstance(weights, np.ma.MaskedArray):
+        raise GraphError("a 3-D array with a mask is no batch: give a list of masked arrays")
+    if weights.ndim != 3 or weights.shape[1] != weights.shape[2]:
+        raise GraphError(f"a batch must be an array of m x n x n weights, not {weights.shape}")
+    if weights.dtype.kind not in "biuf" or weights.dtype.itemsize > 8:
+        raise GraphError(f"weights must be real numbers of at most 64 bits, not {weights.dtype}")
+    if isinstance(dtype, str) and dtype == "auto":
+        return narrowest(weights)
+    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
+
+
+def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raise an error unless `out` is a writeable C-contiguous array of this shape and type."""
+    if not (
+        isinstance(out, np.ndarray)
+        and not isinstance(out, np.ma.MaskedArray)
+        and out.shape == shape
+        and out.dtype == dtype
+        and out.flags.c_contiguous
+        and out.flags.writeable
+    ):
+        rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
+        got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
+        raise ParameterError.of("out", "solve_many", rule, got)
+
+
+def _symmetrized(weights: np.ndarray) -> np.ndarray:
+    """Return the smaller of both weights of each pair; zero means "no arc"."""
+    other = weights.swapaxes(1, 2)
+    smaller = np.minimum(weights, other)
+    return np.where(weights == 0, other, np.where(other == 0, weights, smaller))
+
+
+def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return weights in another type, and which of them it may not hold; None if it holds all.
+
+    These are weights out of range, integers that are rounded, and weights that would become zero.
+    The converted values of them are undefined. In float types NaN and -inf do not change.
+    """
+    if weights.dtype == dtype:
+        return weights, None
+    if weights.dtype == np.float16:
+        weights = weights.astype(np.float32)  # which compares with every number
+    if dtype.kind == "f":
+        with np.errstate(over="ignore", under="ignore"):
+            held = weights.astype(dtype)
+        if weights.dtype.kind == "f":
+            if np.can_cast(weights.dtype, dtype, "safe"):
+                return held, None
+            return held, ((held == 0) & (weights != 0)) | (np.isinf(held) & np.isfinite(weights))
+        if np.can_cast(weights.dtype, dtype, "safe"):
+            return held, None
+        exact = 2 ** (np.finfo(dtype).nmant + 1)
+        return held, np.abs(held) > exact
+    far = infinity(dtype)
+    if weights.dtype.kind == "f":
+        none = np.isposinf(weights)
+        # also where comparisons with NaN are false
+        wrong = ~((np.abs(weights) < far) & (weights == np.floor(weights))) & ~none
+        if dtype.kind == "u":
+            wrong |= weights < 0
+        return np.where(wrong | none, 0, weights).astype(dtype), wrong
+    wrong = weights >= far
+    if weights.dtype.kind == "i":
+        wrong |= weights < (1 - far if dtype.kind == "i" else 0)
+    return weights.astype(dtype), wrong

@@ -1,0 +1,391 @@
+"""The base class of the Floyd-Warshall variants: upload, rounds, download, predecessors."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.all_pairs.dense.arcs import ArcWriter
+from pyapsp.all_pairs.dense.matrix import DeviceMatrix, Layout, download, upload
+from pyapsp.all_pairs.dense.mending import mend_predecessors
+from pyapsp.all_pairs.dense.predecessors import Recovery, recovery_seconds
+from pyapsp.base.errors import DeviceMemoryError
+from pyapsp.base.reuse import empty
+from pyapsp.device import Device, device_errors
+from pyapsp.device.kernels import Program, Stopwatch, staging
+from pyapsp.device.kernels.transfer import in_place
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.checks import check_weights
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
+from pyapsp.paths.landing import expected
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.registry import Plan, check_memory
+from pyapsp.registry.tuning import Match, tuned_rate
+from pyapsp.registry.tuning.method import TunableMethod
+
+__all__ = [
+    "Configuration",
+    "FloydWarshall",
+    "initial_predecessors",
+]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A built variant.
+
+    Attributes
+    ----------
+    parameters : dict
+        All parameters of the method, with values.
+    program : Program
+    size : int
+        Rows of the matrix on the device: n, padded to what the kernels need.
+    rounds : int
+        Number of calls of `FloydWarshall.enqueue_round`.
+    scratch : tuple of int
+        Bytes of further device buffers.
+    zeros : bool
+        Whether these buffers are filled with zeros before the first round.
+    layout : Layout or None
+        None: `size` values of the answer's dtype in a row, infinity past n.
+    state : object
+        Further data of the method for its rounds.
+    pitch : int or None
+        Values from row to row, without a layout; None: `size`.
+    graphs : int
+        Number of matrices in the first buffer, one after the other, for `batched` methods.
+    """
+
+    parameters: dict[str, Any]
+    program: Program
+    size: int
+    rounds: int
+    scratch: tuple[int, ...] = ()
+    zeros: bool = True
+    layout: Layout | None = None
+    state: Any = None
+    pitch: int | None = None
+    graphs: int = 1
+
+
+class FloydWarshall(TunableMethod, AllPairsMethod):
+    """Base of the methods that update an n x n matrix on the device in rounds.
+
+    Attributes
+    ----------
+    carries_predecessors : bool
+        Whether the kernels update predecessors together with the distances. Otherwise predecessors
+        are computed from the final distances.
+    on_round : callable or None
+        Called with the events of each round after it was enqueued, in order.
+    """
+
+    on_round: Callable[[list[cl.Event]], None] | None = None
+
+    @abstractmethod
+    def configure(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
+        """Build the kernels for these parameters."""
+
+    @abstractmethod
+    def enqueue_round(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        number: int,
+    ) -> list[cl.Event]:
+        """Enqueue the kernels of one round.
+
+        The buffers are the distances, the predecessors if the kernels update them, and the scratch.
+        """
+
+    def enqueue_rounds(
+        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue all rounds; later commands in the queue run after them."""
+        for number in range(configuration.rounds):
+            yield self.enqueue_round(configuration, queue, buffers, number)
+
+    def finish(
+        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
+    ) -> None:
+        """Check the buffers of `enqueue_round` after the last round, before the download."""
+
+    def encode(self, distances: np.ndarray) -> np.ndarray:
+        """Return the distances as words of the layout; without a layout they are not changed."""
+        return distances
+
+    def decode(self, words: np.ndarray, distances: np.ndarray) -> None:
+        """Convert words to distances, in place; without a layout this does nothing."""
+
+    def choose_parameters(
+        self, graph: Graph, options: AllPairsOptions, *, rows: bool = True
+    ) -> tuple[dict[str, Any], Match | None]:
+        """Return the given parameters, completed from a tuning row or from a candidate.
+
+        This is the first set that fits. Tuning rows come first (if `rows`), from the nearest to the
+        farthest, then the candidates.
+
+        Returns
+        -------
+        parameters : dict
+        match : Match or None
+            The tuning row that was used.
+
+        Raises
+        ------
+        ParameterError
+            If nothing fits.
+        """
+        # the work does not depend on the arcs, so all families have the same parameters
+        return next(self.sets(graph.n, "uniform", options, rows=rows))
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Return n^3 divided by the rate of the tuning rows around n, and the time of predecessors.
+
+        Rows tell the time without predecessors, unless the kernels update these.
+        """
+        rate = tuned_rate(self, graph.n, options)
+        if rate is None:
+            return None
+        after = options.predecessors and not self.carries_predecessors
+        return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
+
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+        """Check weights and memory, choose parameters and build the kernels."""
+        check_weights(graph, options.dtype)
+        started = time.perf_counter()
+        recovery = None
+        if options.predecessors and not self.carries_predecessors:
+            recovery = Recovery(graph, options)
+        try:
+            configuration, match, needed = self._configured(graph, options, recovery, rows=True)
+        except DeviceMemoryError as tuned_needs:
+            # tuned parameters may need more memory than the candidates
+            try:
+                configuration, match, needed = self._configured(
+                    graph, options, recovery, rows=False
+                )
+            except DeviceMemoryError as needs:
+                raise min(needs, tuned_needs, key=lambda error: error.needed) from None
+        is_sparse = self._is_sparse(graph, options, configuration)
+        arcs = ArcWriter(options.device, options.dtype) if is_sparse else None
+        return Plan(
+            graph,
+            options,
+            configuration.parameters,
+            needed,
+            (configuration, recovery, arcs),
+            time.perf_counter() - started,
+            match.describe() if match else None,
+        )
+
+    def _configured(
+        self, graph: Graph, options: AllPairsOptions, recovery: Recovery | None, *, rows: bool
+    ) -> tuple[Configuration, Match | None, int]:
+        """Choose parameters, build, and check the memory: of the rounds and of the recovery."""
+        parameters, match = self.choose_parameters(graph, options, rows=rows)
+        configuration = self.configure(graph, options, parameters)
+        layout = _layout(configuration, options)
+        matrix = layout.dtype.itemsize * configuration.size * layout.columns
+        solving = [matrix, *configuration.scratch]
+        if options.predecessors and recovery is None:
+            solving.append(_INDEX.itemsize * configuration.size**2)
+        phases = [solving]
+        if self._is_sparse(graph, options, configuration):
+            phases.append([matrix, *ArcWriter.buffers(graph, options.dtype)])
+        if recovery is not None:
+            if configuration.layout is not None:
+                matrix = options.dtype.itemsize * graph.n**2
+            phases.append([matrix, *recovery.buffers])
+        for each in phases:
+            check_memory(each, options)
+        return configuration, match, max(map(sum, phases))
+
+    def _is_sparse(
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration
+    ) -> bool:
+        """Return whether the matrix is made of the arcs on the device."""
+        answer = (options.answer or options.dtype).itemsize * graph.n**2
+        return (
+            configuration.layout is None
+            and staging.suits(options.device.handle, 2 * answer)  # neither way is a plain copy
+            and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
+        )
+
+    def run(self, plan: Plan) -> Rows:
+        """Upload the matrix, run all rounds, download it."""
+        with device_errors(plan.options.device, plan.device_bytes):
+            return self._run(plan, *plan.state)
+
+    def _run(
+        self,
+        plan: Plan,
+        configuration: Configuration,
+        recovery: Recovery | None,
+        arcs: ArcWriter | None,
+    ) -> Rows:
+        graph, options, watch = plan.input, plan.options, Stopwatch()
+        n, size = graph.n, configuration.size
+        layout = _layout(configuration, options)
+        predecessors = None
+        recovered = empty((0, 0) if recovery is None else (n, n), _INDEX)
+        words = None if configuration.layout is None else (self.encode, self.decode)
+        # to recover predecessors, decoded distances are uploaded again
+        again = words is not None and recovery is not None
+        answer = options.dtype if again else options.answer or options.dtype
+        given = options.dtype, answer, arcs, words, watch, plan.spare_bytes
+        matrix = DeviceMatrix(options.device, (n, size), layout, *given)
+        dtype = answer if matrix.staged else options.dtype
+        kept = None if words is not None or options.predecessors else options.kept
+        distances = options.out
+        if distances is None or distances.dtype != dtype:
+            # the rows that stay on the device need none on the host
+            shape = (0, 0) if kept is not None and matrix.staged else (n, n)
+            distances = empty(shape, dtype)
+        if n > 0:
+            queue = options.device.queue()
+            new = (distances, recovered) if kept is None and matrix.staged else ()
+            with expected(options.device, *new):
+                matrices = [matrix.upload(queue, graph, distances)]
+                if options.predecessors and recovery is None:
+                    predecessors = initial_predecessors(graph)
+                    before = Layout(_INDEX, size, NO_PREDECESSOR)
+                    matrices.append(
+                        upload(options.device, queue, predecessors, size, before, watch)
+                    )
+                scratch = [
+                    _scratch(options.device, queue, count, configuration.zeros, watch)
+                    for count in configuration.scratch
+                ]
+                self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
+                if matrix.staged or kept is not None:
+                    queue.finish()  # else the download waits, which saves a small call one wait
+                    _free(scratch)
+                coming: AbstractContextManager[Callable[[], None]]
+                if kept is None:
+                    coming = matrix.arriving(queue, matrices[0], distances)
+                else:
+                    coming = nullcontext(_nothing)
+                    with watch.by_the_host("transfer"):
+                        kept.take(queue, matrices[0], layout.dtype, layout.columns)
+                with coming as arrived:
+                    if predecessors is not None:
+                        download(queue, predecessors, matrices[1], size, before, watch)
+                    _free(scratch)
+                    _free(matrices, 1)
+                    if recovery is not None:
+                        columns = layout.columns
+                        if configuration.layout is not None:
+                            arrived()
+                            _free(matrices)
+                            plain = Layout(options.dtype, n, infinity(options.dtype))
+                            matrices = [upload(options.device, queue, distances, n, plain, watch)]
+                            columns = n
+                        held = matrices[0], columns
+                        recovery.run(queue, *held, distances, recovered, watch, arrived)
+                        predecessors = recovered
+            _free(matrices)
+        elif options.predecessors:
+            predecessors = np.empty((0, 0), _INDEX)
+        # a negative diagonal is a negative cycle; then there are no predecessors to repair
+        if predecessors is not None and recovery is None and not np.any(np.diagonal(distances) < 0):
+            mend_predecessors(graph, distances, predecessors)
+        # with `progress` the device is idle between rounds, so only kernel times are added
+        kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
+        return Rows(
+            distances if kept is None else kept,
+            predecessors,
+            stats={
+                "kernel_seconds": kernels + watch.seconds("recovery"),
+                "transfer_seconds": watch.seconds("transfer"),
+                "kernel_hash": configuration.program.hash,
+            },
+        )
+
+    def _run_rounds(
+        self,
+        plan: Plan,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        watch: Stopwatch,
+    ) -> None:
+        """Enqueue all rounds."""
+        progress, told = plan.options.progress, -math.inf
+        on_host = in_place(queue.device)
+        rounds = self.enqueue_rounds(configuration, queue, buffers)
+        for number, events in enumerate(rounds, start=1):
+            # to read the times of all events took the host a third of the time of small rounds
+            if progress is not None:
+                for event in events:
+                    watch.add("kernel", event)
+            else:
+                if number == 1:
+                    watch.add("kernel", events[0])
+                if number == configuration.rounds:
+                    watch.add("kernel", events[-1])
+            if not on_host:
+                queue.flush()
+                time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
+            if self.on_round is not None:
+                self.on_round(events)
+            # not after each round, because the device is idle during the call
+            late = time.monotonic() - told > _TELL or number == configuration.rounds
+            if progress is not None and late:
+                queue.finish()
+                progress(number, configuration.rounds)
+                told = time.monotonic()
+        self.finish(configuration, queue, buffers)
+
+
+_INDEX = np.dtype(np.int32)
+# Seconds between two calls of `progress`.
+_TELL = 0.1
+
+
+def initial_predecessors(graph: Graph) -> np.ndarray:
+    """Return the predecessors before the first round: i for every arc (i, j), else -9999."""
+    matrix = np.full((graph.n, graph.n), NO_PREDECESSOR, dtype=_INDEX)
+    tails = np.repeat(np.arange(graph.n, dtype=_INDEX), np.diff(graph.indptr))
+    matrix[tails, graph.indices] = tails
+    np.fill_diagonal(matrix, NO_PREDECESSOR)
+    return matrix
+
+
+def _layout(configuration: Configuration, options: AllPairsOptions) -> Layout:
+    columns = configuration.pitch or configuration.size
+    return configuration.layout or Layout(options.dtype, columns, infinity(options.dtype))
+
+
+def _nothing() -> None:
+    """Wait for distances that are on the host."""
+
+
+def _scratch(
+    device: Device, queue: cl.CommandQueue, count: int, zeros: bool, watch: Stopwatch
+) -> cl.Buffer:
+    """Make a device buffer of `count` bytes, a multiple of 4 if they are to be zeros."""
+    buffer = device.buffer(count)
+    if zeros:
+        pattern = np.zeros(1, np.int32)
+        watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count))
+    return buffer
+
+
+def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
+    """Release all but the first `kept` buffers."""
+    while len(buffers) > kept:
+        buffers.pop().release()

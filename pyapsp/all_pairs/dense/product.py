@@ -1,0 +1,280 @@
+"""The min-plus product D <- min(D, left (x) right) on a device: the base class of its forms.
+
+Floats that cannot be negative are compared as integers (the parameter ``bits``). This is up to 1.5
+times as fast: on GPUs, which have an integer minimum of three values, and on CPUs where float
+additions and minima use the same units.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device.kernels import Program, build
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.paths import AllPairsOptions
+
+__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints"]
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Region:
+    """The pivots of a round, and the part of a square matrix that is updated with them.
+
+    Attributes
+    ----------
+    size : int
+        Rows and columns of the matrix on the device.
+    pitch : int
+        Values from row to row; `size` in the form of tiles.
+    first, depth : int
+        The first pivot and how many there are.
+    low, high : int
+        The rows and columns to be updated; in the form of panels all.
+    graphs : int
+        How many such matrices follow each other; so do their factors. For tiles.
+    """
+
+    size: int
+    pitch: int
+    first: int
+    depth: int
+    low: int
+    high: int
+    graphs: int = 1
+
+    @property
+    def end(self) -> int:
+        """The first row after the pivots."""
+        return self.first + self.depth
+
+    @property
+    def extent(self) -> int:
+        """Rows, and columns, to be updated."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Some rows and columns of a row-major matrix in device memory.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+    pitch : int
+        Values of the matrix from row to row.
+    rows, columns : int
+        How many there are.
+    column, row : int
+        The first column and the first row.
+    """
+
+    buffer: cl.Buffer
+    pitch: int
+    rows: int
+    columns: int
+    column: int = 0
+    row: int = 0
+
+    def part(self, column: int, columns: int) -> Rectangle:
+        """Return some of its columns, counted from its first."""
+        return replace(self, column=self.column + column, columns=columns)
+
+
+@dataclass(frozen=True)
+class RightFactor:
+    """The right factor of a product, in the order of its form, and a place in it.
+
+    Attributes
+    ----------
+    buffer : pyopencl.Buffer
+    depth, width : int
+        Its rows and columns.
+    row, column : int
+        The place.
+    """
+
+    buffer: cl.Buffer
+    depth: int
+    width: int
+    row: int = 0
+    column: int = 0
+
+    def at(self, row: int, column: int) -> RightFactor:
+        """Return the same factor with another place."""
+        return replace(self, row=row, column=column)
+
+
+class Product(ABC):
+    """A min-plus product in one form, built for a device and a number type.
+
+    All matrices are row-major; a pitch is the number of values from row to row.
+
+    It has two uses. The steps of Floyd-Warshall on a square matrix in device memory:
+    `close_block`, `panels` and `remainder`, which `round` puts together. And products of
+    rectangles, for a matrix that the device does not hold: `pack_left`, `pack_right` and
+    `multiply`.
+
+    Parameters
+    ----------
+    options : AllPairsOptions
+        Device and dtype.
+    parameters : mapping
+        A complete set that `fits`.
+    negative : bool
+        Whether there are negative weights.
+
+    Attributes
+    ----------
+    names : frozenset of str
+        The parameters that the form has.
+    kernels : str
+        Its kernel file.
+    program : Program
+    """
+
+    names: ClassVar[frozenset[str]]
+    kernels: ClassVar[str]
+
+    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
+        self.p, self.dtype = parameters, options.dtype
+        self._negative = negative
+        self.program = self._build(options, parameters)
+
+    def _build(self, options: AllPairsOptions, parameters: Parameters) -> Program:
+        dtype = options.dtype
+        bits = bool(parameters["bits"]) and dtype.itemsize > 2 and not self._negative
+        defines: dict[str, Any] = {
+            **arithmetic_defines(options.device, dtype, guard=self._negative, bits=bits),
+            **self.defines(parameters),
+        }
+        if options.device.traits.prefetches:
+            defines["PYAPSP_PREFETCH"] = 1
+        kernels = self.kernels
+        if parameters.get("packed") and options.device.capabilities.packed16:
+            kernels = options.device.vendor_file(kernels)
+            defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}
+        return build(options.device, kernels, defines)
+
+    @classmethod
+    @abstractmethod
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+        """Yield parameter sets from the fastest to the least demanding."""
+
+    @classmethod
+    @abstractmethod
+    def fits(cls, parameters: Parameters, options: AllPairsOptions) -> bool:
+        """Return whether the parameters go together and are within the limits of the device."""
+
+    @classmethod
+    @abstractmethod
+    def unit(cls, parameters: Parameters) -> int:
+        """Return what the rows and columns of everything must be a multiple of."""
+
+    @classmethod
+    @abstractmethod
+    def turn(cls, parameters: Parameters) -> tuple[int, int]:
+        """Return the steps, and the rows, that `multiply` takes at a time.
+
+        What is left over costs as much as a whole turn.
+        """
+
+    @classmethod
+    @abstractmethod
+    def defines(cls, parameters: Parameters) -> dict[str, int]:
+        """Return the macros of the kernel file, beside those of the number type."""
+
+    def pitch(self, size: int) -> int:
+        """Return the best number of values from row to row of a `size` x `size` matrix."""
+        return size
+
+    @abstractmethod
+    def scratch(self, size: int) -> tuple[int, ...]:
+        """Return the number of values in each further buffer of `round`."""
+
+    @abstractmethod
+    def panels(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the panels of a closed pivot."""
+
+    @abstractmethod
+    def remainder(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue the product of the panels into everything else."""
+
+    @abstractmethod
+    def close_block(
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
+    ) -> list[cl.Event]:
+        """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
+
+    def round(
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        number: int,
+        *,
+        pitch: int | None = None,
+        graphs: int = 1,
+    ) -> list[cl.Event]:
+        """Enqueue the closing of a pivot block, then its panels and the remainder.
+
+        The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch. Its
+        pitch is `size` unless given.
+        """
+        first = number * self.p["block"]
+        depth = min(self.p["block"], size - first)
+        region = Region(size, pitch or size, first, depth, 0, size, graphs)
+        events = self.close_block(queue, buffers, region)
+        if depth < size:
+            events += self.panels(queue, buffers, region)
+            events += self.remainder(queue, buffers, region)
+        return events
+
+    @abstractmethod
+    def pack_left(
+        self, queue: cl.CommandQueue, source: Rectangle, left: cl.Buffer
+    ) -> list[cl.Event]:
+        """Enqueue: a rectangle becomes a left factor, which takes as many values."""
+
+    @abstractmethod
+    def pack_right(
+        self, queue: cl.CommandQueue, source: Rectangle, right: RightFactor
+    ) -> list[cl.Event]:
+        """Enqueue: a rectangle becomes the part of a right factor from its place on."""
+
+    @abstractmethod
+    def unpack_right(
+        self, queue: cl.CommandQueue, right: RightFactor, target: Rectangle
+    ) -> list[cl.Event]:
+        """Enqueue the reverse of `pack_right`."""
+
+    @abstractmethod
+    def copy(self, queue: cl.CommandQueue, source: Rectangle, target: Rectangle) -> list[cl.Event]:
+        """Enqueue a copy of a rectangle into another one that is as large."""
+
+    @abstractmethod
+    def multiply(
+        self, queue: cl.CommandQueue, target: Rectangle, left: cl.Buffer, right: RightFactor
+    ) -> list[cl.Event]:
+        """Enqueue D <- min(D, left (x) right) on a rectangle.
+
+        The right factor takes part with all its rows, and its columns from its place on.
+        """
+
+
+@lru_cache(maxsize=4096)  # a launch of a small matrix takes hardly longer than its arguments
+def ints(*values: int) -> tuple[np.int32, ...]:
+    """Return numbers as kernel arguments."""
+    return tuple(np.int32(value) for value in values)

@@ -1,0 +1,253 @@
+"""The common part of fw-mm, fw-twolevel and fw-recursive: register tiles, products of 16 x 64."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.all_pairs.dense import performance_model
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.device import device_errors, event_seconds
+from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import AllPairsOptions
+
+__all__ = [
+    "COLUMNS",
+    "ROWS",
+    "Iterative",
+    "close_panels",
+    "close_pivot",
+    "defines",
+    "product_fits",
+    "rule",
+    "shapes",
+    "tile_fits",
+]
+
+#: The submatrix that a group computes in a product.
+ROWS, COLUMNS = 16, 64
+
+# Values between two rows of the copied left factor, as in cl/all_pairs/dense/register_tiles.h.
+_LEFT_STRIDE = 20
+
+# Launches of which the median is taken, after one for warming up.
+_LAUNCHES = 5
+
+
+def shapes(options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    """Yield the width of a strip and the work-items of a product, from the fastest shape on.
+
+    One strip for each work-item: also on CPUs that is faster than fewer work-items with several.
+    """
+    if options.device.traits.scalar_groups:
+        lanes = options.device.traits.lanes(options.dtype.itemsize)
+        yield {"width": lanes, "group": COLUMNS // lanes}
+    yield {"width": 1, "group": COLUMNS}
+    yield {"width": 1, "group": 1}
+
+
+def tile_fits(parameters: Mapping[str, Any], options: AllPairsOptions, *heights: str) -> bool:
+    """Return whether tiles can be closed, `heights` being the parameters that say h."""
+    tile, width = int(parameters["tile"]), int(parameters["width"])
+    capabilities = options.device.capabilities
+    return (
+        width <= options.device.traits.lanes(options.dtype.itemsize)
+        and all(
+            tile // width * int(parameters[name]) <= capabilities.max_work_group_size
+            for name in heights
+        )
+        and (tile + tile * width) * options.dtype.itemsize <= capabilities.local_memory
+    )
+
+
+def product_fits(parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    """Return whether products can be computed."""
+    capabilities = options.device.capabilities
+    tile, group, width = (int(parameters[name]) for name in ("tile", "group", "width"))
+    return (
+        COLUMNS % (group * width) == 0
+        and group <= capabilities.max_work_group_size
+        and _LEFT_STRIDE * tile * options.dtype.itemsize <= capabilities.local_memory
+    )
+
+
+def rule(options: AllPairsOptions, *heights: str) -> str:
+    """Return the conditions of `tile_fits` and `product_fits` as text."""
+    capabilities = options.device.capabilities
+    groups = " and ".join(f"tile/width x {name}" for name in heights)
+    return (
+        f"group x width must divide {COLUMNS}, a strip be at most "
+        f"{options.device.traits.lanes(options.dtype.itemsize)} values wide, group and {groups} be "
+        f"at most {capabilities.max_work_group_size} work-items, and {_LEFT_STRIDE} x tile and "
+        f"tile x (1 + width) values fit {capabilities.local_memory} bytes of local memory"
+    )
+
+
+def defines(
+    graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+) -> dict[str, str | int]:
+    """Return the macros of ``cl/all_pairs/dense/register_tiles.h``; h is 1 where there is none."""
+    tile = parameters["tile"]
+    arithmetic = arithmetic_defines(
+        options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
+    )
+    return arithmetic | {
+        "PYAPSP_TILE": tile,
+        "PYAPSP_PIVOT_KEPT": tile // parameters["h_pivot"],
+        "PYAPSP_PANEL_KEPT": tile // parameters.get("h_panel", parameters["h_pivot"]),
+        "PYAPSP_GROUP": parameters.get("group", 1),
+    }
+
+
+def close_pivot(
+    configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
+) -> cl.Event:
+    """Enqueue Floyd-Warshall inside tile (K, K)."""
+    parameters: Mapping[str, Any] = configuration.parameters
+    group = (parameters["tile"] // parameters["width"], parameters["h_pivot"])
+    kernel = configuration.program.kernel("close_pivot")
+    return kernel(queue, group, group, distances, np.int32(configuration.size), np.int32(K))
+
+
+def close_panels(
+    configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
+) -> cl.Event:
+    """Enqueue the row and column tiles of tile (K, K); there must be some."""
+    parameters: Mapping[str, Any] = configuration.parameters
+    x, y = parameters["tile"] // parameters["width"], parameters["h_panel"]
+    others = configuration.size // parameters["tile"] - 1
+    kernel = configuration.program.kernel("close_panels")
+    everything = (others * x, 2 * y)
+    return kernel(queue, everything, (x, y), distances, np.int32(configuration.size), np.int32(K))
+
+
+class Iterative(FloydWarshall):
+    """Base of fw-mm and fw-twolevel: three launches for each tile on the diagonal.
+
+    They differ in the third launch, in which each group computes l pieces. The parameter
+    ``selector`` decides how l is chosen if the caller has not set it.
+    """
+
+    @abstractmethod
+    def build(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
+        """Build the kernels; l may still change."""
+
+    @abstractmethod
+    def enqueue_others(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        distances: cl.Buffer,
+        K: int,
+        count: int,
+    ) -> cl.Event:
+        """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
+
+    @abstractmethod
+    def seconds(
+        self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
+    ) -> dict[int, float]:
+        """Return the result of `times`, for built kernels with tiles off the pivot."""
+
+    def times(self, graph: Graph, options: AllPairsOptions, selector: str) -> dict[int, float]:
+        """Return the seconds of one launch of `enqueue_others` for each l.
+
+        These are the values of figures 4.18 to 4.20 of the thesis.
+
+        Parameters
+        ----------
+        graph : Graph
+            What would be solved.
+        options : AllPairsOptions
+        selector : str
+            Whose estimate; ``"MT"`` measures.
+
+        Returns
+        -------
+        dict of int to float
+            Empty where there are no tiles off the pivot.
+        """
+        configuration = self.build(graph, options, self.choose_parameters(graph, options)[0])
+        if configuration.rounds < 2:
+            return {}
+        return self.seconds(graph, options, configuration, selector)
+
+    def configure(
+        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+    ) -> Configuration:
+        """Build the kernels, and let the selector choose l unless the caller has."""
+        configuration = self.build(graph, options, parameters)
+        selector = parameters["selector"]
+        if selector != "default" and "l" not in self.parameters:
+            seconds = {1: 0.0}
+            if configuration.rounds > 1 and self._has_room(configuration, options):
+                seconds = self.seconds(graph, options, configuration, selector)
+            configuration.parameters["l"] = performance_model.best(seconds)
+        return configuration
+
+    def selector_fits(self, parameters: Mapping[str, Any]) -> bool:
+        """Return whether the selector is the default, or what the caller asked for.
+
+        It cannot be tuned: if l is given, as in comparisons of parameter sets, it has no effect.
+        """
+        return parameters["selector"] in ("default", self.parameters.get("selector"))
+
+    def measure(
+        self, options: AllPairsOptions, configuration: Configuration, counts: tuple[int, ...]
+    ) -> dict[int, float]:
+        """Return the median seconds of launches on a scratch matrix, the pivot being tile 0.
+
+        This is the one case of work on the device while planning.
+        """
+        size, value = configuration.size, options.dtype.itemsize
+        seconds = {}
+        with device_errors(options.device, size**2 * value):
+            queue = options.device.queue()
+            scratch = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size**2 * value)
+            # with infinity everywhere nothing changes from launch to launch
+            pattern = np.array(infinity(options.dtype), options.dtype)
+            cl.enqueue_fill_buffer(queue, scratch, pattern, 0, size**2 * value)
+            for count in counts:
+                events = [
+                    self.enqueue_others(configuration, queue, scratch, 0, count)
+                    for _ in range(1 + _LAUNCHES)
+                ]
+                queue.finish()
+                seconds[count] = median(event_seconds(event) for event in events[1:])
+            scratch.release()
+        return seconds
+
+    def enqueue_round(
+        self,
+        configuration: Configuration,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        number: int,
+    ) -> list[cl.Event]:
+        """Enqueue the pivot tile, its row and column tiles, and all others."""
+        (distances,) = buffers
+        events = [close_pivot(configuration, queue, distances, number)]
+        if configuration.rounds > 1:
+            count = int(configuration.parameters["l"])
+            events += [
+                close_panels(configuration, queue, distances, number),
+                self.enqueue_others(configuration, queue, distances, number, count),
+            ]
+        return events
+
+    def _has_room(self, configuration: Configuration, options: AllPairsOptions) -> bool:
+        """Return whether the matrix fits; where not, the run will be refused."""
+        capabilities = options.device.capabilities
+        needed = configuration.size**2 * options.dtype.itemsize
+        available = min(capabilities.max_allocation, capabilities.global_memory)
+        limit = available if options.memory_limit is None else options.memory_limit
+        return needed <= min(available, limit)

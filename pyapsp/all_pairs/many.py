@@ -1,0 +1,308 @@
+"""`solve_many` and `solve_each`: shortest paths of many graphs, given as array or iterable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyapsp.all_pairs.batch import batch_of
+from pyapsp.all_pairs.dense.batch.jobs import array_dtype, check_out
+from pyapsp.base.errors import ParameterError
+from pyapsp.base.host import shares_memory
+from pyapsp.cluster.batches import collected, each_of
+from pyapsp.cluster.devices import own_device
+from pyapsp.cluster.ranks import joined
+from pyapsp.paths.result import Result
+from pyapsp.registry import Method
+
+__all__ = ["solve_each", "solve_many"]
+
+
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: Literal[False] = ...,
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+    comm: Any = ...,
+) -> NDArray[Any]: ...
+
+
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: Literal[True],
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+    comm: Any = ...,
+) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+
+
+@overload
+def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
+    graphs: NDArray[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: bool,
+    out: np.ndarray | None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+    comm: Any = ...,
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]]: ...
+
+
+@overload
+def solve_many(
+    graphs: Iterable[Any],
+    method: str | Method = ...,
+    *,
+    directed: bool = ...,
+    dtype: Any = ...,
+    predecessors: bool = ...,
+    out: None = ...,
+    device: Any = ...,
+    memory_limit: int | None = ...,
+    group: int | None = ...,
+    check: bool = ...,
+    comm: Any = ...,
+) -> list[Result]: ...
+
+
+def solve_many(
+    graphs: NDArray[Any] | Iterable[Any],
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    group: int | None = None,
+    check: bool = True,
+    comm: Any = None,
+) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]] | list[Result]:
+    """Compute shortest paths between all pairs of vertices, of many graphs.
+
+    The answers are those of `solve` for each graph. For small graphs this is many times faster
+    than one call of `solve` for each. Distances may differ from those of `solve` by rounding,
+    unless sums are exact.
+
+    Parameters
+    ----------
+    graphs : (m, n, n) ndarray, or iterable of graphs
+        An array of weights, where 0 and inf mean "no arc", as in `solve`; or anything that
+        `solve` takes, of equal or different sizes.
+    method : str or Method
+        ``"auto"``; ``"fw-onegroup"``, which solves each graph in one work-group;
+        ``fw-multikernel``, ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` or ``fw-minplus``,
+        which compute many graphs in a kernel launch; or any other method, which solves one graph
+        after the other.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    dtype : dtype-like or "auto", optional
+        As for `solve`. ``"auto"`` selects one type for all graphs of an array, and a type for each
+        graph of an iterable.
+    predecessors : bool
+        Also compute the last vertex before j on each path.
+    out : (m, n, n) ndarray, optional
+        Array for the distances if `graphs` is an array: C-contiguous, of the dtype of the
+        distances. If `dtype` is None, the dtype of this array is used. After an error the content
+        is undefined.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    group : int, optional
+        Number of graphs that are copied to the device together; None: chosen automatically. One
+        group is uploaded while another is computed and a third is downloaded. With all graphs in
+        one group nothing overlaps.
+    check : bool
+        Check whether a distance is too large for its type, as in `solve`.
+    comm : mpi4py.MPI.Comm, optional
+        Share the graphs among the ranks of this communicator: all of them make this call, with the
+        same graphs, and all return all answers.
+
+    Returns
+    -------
+    ndarray, tuple of ndarray, or list of Result
+        For an array: the (m, n, n) distances and, with `predecessors`, the (m, n, n) int32
+        predecessors. For an iterable: a list with the `Result` of each graph, in order.
+
+    Raises
+    ------
+    GraphError, ParameterError, NegativeCycleError, PrecisionError, DeviceError
+        As `solve`. If one graph causes the error, the message begins with the number of the graph,
+        ``graph 17: ``, and the attribute ``graph`` of the error is that number.
+
+    See Also
+    --------
+    solve_each : yields results as they finish.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> weights = np.array([[[0, 7, 1], [0, 0, 0], [0, 2, 0]]] * 1000)
+    >>> pyapsp.solve_many(weights)[999]
+    array([[ 0.,  3.,  1.],
+           [inf,  0., inf],
+           [inf,  2.,  0.]])
+    """
+    if comm is not None:
+        asked = {
+            "method": method,
+            "directed": directed,
+            "dtype": out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
+            "predecessors": predecessors,
+            "memory_limit": memory_limit,
+            "group": group,
+            "check": check,
+        }
+        answers: list[Result] = _all_of(comm, graphs, out, device, asked)
+        return answers
+    batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
+    if not isinstance(graphs, np.ndarray):
+        if out is not None:
+            raise ParameterError("only the distances of a 3-D array go into 'out'")
+        found = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
+        return [found[number] for number in range(len(found))]
+    if dtype is None and isinstance(out, np.ndarray):
+        dtype = out.dtype
+    graphs, distances, before = _arrays(graphs, out, dtype, predecessors)
+    for _ in batch.array(graphs, distances, before):
+        pass
+    return distances if before is None else (distances, before)
+
+
+def solve_each(
+    graphs: NDArray[Any] | Iterable[Any],
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    dtype: Any = None,
+    predecessors: bool = False,
+    device: Any = None,
+    memory_limit: int | None = None,
+    group: int | None = None,
+    check: bool = True,
+    comm: Any = None,
+) -> Iterator[tuple[int, Result]]:
+    """Solve many graphs, and yield results as they finish.
+
+    Parameters
+    ----------
+    graphs : (m, n, n) ndarray, or iterable of graphs
+        As for `solve_many`. An iterable may be infinite: it is read ahead until the distances take
+        256 MiB. Graphs of about the same size are solved together. An array must not change before
+        the last result.
+    method, directed, dtype, predecessors, device, memory_limit, group, check
+        As for `solve_many`.
+    comm : mpi4py.MPI.Comm, optional
+        As for `solve_many`. Each rank yields the graphs that it has solved.
+
+    Yields
+    ------
+    number : int
+        The place of the graph in the batch.
+    result : Result
+
+    Raises
+    ------
+    GraphError, ParameterError, NegativeCycleError, PrecisionError, DeviceError
+        As `solve_many`.
+
+    Examples
+    --------
+    >>> for number, result in pyapsp.solve_each(graphs):  # doctest: +SKIP
+    ...     print(number, result.diameter())
+    """
+    if comm is not None:
+        asked = {
+            "method": method,
+            "directed": directed,
+            "dtype": dtype,
+            "predecessors": predecessors,
+            "memory_limit": memory_limit,
+            "group": group,
+            "check": check,
+        }
+        return _some_of(comm, graphs, device, asked)
+    batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
+    if isinstance(graphs, np.ndarray):
+        solved = batch.array(*_arrays(graphs, None, dtype, predecessors))
+    else:
+        solved = batch.graphs(graphs, dtype)
+    return (each for some in solved for each in some.results())
+
+
+def _arrays(
+    graphs: np.ndarray, out: np.ndarray | None, dtype: Any, predecessors: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return weights that share no memory with the answers, and the arrays of the answers."""
+    chosen = array_dtype(graphs, dtype)
+    distances = np.empty(graphs.shape, chosen) if out is None else out
+    check_out(distances, graphs.shape, chosen)
+    weights = graphs.copy() if shares_memory(graphs, distances) else graphs
+    return weights, distances, np.empty(graphs.shape, np.int32) if predecessors else None
+
+
+def _some_of(
+    comm: Any, graphs: Any, device: Any, asked: dict[str, Any]
+) -> Iterator[tuple[int, Result]]:
+    """Yield the graphs that this rank solves."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            graphs = list(graphs)
+        elif asked["dtype"] is None or isinstance(asked["dtype"], str):
+            asked = {**asked, "dtype": array_dtype(graphs, asked["dtype"])}  # one for all
+        ranks.same(**asked, graphs=len(graphs))
+        own = own_device(ranks, device)
+        asked = {**asked, "memory_limit": own.limit(asked["memory_limit"])}
+
+        def work(some: slice) -> Iterator[tuple[int, Result]]:
+            return solve_each(graphs[some], device=own.device, **asked)
+
+        yield from each_of(ranks, graphs, work)
+
+
+def _all_of(
+    comm: Any, graphs: Any, out: np.ndarray | None, device: Any, asked: dict[str, Any]
+) -> Any:
+    """Return the answers for all graphs on all ranks."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            if out is not None:
+                raise ParameterError("only the distances of a 3-D array go into 'out'")
+            mine = dict(_some_of(ranks, graphs, device, asked))
+            found = {number: each for some in ranks.all(mine) for number, each in some.items()}
+            return [found[number] for number in range(len(found))]
+        graphs, distances, before = _arrays(graphs, out, asked["dtype"], asked["predecessors"])
+        numbers = []
+        for number, each in _some_of(ranks, graphs, device, asked):
+            numbers.append(number)
+            distances[number] = each.distances
+            if before is not None:
+                before[number] = each.predecessors
+        collected(ranks, numbers, distances, before)
+        return distances if before is None else (distances, before)

@@ -1,0 +1,62 @@
+"""The problem `all-pairs` of the registry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from pyapsp.all_pairs.race import choices
+from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.solver import settle
+from pyapsp.graph import Graph, read
+from pyapsp.graph.families import FAMILIES
+from pyapsp.numbers.precision import DTYPES
+from pyapsp.paths import AllPairsOptions, about, fits, sample
+from pyapsp.paths.certificate import oracle
+from pyapsp.registry import Problem, register_problem
+
+__all__ = ["ALL_PAIRS"]
+
+
+def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
+    """Return the updates d = min(d, a + b): n^2 for each row that the method computed."""
+    return options.count(graph.n) * graph.n**2
+
+
+# One matrix of each size is shared by all methods that are timed one after the other.
+_matrices: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
+
+
+def _reusing(graph: Graph, options: AllPairsOptions) -> AllPairsOptions:
+    """Return options with memory for the matrix, which may be shared with other options."""
+    n, size = graph.n, options.dtype.itemsize
+    memory = _matrices.get((n, size))
+    if memory is None:
+        memory = _matrices[n, size] = np.empty((n, n), f"V{size}")
+    return replace(options, out=memory.view(options.dtype))
+
+
+ALL_PAIRS = register_problem(
+    Problem(
+        id="all-pairs",
+        summary="shortest paths between all pairs of vertices, or from many",
+        unit="updates",
+        dtypes=("float64", *(name for name in DTYPES if name != "float64")),
+        areas=("pyapsp.all_pairs.dense", "pyapsp.all_pairs.sparse"),
+        families=FAMILIES,
+        read=read,
+        sample=sample,
+        about=about,
+        ask=requested,
+        work=_work,
+        oracle=oracle,
+        choices=choices,
+        settle=settle,
+        reusing=_reusing,
+        fits=fits,
+        asks=("predecessors", "sources"),
+    )
+)

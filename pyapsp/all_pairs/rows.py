@@ -1,0 +1,212 @@
+"""`row_blocks`: the distances in blocks of rows, for matrices that do not fit in memory."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.solver import check_rows, rows_of
+from pyapsp.base.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
+from pyapsp.base.host import available_memory
+from pyapsp.base.progress import of_sources
+from pyapsp.device import let_go
+from pyapsp.paths import AllPairsOptions, Rows
+from pyapsp.paths.result import Result
+from pyapsp.registry import Method, Request, runs
+from pyapsp.registry.runs import Planned
+
+if TYPE_CHECKING:
+    from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
+    from pyapsp.paths import AllPairsMethod
+
+__all__ = ["row_blocks"]
+
+# Default size of a block: at least this many bytes of distances, and at most one eighth of the
+# memory of the host.
+_BLOCK, _PART = 64 * 2**20, 8
+
+
+def row_blocks(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    sources: Sequence[int] | np.ndarray | None = None,
+    block: int | None = None,
+    cutoff: float | None = None,
+    dtype: Any = None,
+    predecessors: bool = False,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check: bool = True,
+) -> Generator[Result, None, None]:
+    """Compute shortest paths, and yield them in blocks of rows.
+
+    Use this if the n x n distances do not fit in memory. The sparse methods need O(block n) memory,
+    and copy the graph to the device once. Floyd-Warshall computes the whole matrix and yields
+    slices of it; ``"auto"`` selects it only if the matrix fits in the memory of the host.
+
+    Parameters
+    ----------
+    block : int, optional
+        Rows of a block. Default: the number that the method solves at once, or more until a block
+        has 64 MiB.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of rows; an exception that it raises
+        ends the run. Floyd-Warshall calls it with the number of rounds, before the first block.
+    graph, method, directed, sources, cutoff, dtype, predecessors, device, memory_limit, check
+        As for `solve`.
+
+    Yields
+    ------
+    Result
+        The rows of the next sources, in their order. The times and the number of sources in
+        `Result.stats` are totals over all blocks so far.
+
+    Raises
+    ------
+    PyApspError
+        As `solve`. Errors of arguments are raised by the call, other errors by the first block.
+        If a distance is too large for its type, the block with its row raises the error.
+
+    Notes
+    -----
+    Device memory is released after the last block, or when the generator is closed or deleted.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> weights = np.array([[0, 7, 1], [0, 0, 0], [0, 2, 0]])
+    >>> for rows in pyapsp.row_blocks(weights, block=2):
+    ...     print(rows.sources, rows.distances.max(axis=1))
+    [0 1] [ 3. inf]
+    [2] [inf]
+    """
+    if block is not None and not (isinstance(block, Integral) and block > 0):
+        raise ParameterError.of("block", "row_blocks", "a positive number of rows", block)
+    request = requested(
+        graph,
+        method,
+        "row_blocks",
+        directed=directed,
+        sources=sources,
+        cutoff=cutoff,
+        dtype=dtype,
+        predecessors=predecessors,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        check=check,
+        copy=True,
+    )
+    # with explicit sources, methods compute rows and not a matrix
+    rows = request.options.rows(request.input.n)
+    request = replace(request, options=replace(request.options, sources=rows))
+    return _blocks(request, None if block is None else int(block), time.perf_counter())
+
+
+def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:
+    """Use the first plan that yields a block without a stall and without a lack of memory."""
+    refused: list[DeviceError] = []
+
+    def part(options: AllPairsOptions) -> AllPairsOptions:
+        """Return the options of the first block."""
+        if block is None or options.sources is None:
+            return options
+        return replace(options, sources=options.sources[:block])
+
+    for planned in runs.plans(request, refused, part):
+        follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
+        results = follow(request, planned, block, started)
+        try:
+            first = next(results, None)
+        except DeviceError as error:
+            let_go(error)
+            if not isinstance(error, DeviceMemoryError | StallError):
+                raise
+            refused.append(error)
+            continue
+        try:
+            if first is not None:
+                yield first
+            del first  # or the generator would keep it in memory
+            yield from results
+        finally:  # otherwise Python 3.12 keeps these objects after close()
+            results.close()
+        return
+    raise runs.least(refused)
+
+
+def _searched(
+    request: Request, planned: Planned, block: int | None, started: float
+) -> Generator[Result, None, None]:
+    """Compute each block when the caller asks for it."""
+    method = cast("SourceBlocks", planned.method)
+    n, options = request.input.n, request.options
+    sources = options.rows(n)
+    session, tell = method.start(planned.plan), of_sources(options.progress)
+
+    def block_of(some: slice) -> Result:
+        rows = sources[some]
+        distances = np.empty((rows.size, n), options.dtype)
+        before = np.empty((rows.size, n), np.int32) if options.predecessors else None
+        session.fill(rows, distances, before)
+        return _result(request, planned, distances, before, some, session.stats(), started)
+
+    each = block or _rows_of(request, session.size)
+    for start in range(0, sources.size, each):
+        yield block_of(slice(start, start + each))
+        if tell is not None:
+            tell(min(start + each, sources.size), sources.size)
+
+
+def _sliced(
+    request: Request, planned: Planned, block: int | None, started: float
+) -> Generator[Result, None, None]:
+    """Compute all rows, and yield copies of some, which do not keep the whole matrix in memory."""
+    answer = planned.method.run(planned.plan)
+    assert isinstance(answer, Rows)
+    check_rows(request, answer)
+    sources = request.options.rows(request.input.n)
+    each = block or _rows_of(request, 1)
+    for start in range(0, sources.size, each):
+        some = slice(start, start + each)
+        found = rows_of(request, planned.plan.options, answer, sources[some])
+        yield _result(request, planned, *found, some, answer.stats, started)
+
+
+def _rows_of(request: Request, size: int) -> int:
+    """Return the number of rows of a block, for a method that solves `size` rows at once."""
+    options = request.options
+    row = max(request.input.n * (options.dtype.itemsize + 4 * options.predecessors), 1)
+    available = available_memory()
+    most = sys.maxsize if available is None else max(1, available // _PART // row)
+    return int(min(size * max(1, _BLOCK // (size * row)), most))
+
+
+def _result(
+    request: Request,
+    planned: Planned,
+    distances: np.ndarray,
+    before: np.ndarray | None,
+    some: slice,
+    stats: dict[str, Any],
+    started: float,
+) -> Result:
+    done, told = some.start + len(distances), planned.plan.options
+    if told.sources is not None:
+        told = replace(told, sources=request.options.sources[:done])
+    work = request.problem.work(request.input, told, None)
+    seconds = time.perf_counter() - started
+    about = runs.record(request, planned.method.id, planned.plan, stats, work, seconds)
+    rows, labels = request.options.rows(request.input.n)[some], request.input.labels
+    reasons = runs.reasons(request, planned)
+    return Result(distances, before, rows, labels, about | {"sources": done}, reasons)

@@ -1,0 +1,332 @@
+"""`solve`: all-pairs shortest paths of any graph-like object, as a `Result`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+
+from pyapsp.all_pairs.request import requested
+from pyapsp.base.errors import DeviceError, ParameterError
+from pyapsp.base.host import reserve
+from pyapsp.graph import Graph, as_graph
+from pyapsp.numbers.checks import (
+    check_answer,
+    check_diagonal,
+    converted,
+    is_near_limit,
+    may_clip,
+)
+from pyapsp.numbers.precision import holds_all
+from pyapsp.paths import AllPairsOptions, Rows
+from pyapsp.paths.device_result import DeviceResult
+from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.paths.result import Result
+from pyapsp.registry import Method, Plan, Request, runs
+
+__all__ = ["check_rows", "explain", "rows_of", "settle", "solve"]
+
+
+def solve(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    sources: Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | str | PathLike[str] | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    check: bool = True,
+    keep: Literal["host", "device"] = "host",
+    comm: Any = None,
+) -> Result:
+    """Compute shortest paths between all pairs of vertices.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        A `Graph`, the path of a graph file, a SciPy sparse array, a NumPy array (0 and inf mean
+        "no arc"; in a masked array only masked entries do), a NetworkX or igraph graph, or a
+        pandas edge list. n vertices, weights of any sign.
+    method : str or Method
+        ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
+        "auto" uses a method for the first time with a driver, it tests the method on small graphs,
+        and skips it if a distance is wrong. A method that is named is used without this test. If
+        the predicted times of methods are close, "auto" times them on a part of the problem,
+        or for short problems on some calls.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    sources : sequence of int, optional
+        Return only the rows of these vertices, in this order; a vertex may occur twice. The sparse
+        methods compute only these rows. The dense methods compute all rows.
+    cutoff : float, optional
+        Report vertices farther than this as unreachable, without predecessors. Methods may stop
+        at this distance. A distance that is too large for its type is no error if it is above the
+        cutoff. With negative weights, a path to a nearer vertex may lead through a vertex beyond
+        the cutoff; `Result.path` then raises an error.
+    dtype : dtype-like or "auto", optional
+        Type of the distances: float64 (the default), float32, float16 if the device supports it,
+        int64, int32, int16 or uint16. ``"auto"`` selects the narrowest integer type that is proved
+        exact for this graph, or else a float type.
+    predecessors : bool
+        Also compute the last vertex before j on each path, for `Result.path`.
+    out : ndarray, optional
+        Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
+        of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory
+        map. Then ``fw-outofcore``, ``fw-multidevice`` and the sparse methods write predecessors
+        into a file beside it, ``NAME.predecessors.npy``, and keep no n x n array in memory. After
+        an error the content is undefined.
+    device : str, int, Device or pyopencl object, or a list of these, optional
+        Which device; see `pyapsp.device.choose`. The first device of a list is the main one. Only
+        ``fw-multidevice`` and ``fw-outofcore`` can use several.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    checkpoint : path-like, optional
+        Folder for checkpoints. Only ``fw-outofcore`` writes them. A run that was interrupted
+        continues from its checkpoint. The checkpoint is removed when the run is complete.
+    progress : callable, optional
+        Called as ``progress(done, total)``. Methods that search from sources count sources. An
+        exception that it raises ends the run.
+    check : bool
+        Check whether a distance is too large for its type, unless the weights alone rule it out.
+        The check takes O(n m) time on the host.
+    keep : {"host", "device"}
+        ``"device"``: return a `DeviceResult`. Its distances stay in the memory of the device, and
+        are copied to the host when they are asked for. Predecessors are on the host.
+    comm : mpi4py.MPI.Comm, optional
+        Share the work among the ranks of this communicator: all of them make this call, with the
+        same arguments. Only the graph of rank 0 is used. Ranks on a host take its devices in turns.
+        Dense graphs are solved by ``fw-outofcore``, whose checkpoints another number of ranks can
+        resume. `out` is None, or the name of a file ``OUT.npy`` or a folder ``OUT.rows``; see
+        `pyapsp.open_rows`.
+
+    Returns
+    -------
+    Result
+        With `comm`: the rows of this rank; all rows, mapped, if `out` is a file; none if it is a
+        folder.
+
+    Raises
+    ------
+    GraphError
+        If the graph is not one: NaN weights, wrong shapes, vertices out of range.
+    FormatError
+        If a graph file is malformed; the message has path and line.
+    ParameterError
+        If an argument has a value that is not allowed.
+    NegativeCycleError
+        If there is a negative cycle; the error has the vertices of one.
+    PrecisionError
+        If the dtype cannot hold the weights or the distances.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, the device does not support the request, or its memory is too small.
+    DiskSpaceError
+        If `out` is a memory map, and its disk is too small.
+    RankError
+        If another rank has failed, or its process has ended.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> weights = np.array([[0, 7, 1], [0, 0, 0], [0, 2, 0]])
+    >>> pyapsp.solve(weights).distances
+    array([[ 0.,  3.,  1.],
+           [inf,  0., inf],
+           [inf,  2.,  0.]])
+    """
+    started = time.perf_counter()
+    asked = {
+        "directed": directed,
+        "sources": sources,
+        "cutoff": cutoff,
+        "dtype": dtype,
+        "predecessors": predecessors,
+        "memory_limit": memory_limit,
+        "checkpoint": checkpoint,
+        "check": check,
+    }
+    if comm is not None:
+        if keep != "host":
+            raise ParameterError.of("keep", "solve", "host, with comm", keep)
+        return _on_ranks(comm, graph, method, asked, out, device, progress, started)
+    if isinstance(out, str | PathLike):
+        raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
+    request = requested(
+        graph, method, out=out, device=device, progress=progress, keep=keep, **asked
+    )
+    if out is not None:
+        reserve(out)
+    solved = runs.solve(request, started)
+    answer, rows = solved.answer, request.options.rows(request.input.n)
+    about = rows, request.input.labels, solved.record, solved.reasons
+    if isinstance(answer.distances, DeviceRows):
+        return DeviceResult(answer.distances, answer.predecessors, *about)
+    return Result(answer.distances, answer.predecessors, *about)
+
+
+def _on_ranks(
+    comm: Any,
+    graph: Any,
+    method: str | Method,
+    asked: dict[str, Any],
+    out: Any,
+    device: Any,
+    progress: Callable[[int, int], None] | None,
+    started: float,
+) -> Result:
+    """Solve with other processes."""
+    from pyapsp.cluster import ranks as processes
+    from pyapsp.cluster.devices import own_device
+    from pyapsp.cluster.solve import run
+
+    with processes.joined(comm) as ranks:
+        if out is not None and not isinstance(out, str | PathLike):
+            raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
+        shown = {name: each for name, each in asked.items() if name != "sources"}
+        ranks.same(method=method, out=out, **shown)
+        rows = ranks.share(asked["sources"])
+        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        own = own_device(ranks, device)
+        request = requested(
+            whole, method, device=own.device, progress=progress, **{**asked, "sources": rows}
+        )
+        return run(ranks, own, request, out, started)
+
+
+def explain(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    sources: Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    dtype: Any = None,
+    predecessors: bool = False,
+    out: np.ndarray | None = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
+    keep: Literal["host", "device"] = "host",
+) -> str:
+    """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
+
+    This builds kernels, and may time methods on a part of the problem, but does not solve it.
+    Parameters and errors are those of `solve`.
+
+    Returns
+    -------
+    str
+        Several lines, the same as `Result.explain` returns after the run.
+    """
+    request = requested(
+        graph,
+        method,
+        directed=directed,
+        sources=sources,
+        cutoff=cutoff,
+        dtype=dtype,
+        predecessors=predecessors,
+        out=out,
+        device=device,
+        memory_limit=memory_limit,
+        checkpoint=checkpoint,
+        keep=keep,
+    )
+    refused: list[DeviceError] = []
+    for planned in runs.plans(request, refused):
+        return "\n".join(runs.reasons(request, planned))
+    raise runs.least(refused)
+
+
+def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
+    """Convert an answer to the rows, type and cutoff that were asked for.
+
+    Raises
+    ------
+    NegativeCycleError, PrecisionError
+        As `solve`.
+    """
+    kept = request.options.kept
+    check_rows(request, answer)
+    if isinstance(answer.distances, DeviceRows):
+        return answer
+    rows = request.options.sources if plan.options.sources is None else None
+    distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
+    if kept is not None:
+        kept.put(distances)
+        distances = kept
+    if distances is answer.distances and before is answer.predecessors:
+        return answer
+    return replace(answer, distances=distances, predecessors=before)
+
+
+def check_rows(request: Request, answer: Rows) -> None:
+    """Check for negative cycles and clipped distances, unless the method has done so.
+
+    Raises
+    ------
+    NegativeCycleError, PrecisionError
+        As `solve`.
+    """
+    graph, distances, sources = request.input, answer.distances, request.options.sources
+    if answer.checked:
+        return
+    if graph.has_negative:  # as a negative cycle has
+        check_diagonal(graph, distances.diagonal())
+    if isinstance(distances, DeviceRows):
+        if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
+            return
+        distances = distances.get()
+    if request.options.must_check(graph):
+        # Without negative weights, a clipped distance in one row cannot make another row wrong.
+        everything = sources is None or graph.has_negative
+        check_answer(graph, distances if everything else distances[sources])
+
+
+def _may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
+    if graph.has_negative or holds_all(graph, rows.dtype):
+        return may_clip(graph, rows.dtype, graph.n**2)
+    return is_near_limit(graph, rows.largest(), rows.dtype)
+
+
+def rows_of(
+    request: Request,
+    told: AllPairsOptions,
+    answer: Rows,
+    rows: np.ndarray | None = None,
+    out: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return distances and predecessors in the type and up to the cutoff asked for.
+
+    Parameters
+    ----------
+    request : Request
+    told : AllPairsOptions
+        The options of the plan.
+    answer : Rows
+        The answer of a method to this plan.
+    rows : (k,) int64 ndarray, optional
+        The rows of the answer to return; by default all.
+    out : (k, n) ndarray, optional
+        Array for the distances.
+    """
+    options, distances, before = request.options, answer.distances, answer.predecessors
+    if rows is not None:
+        here = out if distances.dtype == options.dtype else None
+        # the row numbers are in range; without "clip", `take` makes a copy to check that
+        distances = np.take(distances, rows, axis=0, out=here, mode="clip")
+        before = None if before is None else before[rows]
+    if distances.dtype != options.dtype:
+        distances = converted(distances, options.dtype, out)
+    if told.cutoff is None:
+        options.hide(distances, before)
+    return distances, before

@@ -1,0 +1,210 @@
+"""dijkstra-cpu: Dijkstra's algorithm on all cores of the host, the baseline of other methods.
+
+It is compiled by Numba, so that threads run in parallel. SciPy's Dijkstra uses one core, and takes
+two to five times as long as this one on one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.base.errors import CapabilityError
+from pyapsp.base.host import cores
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import AllPairsOptions, Weights
+from pyapsp.registry import Plan, register
+
+__all__ = ["DijkstraCpu"]
+
+# A thread takes _CHUNK sources at a time, _TURNS times in a block. After each block
+# `Options.progress` is called.
+_CHUNK, _TURNS = 8, 8
+# The type of sums, for types without arithmetic in Numba or with too small a range.
+_WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
+
+
+@register
+class DijkstraCpu(TunableBlocks):
+    """Dijkstra's algorithm with a heap, one source for each thread of the host.
+
+    The device is not used. A heap node has four children, not two as in the thesis. So the heap has
+    half as many levels, and the keys of children are adjacent in memory.
+
+    Source: E. W. Dijkstra, Numerische Mathematik 1, 1959; F. Okuyama's thesis, 2013, section 3.5.
+    """
+
+    id = "dijkstra-cpu"
+    area = "all_pairs/sparse"
+    summary = "Dijkstra with a heap on every core of the host, one source for each thread"
+    source = "Dijkstra 1959, doi:10.1007/BF01386390; Okuyama 2013, section 3.5"
+    requires = Weights(non_negative=True)
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
+    }
+
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+        """Yield one thread for each core."""
+        yield {"threads": cores()}
+
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return an empty list, because no device memory is used."""
+        return []
+
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Compiled:
+        """Compile the search for the types of this graph and answer.
+
+        Raises
+        ------
+        CapabilityError
+            If Numba is not installed, or the device does not support the type. All methods have
+            the same types on a device, and answers are verified on the device.
+        """
+        arithmetic_defines(options.device, options.dtype)
+        return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Threads:
+        """Convert the weights."""
+        return _Threads(plan)
+
+
+class _Threads:
+    """Searches from the sources of a block, one in each thread."""
+
+    def __init__(self, plan: Plan) -> None:
+        graph, compiled = plan.input, plan.state
+        self._search, self._dtype = compiled.search, compiled.dtype
+        weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
+        self._arcs = graph.indptr, graph.indices, weights
+        self._infinity = self._dtype.type(infinity(plan.options.dtype))
+        self._threads = plan.parameters["threads"]
+        self.size = self._threads * _CHUNK * _TURNS
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> None:
+        """Compute the rows of a block of sources."""
+
+        def solve(start: int) -> None:
+            some = slice(start, start + _CHUNK)
+            rows = distances[some]
+            wide = rows if rows.dtype == self._dtype else np.empty(rows.shape, self._dtype)
+            before = _NOTHING if predecessors is None else predecessors[some]
+            self._search(*self._arcs, sources[some], wide, before, self._infinity)
+            if wide is not rows:
+                with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
+                    rows[...] = wide
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            for done in [pool.submit(solve, start) for start in range(0, sources.size, _CHUNK)]:
+                done.result()
+
+
+_NOTHING = np.empty((0, 0), np.int32)
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    search: Callable[..., None]
+    dtype: np.dtype
+    hash: str
+
+
+@cache
+def _compiled(dtype: np.dtype) -> _Compiled:
+    """Return the search for distances of this type.
+
+    A signal such as SIGINT raises an exception in the main thread. During the import of Numba, or
+    its first compilation, that would leave unusable modules, and all later calls would fail. So
+    another thread does both, and the exception is raised when it has finished.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_compile, dtype).result()
+
+
+def _compile(dtype: np.dtype) -> _Compiled:
+    try:
+        import numba
+    except ImportError:
+        raise CapabilityError("dijkstra-cpu needs Numba: pip install numba") from None
+    search = numba.njit(nogil=True)(_search)
+    # one search, so that Numba compiles now; to Numba, read-only arrays are another type
+    alone = Graph.from_arcs(1, [], [])
+    arcs = alone.indptr, alone.indices, np.empty(0, dtype)
+    search(*arcs, np.zeros(1, np.int64), np.empty((1, 1), dtype), _NOTHING, dtype.type(1))
+    return _Compiled(search, dtype, f"numba {numba.__version__}")
+
+
+def _search(
+    first: np.ndarray,
+    heads: np.ndarray,
+    weights: np.ndarray,
+    sources: np.ndarray,
+    distances: np.ndarray,
+    predecessors: np.ndarray,
+    infinity: Any,
+) -> None:
+    """Dijkstra from each source; with an array of shape (0, 0) predecessors are not computed.
+
+    The heap holds vertices and their distances; `place` is the index of a vertex in it, or -1.
+    """
+    n = first.size - 1
+    keys = np.empty(n, distances.dtype)
+    heap = np.empty(n, np.int32)
+    place = np.empty(n, np.int32)
+    for row in range(sources.size):
+        source, distance = sources[row], distances[row]
+        distance[:] = infinity
+        place[:] = -1
+        if predecessors.size > 0:
+            predecessors[row, :] = -9999
+        distance[source] = 0
+        heap[0], keys[0], size = source, 0, 1
+        while size > 0:
+            u, nearest = heap[0], keys[0]
+            size -= 1
+            last, key, hole = heap[size], keys[size], 0
+            while True:
+                child = 4 * hole + 1
+                if child >= size:
+                    break
+                for other in range(child + 1, min(4 * hole + 5, size)):
+                    if keys[other] < keys[child]:
+                        child = other
+                if keys[child] >= key:
+                    break
+                heap[hole], keys[hole], place[heap[child]] = heap[child], keys[child], hole
+                hole = child
+            heap[hole], keys[hole], place[last] = last, key, hole
+            for arc in range(first[u], first[u + 1]):
+                v = heads[arc]
+                length = nearest + weights[arc]
+                if length < distance[v]:
+                    distance[v] = length
+                    if predecessors.size > 0:
+                        predecessors[row, v] = u
+                    hole = place[v]
+                    if hole == -1:
+                        hole = size
+                        size += 1
+                    while hole > 0:
+                        parent = (hole - 1) // 4
+                        if keys[parent] <= length:
+                            break
+                        heap[hole], keys[hole] = heap[parent], keys[parent]
+                        place[heap[hole]] = hole
+                        hole = parent
+                    heap[hole], keys[hole], place[v] = v, length, hole

@@ -1,0 +1,470 @@
+"""ms-bfs: breadth-first search from many sources at once, one bit for each.
+
+A level's counters are summed within each work-item before an atomic adds them, because atomics on
+shared counters took longer than the search. Bit planes are converted to numbers once, at the end;
+if the device is the host, they are written directly into the array of the caller.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
+from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.device import Device
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.transfer import in_place
+from pyapsp.graph import Facts, Graph
+from pyapsp.graph.families import ARCS
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import AllPairsOptions, Weights
+from pyapsp.registry import Plan, register
+from pyapsp.registry.tuning import tuned_rate
+from pyapsp.registry.tuning.lookup import Match
+
+__all__ = ["MsBfs"]
+
+_BITS = 32
+# In the tables below, True is for devices with scalar groups (CPUs).
+# Blocks take at most one third of the memory, and on CPUs several blocks at most _CACHE bytes for
+# each core: with 16 MiB for 16 cores, launches of a few blocks left most of them without work.
+_PART, _CACHE = 3, 2**23
+# Number of arcs that a row of work-items processes, one after the other.
+_PIECE = {True: 4096, False: 256}
+# Push if the frontier has less than one sixteenth of all arcs, and none of its vertices has more
+# arcs than the second number.
+_FEW = {True: (16, 2**31), False: (16, 1024)}
+# Numbers of the state of a level, before the flags of its sources: see the kernel file.
+_STATE = 16
+# Work-items for each compute unit, in rows of them.
+_ITEMS = {True: 16, False: 512}
+# Number of bit planes at the start; if distances are longer, this many are added at a time.
+_PLANES = 4
+# Ranges of vertices whose sums are computed in parallel.
+_RANGES = 16
+# Words of a row that are nearly as fast, for each source, as more: a line of a cache.
+_FEW_WORDS = 16
+# Vertices of a group in the kernel that reads bits.
+_VERTICES = 64
+# Number of vertex strips for which a work-item writes distances.
+_STRIPS = {True: 32, False: 1}
+
+# Time of the predecessors of a block, in that of its distances; measured on real graphs.
+_BEFORE = {True: 4.0, False: 0.8}
+# Time of an arc of each vertex, in that of a word of distances; on a GPU the rows take longest.
+_ARC = {True: 1.0, False: 0.125}
+
+# Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
+_LEVEL = 1e-4
+# Time of a word of a vertex in a level, in those of a distance; measured on a tree and a mesh.
+_VISIT = 0.4
+
+
+@register
+class MsBfs(TunableBlocks):
+    """Multi-source breadth-first search: a word of sources for each vertex; all weights must be 1.
+
+    Source: M. Then et al., PVLDB 8(4), 2014; S. Beamer et al., SC 2012, for the direction.
+    """
+
+    id = "ms-bfs"
+    area = "all_pairs/sparse"
+    summary = "unweighted graphs: searches as bits, pulled or pushed, distances in bit planes"
+    source = "Then et al. 2014, doi:10.14778/2735496.2735507; distances in bit planes: ours"
+    requires = Weights(unweighted=True)
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
+    slowdown = 0.25  # only the final rows depend on the type
+
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+        """Yield the usually fastest parameters, then narrower rows for less memory."""
+        yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
+
+    def sets(
+        self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Omit rows wider than all sources need, unless the caller set the width."""
+        needed = max(-(-options.count(n) // _BITS), 1)
+        for parameters, match in super().sets(n, family, options, rows=rows):
+            if parameters == self.parameters or parameters["words"] < 2 * needed:
+                yield parameters, match
+
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+        """Return whether the device supports groups as wide as a row."""
+        lanes = _shape(options.device, parameters["words"])[0]
+        return bool(lanes <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: AllPairsOptions) -> str:
+        """Return the limit."""
+        return f"words must be at most {options.device.capabilities.max_work_group_size}"
+
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: graph, bits, rows."""
+        words = parameters["words"]
+        blocks = _blocks(graph, options, words)
+        rows, sources = blocks * graph.n, blocks * words * _BITS
+        pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
+        arcs = [8 * (graph.n + 1), 4 * graph.m]
+        arcs *= 1 + graph.directed
+        bits = [4 * words * rows] * 3 + [4 * words * rows * _PLANES]
+        answer = [_answer(graph, options) * sources]
+        return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
+
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
+        """Build the kernels."""
+        device, words = options.device, parameters["words"]
+        lanes, strips, width, rows = _shape(device, words)
+        defines = {
+            "PYAPSP_LANES": lanes,
+            "PYAPSP_STRIPS": strips,
+            "PYAPSP_WIDTH": width,
+            "PYAPSP_ROWS": rows,
+            "PYAPSP_SCATTERED": int(not device.traits.scalar_groups),
+        }
+        capabilities = device.capabilities
+        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        search = build(device, "all_pairs/sparse/ms_bfs.cl", defines, standard=standard)
+        vertices, bits = _strip(graph, device)
+        width = min(device.traits.lanes(options.dtype.itemsize), vertices)
+        numbers = arithmetic_defines(device, options.dtype, width=width)
+        numbers |= {
+            "PYAPSP_WORDS": words,
+            "PYAPSP_VERTICES": vertices,
+            "PYAPSP_STRIPS": _STRIPS[device.traits.scalar_groups],
+            "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
+            "PYAPSP_LANE_BITS": bits,
+        }
+        return _Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Return the time from the tuning rows around n, and that of many levels in a mesh.
+
+        A distance is written for each source and vertex. An arc costs a word of 32 sources, and on
+        a GPU a part of it. In a deep graph, the sources of a word reach a vertex in different
+        levels.
+        Without an estimate of the depth, only meshes are deep: with at most two arcs for each
+        vertex a mesh may be a path. Rows tell the time without predecessors, which are added.
+        """
+        rate = tuned_rate(self, graph.n, options, graph.family)
+        if rate is None:
+            return None
+        levels = 0.0
+        if graph.depth is not None:
+            levels = graph.depth
+        elif graph.family == "mesh":
+            levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
+        scalar = options.device.traits.scalar_groups
+        arcs = _ARC[scalar] * graph.reach * graph.m / max(graph.n, 1)
+        words = (_BITS + arcs + _VISIT * levels) / (_BITS + _ARC[scalar] * ARCS)
+        if options.predecessors:
+            words += _BEFORE[scalar]
+        return graph.n * graph.n * rows * words / rate + levels * _LEVEL
+
+    def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
+        """Return the method with narrower rows, the sources of a row, and those of a word."""
+        words = min(plan.parameters["words"], _FEW_WORDS)
+        return type(self)(words=words), words * _BITS, _BITS
+
+    def downloads(self, plan: Plan) -> bool:
+        """Return False on the host, where kernels write the rows."""
+        return not in_place(plan.options.device.handle)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
+        """Copy the graph to the device."""
+        return _Searches(plan, watch)
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels of the search, and of the rows and sums after it."""
+
+    search: Program
+    rows: Program
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+@dataclass(frozen=True)
+class _Frontier:
+    """The size of a level.
+
+    Attributes
+    ----------
+    widest, arcs : int
+        The largest number of arcs that leave one of its vertices, and the sum over all.
+    pairs : int
+        Number of pairs of a source and a vertex.
+    """
+
+    widest: int
+    arcs: int
+    pairs: int
+
+
+class _Searches:
+    """The levels of all blocks, and the distances and sums from their bits."""
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, words = plan.input, plan.options, plan.parameters["words"]
+        device = options.device
+        self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
+        self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
+        self._blocks = _blocks(graph, options, words)
+        self.size = self._blocks * words * _BITS
+        self._queue = device.queue()
+        self._programs: _Programs = plan.state
+        self._strip = _strip(graph, device)[0]
+        self._strips = _STRIPS[device.traits.scalar_groups]
+        lanes, _, _, rows = _shape(device, words)
+        self._group = lanes, rows, 1
+        self._most = _ITEMS[device.traits.scalar_groups] * device.capabilities.compute_units
+        self._leaving = self._upload(graph.indptr, graph.indices)
+        self._entering, entering = self._leaving, graph
+        if graph.directed:
+            entering = graph.reversed()
+            self._entering = self._upload(entering.indptr, entering.indices)
+        pieces, owners = _pieces(entering, _PIECE[device.traits.scalar_groups])
+        self._pieces, self._count = self._upload(pieces, owners), owners.size
+        joined = np.unique(owners[1:][owners[1:] == owners[:-1]])
+        self._joints, (self._joined,) = joined.size, self._upload(joined)
+        self._few, self._widest = _FEW[device.traits.scalar_groups]
+        rows, bits = 4 * self._blocks * graph.n, 4 * self._blocks * max(graph.n, 1) * words
+        self._seen, self._frontier, self._next = (device.buffer(bits) for _ in range(3))
+        self._marks, *self._lists = (self._buffer(rows) for _ in range(3))
+        self._planes, self._capacity, self._digits = device.buffer(bits * _PLANES), _PLANES, 0
+        self._plane = np.uint64(self._blocks * graph.n * words)
+        self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
+        # the states of the level before, of this one, and of the next one
+        self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
+        self._numbers = np.int32(self._state.size)
+        self._sources = self._buffer(4 * self.size)
+        answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
+        answer = [] if options.totals else answer
+        self._rows = [RowsTarget(self._queue, (self.size, graph.n), each, watch) for each in answer]
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> int | None:
+        """Compute the rows of a block of sources, and return the number of levels."""
+        longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
+        if self._cutoff is not None:
+            longest = max(min(longest, int(self._cutoff)), 1)
+        levels = sum(1 for _ in itertools.islice(self.search(sources), longest))
+        fields = np.int32(-(-(levels + 1).bit_length() // 4))
+        sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
+        bits = self._seen, self._planes
+        with self._rows[0].to(distances) as rows:
+            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
+        if predecessors is not None:
+            with self._rows[1].to(predecessors) as rows:
+                self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
+        return levels
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+        """Compute the sums over the rows of a block of sources."""
+        count, n = sources.size, self._n
+        largest = np.zeros(count, self._dtype)
+        pairs = [count]
+        for level, (found, alive) in enumerate(self.search(sources), start=1):
+            largest[alive] = level
+            pairs.append(found)
+        ranges = min(_RANGES, max(n, 1))
+        shape = self._blocks, ranges, self._words * _BITS
+        results = [np.empty(shape, kind) for kind in (np.uint64, np.uint32)]
+        buffers = [self._buffer(result.nbytes) for result in results]
+        sizes = np.int32(n), np.int32(self._digits), self._plane, np.int32(ranges)
+        bits = _BITS if self._strip == 1 else 1  # or all sources of a word in a work-item
+        items = bits, self._words, self._blocks * ranges
+        kernel = self._programs.rows.kernel("ms_bfs_totals")
+        arrays = self._seen, self._planes, *buffers
+        kernel(self._queue, items, (bits, 1, 1), *arrays, *sizes)
+        for result, buffer in zip(results, buffers, strict=True):
+            cl.enqueue_copy(self._queue, result, buffer)
+        total, reached = (each.sum(axis=1, dtype=np.int64).reshape(-1) for each in results)
+        counts = None
+        if width is not None:
+            bins = (np.arange(len(pairs)) // width).astype(np.int64)
+            counts = np.zeros(bins[-1] + 1, np.int64)
+            np.add.at(counts, bins, pairs)
+        return Totals(largest, total[:count].astype(self._sum), reached[:count], counts)
+
+    def search(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield for each level the number of pairs at this distance, and the sources of them.
+
+        The second is a boolean array over the sources.
+        """
+        sizes = np.int32(self._n), np.int32(sources.size)
+        bits = self._seen, self._frontier, self._next, self._planes, self._marks
+        strip, group = (self._words * self._strips, 1) if self._strips > 1 else (1, _VERTICES)
+        items = -(-self._n * self._words // (strip * group)) * group, self._blocks
+        numbers = np.int32(strip), np.int32(self._capacity), self._plane, self._numbers
+        clear = self._programs.search.kernel("ms_bfs_clear")
+        clear(self._queue, items, (group, 1), *bits, *self._told[1:], *sizes, *numbers)
+        self._digits = 0
+        cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told[1]
+        arrays = self._sources, *bits, self._leaving[0], *sizes
+        start = self._programs.search.kernel("ms_bfs_start")
+        start(self._queue, (sources.size,), None, *arrays)
+        frontier, pulled = self._read(), False
+        for level in itertools.count(1):
+            self._ready(level)
+            few = frontier.arcs < self._blocks * self._m // self._few
+            push = few and frontier.widest <= self._widest
+            if push and pulled:
+                self._list(level - 1)
+            frontier = self._push(level) if push else self._pull(level)
+            pulled = not push
+            if frontier.pairs == 0:
+                return
+            alive = np.unpackbits(self._state[_STATE:].view(np.uint8), bitorder="little")
+            yield frontier.pairs, alive[: sources.size].astype(bool)
+
+    def _push(self, level: int) -> _Frontier:
+        """Search a level from the rows of the list, and replace the list."""
+        (before, told, spare), rows = self._told, self._blocks * self._n
+        bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
+        lists = self._marks, *self._lists, before, told
+        following = *sizes, spare, self._numbers
+        self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *following)
+        self._lists.reverse()
+        arrays = self._lists[0], *bits, self._planes, told, *sizes, self._plane
+        self._over(rows, 1, "ms_bfs_settle", *arrays)
+        return self._read()
+
+    def _pull(self, level: int) -> _Frontier:
+        """Search a level for all rows; the list is not updated."""
+        before, state, spare = self._told
+        bits = self._seen, self._frontier, self._next, self._planes, before
+        told = self._marks, state, self._leaving[0], np.int32(self._n)
+        place = np.int32(level), self._plane
+        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
+        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays, spare, self._numbers)
+        if self._joints:
+            rows = self._joined, self._seen, self._next, self._frontier, self._planes
+            joined = *rows, *told, np.int32(self._joints), *place
+            self._over(self._joints, self._blocks, "ms_bfs_join", *joined)
+        self._frontier, self._next = self._next, self._frontier
+        return self._read()
+
+    def _list(self, level: int) -> None:
+        """List the rows with new bits at a level."""
+        arrays = self._marks, self._next, self._lists[0], self._told[0]
+        sizes = np.int32(self._n), np.int32(level), np.int32(self._strips)
+        group = _VERTICES // self._strips
+        items = -(-self._n // _VERTICES) * group, self._blocks
+        self._programs.search.kernel("ms_bfs_list")(self._queue, items, (group, 1), *arrays, *sizes)
+
+    def _read(self) -> _Frontier:
+        """Return the state of a level, and make it the previous level."""
+        self._told.append(self._told.pop(0))
+        cl.enqueue_copy(self._queue, self._state, self._told[0])
+        _, widest, *halves = self._state[:6].tolist()
+        return _Frontier(widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32))
+
+    def _ready(self, level: int) -> None:
+        """Allocate bit planes for the digits of a level."""
+        self._digits = level.bit_length()
+        if self._digits > self._capacity:
+            bits = 4 * self._blocks * self._n * self._words
+            more, zero = self._buffer((self._capacity + _PLANES) * bits), np.zeros(1, np.uint32)
+            cl.enqueue_copy(self._queue, more, self._planes)
+            place = self._capacity * bits, _PLANES * bits
+            cl.enqueue_fill_buffer(self._queue, more, zero, *place)
+            self._planes, self._capacity = more, self._capacity + _PLANES
+
+    def _over(self, rows: int, blocks: int, kernel: str, *arguments: Any) -> None:
+        """Launch a kernel whose work-items share rows."""
+        lanes, height, _ = self._group
+        groups = min(-(-rows // height), max(self._most // (lanes * height), 1))
+        items = lanes, max(groups, 1) * height, blocks
+        self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
+
+    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
+        """Launch a kernel with a work-item for each (strip of vertices, word, block).
+
+        On CPUs the words of a strip follow each other, because they are in the same cache lines.
+        """
+        strips, x = -(-self._n // strip), min(_VERTICES, self._group[0] * self._group[1])
+        items = -(-strips // x) * x, self._words, self._blocks
+        if self._strips > 1:
+            items, x = (self._words, strips, self._blocks), 1
+        self._programs.rows.kernel(kernel)(self._queue, items, (x, 1, 1), *arguments)
+
+    def _upload(self, *arrays: np.ndarray) -> list[cl.Buffer]:
+        return [upload(self._queue, each, self._watch) for each in arrays]
+
+    def _buffer(self, count: int) -> cl.Buffer:
+        return cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, max(count, 4))
+
+
+def _shape(device: Device, words: int) -> tuple[int, int, int, int]:
+    """Return work-items of a row, vectors of a work-item, words of a vector, rows of a group."""
+    if device.traits.scalar_groups:
+        width = min(device.traits.lanes(4), words)
+        return 1, words // width, width, 1
+    return words, 1, 1, max(min(256, device.capabilities.max_work_group_size) // words, 1)
+
+
+def _strip(graph: Graph, device: Device) -> tuple[int, int]:
+    """Return the number of vertices whose bits a work-item reads, and the bits of a distance."""
+    if not device.traits.scalar_groups:
+        return 1, 32
+    bits = 16 if graph.n <= 2**15 else 32
+    return device.traits.lanes(bits // 8), bits
+
+
+def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
+    """Return the number of blocks that are searched in parallel: all, or as many as fit."""
+    wanted = -(-options.count(graph.n) // (words * _BITS))
+    one = graph.n * (words * 4 * (3 + _PLANES) + 12)
+    # enough planes for the longest distance; the last are allocated while the others are kept
+    most = _PLANES * max(-(-graph.n.bit_length() // _PLANES), 1)
+    longest = graph.n * (words * 4 * (3 + 2 * most - _PLANES) + 12)
+    capabilities = options.device.capabilities
+    memory = capabilities.global_memory
+    if options.memory_limit is not None:
+        memory = min(memory, options.memory_limit)
+    room = memory // _PART
+    if options.device.kind == "cpu":
+        room = min(room, _CACHE * capabilities.compute_units)
+    answer = _answer(graph, options) * words * _BITS
+    largest = max(graph.n * words * 4 * most, answer)
+    arcs = (8 * (graph.n + 1) + 4 * graph.m) * (1 + graph.directed) + 12 * (graph.n + graph.m)
+    fits = min(
+        room // max(one + answer, 1),
+        (memory - arcs) // max(longest + answer, 1),
+        capabilities.max_allocation // max(largest, 1),
+    )
+    blocks = max(min(wanted, fits), 1)
+    return max(-(-wanted // (-(-wanted // blocks) or 1)), 1)
+
+
+def _answer(graph: Graph, options: AllPairsOptions) -> int:
+    """Return the bytes of a row of the answer on the device; 0 if the device is the host."""
+    if options.totals or options.device.kind == "cpu":
+        return 0
+    return graph.n * (options.dtype.itemsize + 4 * options.predecessors)
+
+
+def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Split the arcs of vertices with more than `most`; return starts and owners of the pieces."""
+    degrees = np.diff(graph.indptr)
+    counts = np.maximum(-(-degrees // most), 1)
+    owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)
+    within = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.append(graph.indptr[owners] + most * within, graph.m)
+    return starts.astype(np.int64), owners

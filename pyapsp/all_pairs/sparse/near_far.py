@@ -1,0 +1,235 @@
+"""near-far: all sources of a block at once, vertices roughly in the order of their distance.
+
+On CPUs a work-group is one work-item, and its vectors are the sources: an arc is read once for 8 or
+16 sources. On GPUs every step waits for memory, so many groups must be resident: 8 sources and 512
+work-items are twice as fast as 32 and 128, and four arcs at a time are three times as fast as one.
+A large delta (32 mean weights) costs more additions and saves rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
+from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import AllPairsOptions, Weights
+from pyapsp.registry import Plan, register
+from pyapsp.registry.tuning import Match
+
+__all__ = ["NearFar"]
+
+# A launch has at most _BLOCKS blocks for each compute unit, in at most one third of the memory.
+_BLOCKS, _PART = 64, 3
+# Ints that a search needs for each vertex and block.
+_LISTS = 6
+# Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
+# vertices took 11 ms.
+_LEVEL = 3.5e-6
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels of the search, and of the rows and sums after it."""
+
+    search: Program
+    block: Program
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+@register
+class NearFar(TunableBlocks):
+    """Near and far lists of vertices; a vertex is relaxed for all sources of a block at once.
+
+    A work-group solves a block from beginning to end. On CPUs it is one work-item, and the sources
+    are the elements of vectors. On other devices adjacent work-items are the sources.
+
+    Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014, for one source at a time.
+    """
+
+    id = "near-far"
+    area = "all_pairs/sparse"
+    summary = "work-efficient: near and far lists, a block of sources for each work-group"
+    source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; sources side by side: ours"
+    requires = Weights(non_negative=True)
+    slowdown = 0.5  # float64 took 1.2 to 1.9 times as long as float32, mostly 1.5
+    # delta in percent of the mean weight
+    choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "sources": (8, 16, 32, 64, 128),
+        "group": (1, 32, 64, 128, 256, 512),
+        "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400),
+    }
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Predict as the base class does; on GPUs a deep graph takes at least its levels."""
+        seconds = super().predict(graph, options, rows)
+        if seconds is None or graph.depth is None or options.device.traits.scalar_groups:
+            return seconds
+        return max(seconds, _LEVEL * graph.depth)
+
+    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+        """Yield the usual parameters for this kind of device: on GPUs the largest group size."""
+        if options.device.traits.scalar_groups or not _has_atomics(options):
+            lanes = options.device.traits.lanes(options.dtype.itemsize)
+            yield {"sources": max(8, lanes), "group": 1, "delta": 200}
+            return
+        for group in (512, 256, 128, 64, 32):
+            yield {"sources": 8, "group": group, "delta": 3200}
+
+    def sets(
+        self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Yield the sets of `TunableMethod`, on CPUs with blocks as narrow as few sources need.
+
+        A core solves a block, so that few sources in wide blocks leave cores without work.
+        """
+        units: int = options.device.capabilities.compute_units
+        share = -(-options.count(n) // units)
+        enough = next((each for each in self.choices["sources"] if each >= share), share)
+        for parameters, match in super().sets(n, family, options, rows=rows):
+            narrow = {}
+            if parameters["group"] == 1 and "sources" not in self.parameters:
+                narrow["sources"] = min(parameters["sources"], enough)
+            yield parameters | narrow, match
+
+    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+        """Return whether the group has one work-item, or at least one for each source, and fits."""
+        group = parameters["group"]
+        return bool(
+            group == 1
+            or (
+                group >= parameters["sources"]
+                and group <= options.device.capabilities.max_work_group_size
+                and _has_atomics(options)
+            )
+        )
+
+    def rule(self, options: AllPairsOptions) -> str:
+        """Return the limits."""
+        most = options.device.capabilities.max_work_group_size if _has_atomics(options) else 1
+        return f"group must be 1, or at least sources; and at most {most}"
+
+    def buffers(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: graph, blocks, lists."""
+        blocks, width = _blocks(graph, options, parameters), parameters["sources"]
+        scratch = _scratch(options, parameters)
+        block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
+        return [*block, _lists(graph, blocks)]
+
+    def prepare(
+        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
+        """Build the kernels."""
+        device, dtype = options.device, options.dtype
+        if parameters["group"] == 1:
+            lanes = min(device.traits.lanes(dtype.itemsize), parameters["sources"])
+            defines = arithmetic_defines(device, dtype, width=lanes)
+            defines["PYAPSP_STRIPS"] = parameters["sources"] // lanes
+            search = build(device, "all_pairs/sparse/near_far.cpu.cl", defines)
+        else:
+            defines = arithmetic_defines(device, dtype)
+            defines |= {
+                "PYAPSP_SOURCES": parameters["sources"],
+                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
+                "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
+            }
+            search = build(device, "all_pairs/sparse/near_far.cl", defines)
+        return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
+
+    def downloads(self, plan: Plan) -> bool:
+        """Return True: kernels write rows of any type, or they are converted on the way."""
+        return True
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Copy the graph to the device."""
+        return _Search(plan, watch)
+
+
+class _Search(BlockSearch):
+    """One launch for several blocks of sources."""
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        programs, width = plan.state, parameters["sources"]
+        self._blocks = _blocks(graph, options, parameters)
+        scratch = _scratch(options, parameters)
+        shape = width, self._blocks
+        block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
+        super().__init__(block, self._blocks * width)
+        context = block.queue.context
+        lists = _lists(graph, self._blocks)
+        self._lists = cl.Buffer(context, cl.mem_flags.READ_WRITE, max(lists, 4))
+        self._kernel = programs.search.kernel("near_far")
+        self._shape = (self._blocks * parameters["group"],), (parameters["group"],)
+        self._narrow = _narrow(options, parameters)
+        self._values = programs.search.kernel("near_far_values") if self._narrow else None
+        self._sizes = np.int32(graph.n), _delta(graph, options, parameters["delta"])
+
+    def search(self, sources: np.ndarray) -> None:
+        """Find the costs from some sources."""
+        block = self._block
+        block.begin(sources)
+        words = block.words if self._narrow else block.costs
+        arrays = *block.arcs, block.sources, words, self._lists
+        self._kernel(block.queue, *self._shape, *arrays, *self._sizes)
+        if self._values is not None:
+            self._values(block.queue, *self._shape, words, block.costs, self._sizes[0])
+
+
+def _has_atomics(options: AllPairsOptions) -> bool:
+    """Return whether the device has an atomic minimum for costs of this type."""
+    return options.dtype.itemsize < 8 or options.device.capabilities.int64_atomics
+
+
+def _narrow(options: AllPairsOptions, parameters: Mapping[str, Any]) -> bool:
+    """Return whether atomics use words of 4 bytes for values of 2 bytes."""
+    return bool(parameters["group"] > 1 and options.dtype.itemsize == 2)
+
+
+def _scratch(options: AllPairsOptions, parameters: Mapping[str, Any]) -> dict[str, bool]:
+    """Return which scratch buffers a block needs, in addition to the costs."""
+    words = not options.totals or _narrow(options, parameters)
+    return {"marks": options.predecessors, "words": words}
+
+
+def _blocks(graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> int:
+    """Return the number of blocks of a launch: all, or as many as fill the device or fit."""
+    width, capabilities = int(parameters["sources"]), options.device.capabilities
+    wanted = -(-options.count(graph.n) // width)
+    one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
+    memory = capabilities.global_memory
+    if options.memory_limit is not None:
+        memory = min(memory, options.memory_limit)
+    room = memory // _PART // (sum(one) + _lists(graph, 1))
+    fits = min(room, int(capabilities.max_allocation) // max(one))
+    blocks = max(min(wanted, fits, _BLOCKS * capabilities.compute_units), 1)
+    launches = -(-wanted // blocks) or 1
+    return max(-(-wanted // launches), 1)
+
+
+def _lists(graph: Graph, blocks: int) -> int:
+    """Return the bytes of the lists of `blocks` blocks."""
+    return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
+
+
+def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> Any:
+    """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
+    with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
+        delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
+        if options.dtype.kind in "iu":
+            delta = min(max(round(delta), 1), int(infinity(options.dtype)))
+        return options.dtype.type(delta)

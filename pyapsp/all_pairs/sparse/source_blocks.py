@@ -1,0 +1,312 @@
+"""The common part of the sparse methods: they compute the rows of a block of sources at a time.
+
+A method solves N sources at once. The device holds O(n N + m) values and never the n x n matrix.
+Finished rows are downloaded. `SourceBlocks` has this loop and its planning. `DeviceBlock` is for
+methods that store the costs of a vertex from all sources of a block in adjacent entries. It has the
+graph and the costs on the device, the flag whether a round has changed anything, and the kernels
+for rows, and for predecessors from costs.
+
+`run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
+x n is in memory. A search may leave any value above the cutoff in its rows, but it must not stop at
+the cutoff if weights are negative. Methods that do not derive from `SourceBlocks` compute all rows,
+and the rows are selected afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyapsp.all_pairs.sparse.totals import Totals, totals_of
+from pyapsp.base.errors import DeviceError
+from pyapsp.base.host import flush
+from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty, empty_beside
+from pyapsp.device import device_errors
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.graph import Facts, Graph
+from pyapsp.graph.families import ARCS
+from pyapsp.numbers.checks import (
+    check_answer,
+    check_weights,
+    converted,
+    is_near_limit,
+    may_clip,
+)
+from pyapsp.numbers.precision import holds_all
+from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
+from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.paths.landing import converter, expected
+from pyapsp.registry import Plan
+from pyapsp.registry.tuning import tuned_rate
+from pyapsp.registry.tuning.method import BufferedMethod
+
+__all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
+
+# Groups for each compute unit, and sources of a group, that use a device fully.
+_GROUPS, _EACH = 4, 8
+# Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
+# for devices with scalar groups (CPUs).
+_BEFORE = {True: 0.75, False: 0.4}
+# A mapped file is flushed after this many bytes.
+_UNWRITTEN = 64 * 2**20
+
+
+class BlockSolver(Protocol):
+    """A prepared graph that can be solved from any sources.
+
+    Attributes
+    ----------
+    size : int
+        The largest number of sources that are solved at once.
+    """
+
+    size: int
+
+    def solve_block(
+        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
+    ) -> int | None:
+        """Compute the rows of a block of sources.
+
+        Parameters
+        ----------
+        sources : (k,) int64 ndarray
+            Vertices, in any order; at most `size`.
+        distances : (k, n) ndarray
+            Array for the distances; C-contiguous, of the type of the plan, unless the method
+            `downloads`.
+        predecessors : (k, n) int32 ndarray or None
+            Array for the predecessors, if they are wanted.
+
+        Returns
+        -------
+        int or None
+            A number that no finite distance in the rows exceeds; None if none is known.
+        """
+
+
+class SourceBlocks(AllPairsMethod):
+    """Base of the methods that solve a block of sources at a time.
+
+    The state of a plan has a ``hash``, the hash of the kernels.
+    """
+
+    by_source = True
+
+    @abstractmethod
+    def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
+        """Copy the graph to the device, if the method uses one; the watch measures transfers."""
+
+    def downloads(self, plan: Plan) -> bool:
+        """Return whether all rows come by `download`, in any type that holds the distances."""
+        return False
+
+    def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
+        """Return the method for a few sources of a plan.
+
+        Returns
+        -------
+        method : SourceBlocks
+            By default the same kernels.
+        fewest : int
+            The number of sources that use the device fully: some groups for each compute unit.
+        run : int
+            The sources that a group solves together; a divisor of `fewest`.
+        """
+        units: int = plan.options.device.capabilities.compute_units
+        run: int = plan.parameters.get("sources", _EACH)
+        return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
+
+    def start(self, plan: Plan) -> Session:
+        """Start a session for a plan, with the graph on the device."""
+        return Session(self, plan)
+
+    def run(self, plan: Plan) -> Rows:
+        """Solve the sources in blocks, each directly into its rows of the answer."""
+        graph, options = plan.input, plan.options
+        sources = options.rows(graph.n)
+        distances: Any = options.kept if options.out is None else options.out
+        if distances is None:
+            distances = empty((sources.size, graph.n), options.answer or options.dtype)
+        predecessors = None
+        if options.predecessors:
+            predecessors = empty_beside(distances, "predecessors", np.int32)
+        tell, unwritten = of_sources(options.progress), 0
+        with _expected(self, plan, distances, predecessors):
+            session = self.start(plan)
+            size = session.size
+            for start in range(0, sources.size, size):
+                some = slice(start, start + size)
+                before = None if predecessors is None else predecessors[some]
+                session.fill(sources[some], distances[some], before)
+                unwritten += distances[some].nbytes
+                if unwritten >= _UNWRITTEN or start + size >= sources.size:
+                    flush(distances, predecessors)
+                    unwritten = 0
+                if tell is not None:
+                    tell(min(start + size, sources.size), sources.size)
+        return Rows(distances, predecessors, stats=session.stats(), checked=True)
+
+
+def _expected(
+    method: SourceBlocks, plan: Plan, *rows: np.ndarray | DeviceRows | None
+) -> AbstractContextManager[None]:
+    """Clear new rows if they come by `download`; others write rows themselves."""
+    return expected(plan.options.device, *rows) if method.downloads(plan) else nullcontext()
+
+
+class Session:
+    """A started plan: the graph is on the device, and rows of any sources can be computed.
+
+    Device memory is released when the session is deleted.
+
+    Attributes
+    ----------
+    size : int
+        The number of sources that are solved at once.
+    """
+
+    def __init__(self, method: SourceBlocks, plan: Plan) -> None:
+        self._method, self._plan = method, plan
+        self._watch, self._seconds = Stopwatch(), 0.0
+        with self._at_work():
+            self._solver = method.open(plan, self._watch)
+        self.size = self._solver.size
+
+    def fill(
+        self,
+        sources: np.ndarray,
+        distances: np.ndarray | DeviceRows,
+        predecessors: np.ndarray | None,
+    ) -> None:
+        """Compute the rows of these sources, check them, and apply the cutoff.
+
+        Parameters
+        ----------
+        sources : (k,) int64 ndarray
+            Vertices, in any order.
+        distances : (k, n) ndarray or DeviceRows
+            Array for the distances; C-contiguous, of any type that holds them.
+        predecessors : (k, n) int32 ndarray or None
+            Array for the predecessors, if they are wanted.
+
+        Raises
+        ------
+        PrecisionError
+            If a distance is too large for its type.
+        """
+        graph, options = self._plan.input, self._plan.options
+        for start in range(0, sources.size, self.size):
+            some = slice(start, start + self.size)
+            target, before = distances[some], None if predecessors is None else predecessors[some]
+            downloads = self._method.downloads(self._plan)
+            held = target.dtype == options.dtype or downloads
+            if isinstance(target, DeviceRows):
+                # the host checks rows, and hides what is beyond the cutoff
+                checks = options.must_check(graph)
+                checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
+                held = downloads and not checks and options.cutoff is None
+            rows: Any = target if held else np.empty(target.shape, options.dtype)
+            wide = None
+            if downloads and target.dtype != options.dtype:
+                wide = converter(options.device, target, self._plan.spare_bytes)
+            found: Any = rows if wide is None else wide
+            with self._at_work(), _expected(self._method, self._plan, rows, before):
+                most = self._solver.solve_block(sources[some], found, before)
+                if wide is not None:
+                    with self._watch.by_the_host("transfer"):
+                        wide.fetch(rows)
+            if isinstance(rows, DeviceRows):
+                continue
+            near = most is None or is_near_limit(graph, most, rows.dtype)
+            if near and options.must_check(graph):
+                check_answer(graph, rows)
+            options.hide(rows, before)
+            if isinstance(target, DeviceRows):
+                target.put(converted(rows, target.dtype))
+            elif not held:
+                converted(rows, target.dtype, target)
+
+    def totals(self, sources: np.ndarray, width: Any = None) -> Iterator[tuple[slice, Totals]]:
+        """Compute the sums over rows, for a block of sources at a time.
+
+        Parameters
+        ----------
+        sources : (k,) int64 ndarray
+            Vertices, in any order.
+        width : number, optional
+            Also count the distances in bins of this width.
+
+        Yields
+        ------
+        some : slice
+            The places of the block in `sources`.
+        totals : Totals
+
+        Raises
+        ------
+        PrecisionError
+            If a distance is too large for its type.
+        """
+        graph, options = self._plan.input, self._plan.options
+        find = getattr(self._solver, "totals", None)
+        checked = not options.must_check(graph) or holds_all(graph, options.dtype)
+        for start in range(0, sources.size, self.size):
+            some = slice(start, start + self.size)
+            if find is not None and checked and options.cutoff is None:
+                with self._at_work():
+                    totals = find(sources[some], width)
+            else:
+                rows = np.empty((sources[some].size, graph.n), options.dtype)
+                self.fill(sources[some], rows, None)
+                totals = totals_of(rows, width)
+            yield some, totals
+
+    def stats(self) -> dict[str, Any]:
+        """Return the values of `Answer.stats`, as totals over all rows so far."""
+        transfers = self._watch.seconds("transfer")
+        return {
+            # by the clock of the host, because reading the flag between rounds counts as well
+            "kernel_seconds": max(self._seconds - transfers, 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": self._plan.state.hash,
+        }
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Measure the time, and convert errors of the driver."""
+        started = time.perf_counter()
+        try:
+            with device_errors(self._plan.options.device, self._plan.device_bytes):
+                yield
+        except DeviceError:
+            self.__dict__.pop("_solver", None)  # a stored error refers to the session by its frames
+            raise
+        self._seconds += time.perf_counter() - started
+
+
+class TunableBlocks(BufferedMethod, SourceBlocks):
+    """Base of the methods with parameters."""
+
+    growth = 1.0  # rates are those of n^3 updates, and searches take n m steps
+
+    def check(self, graph: Graph, options: AllPairsOptions) -> None:
+        """Raise an error if the type does not hold the weights."""
+        check_weights(graph, options.dtype)
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Predict from the tuning rows around n, in proportion to sources and reached arcs.
+
+        Rows tell the time without predecessors, unless the kernels find these.
+        """
+        rate = tuned_rate(self, graph.n, options, graph.family)
+        if rate is None:
+            return None
+        after = options.predecessors and not self.carries_predecessors
+        more = 1 + _BEFORE[options.device.traits.scalar_groups] * after
+        return graph.n * rows * max(graph.reach * graph.m, graph.n) * more / (ARCS * rate)

@@ -1,0 +1,72 @@
+"""Sums over rows of distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.numbers.precision import infinity
+
+__all__ = ["Totals", "bins_of", "totals_of"]
+
+# The largest number of bins of a histogram.
+_BINS = 2**28
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the finite distances from k sources.
+
+    Attributes
+    ----------
+    largest : (k,) ndarray
+        The largest finite distance from each source, in the type of the distances; at least 0.
+    total : (k,) ndarray of int64 or float64
+        The sum of the finite distances; float32 on devices without double.
+    reached : (k,) ndarray of int64
+        The number of vertices that the source reaches, including itself.
+    counts : (bins,) ndarray of int64 or None
+        The number of distances in each bin, over all sources. Bin 0 includes the sources.
+    """
+
+    largest: np.ndarray
+    total: np.ndarray
+    reached: np.ndarray
+    counts: np.ndarray | None = None
+
+
+def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
+    """Return the sums over rows of distances, and counts of distances in bins of `width`."""
+    reached = rows < infinity(rows.dtype)
+    near = np.where(reached, rows, rows.dtype.type(0))
+    kind = np.dtype(np.int64 if rows.dtype.kind in "iu" else np.float64)
+    counts = None
+    if width is not None:
+        bins_of(near.max(initial=0), width)
+        # same as the kernels: divide and round down, because a remainder may differ by rounding
+        found = near[reached].astype(kind)
+        bins = found // int(width) if kind.kind == "i" else np.floor(found / width)
+        counts = np.bincount(bins.astype(np.int64)).astype(np.int64)
+    largest = near.max(axis=1, initial=0)
+    with np.errstate(over="ignore"):  # a sum that is too large is inf, as on a device
+        total = near.sum(axis=1, dtype=kind)
+    return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
+
+
+def bins_of(largest: Any, width: Any) -> int:
+    """Return the number of bins of this width up to the largest distance.
+
+    Raises
+    ------
+    ParameterError
+        If there are too many bins.
+    """
+    whole = np.asarray(largest).dtype.kind in "iu"
+    bins = int(largest) // int(width) + 1 if whole else np.floor(float(largest) / width) + 1
+    if bins > _BINS:
+        rule = f"so wide that {largest} is in one of {_BINS} bins"
+        raise ParameterError.of("width", "distance_histogram", rule, np.asarray(width).item())
+    return int(bins)

@@ -1,0 +1,1 @@
+"""What every other module may use: errors, files, host memory, progress, the version."""

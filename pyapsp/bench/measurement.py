@@ -1,0 +1,362 @@
+"""Time methods, number types and devices, and compare them with the roof and other packages.
+
+All contenders, and the loop that measures the roof, run in turns on the same input. Whole calls are
+timed, from the input to the answer on the host. The oracle of the problem checks every answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.bench.peers import Peer, peer
+from pyapsp.device import Device, choose
+from pyapsp.graph import Graph, generators
+from pyapsp.registry import Check, Method, Problem, runs
+from pyapsp.registry.roofs import METERS, Meter, with_roof
+from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
+
+__all__ = ["Outcome", "dense_graph", "run"]
+
+
+@dataclass
+class Outcome:
+    """The measurements on one input.
+
+    Attributes
+    ----------
+    problem : Problem
+    about : dict
+        Facts about the input.
+    runs : list of dict
+        The record of each method, dtype and device: that of its last turn, with the medians of all
+        turns in place of its times. Added are ``device_seconds`` (upload, kernels, download),
+        ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (the time of each peer
+        divided by this one), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
+    peers : list of dict
+        ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
+        ``verified``.
+    left_out : dict of str to str
+        Contenders that did not run -> the reason.
+    devices : dict of str to str
+        Ids of the devices, as in ``runs`` -> their names.
+    """
+
+    problem: Problem
+    about: dict[str, Any]
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    peers: list[dict[str, Any]] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    devices: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every answer was right."""
+        return all(each["verified"] for each in [*self.runs, *self.peers])
+
+    @property
+    def automatic(self) -> list[dict[str, Any]]:
+        """The runs with ``"auto"``, beside the fastest of the methods that were named.
+
+        Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
+        ``predicted_seconds`` of the whole call (None: no prediction; after a race it is corrected);
+        ``best`` and ``best_seconds`` of the fastest method that was named; ``ratio`` of the two
+        times.
+        """
+        rows = []
+        for run in (each for each in self.runs if each["automatic"]):
+            place = run["dtype"], run["device"]["id"]
+            named = [
+                each
+                for each in self.runs
+                if not each["automatic"] and (each["dtype"], each["device"]["id"]) == place
+            ]
+            if named:
+                best = min(named, key=lambda each: each["wall_seconds"])
+                rows.append(
+                    {
+                        **dict(zip(("dtype", "device"), place, strict=True)),
+                        "method": run["method"],
+                        "seconds": run["wall_seconds"],
+                        "predicted_seconds": run["predicted_seconds"],
+                        "best": best["method"],
+                        "best_seconds": best["wall_seconds"],
+                        "ratio": run["wall_seconds"] / best["wall_seconds"],
+                    }
+                )
+        return rows
+
+
+def dense_graph(
+    n: int, density: float | None = None, seed: int = 0, max_weight: int = 100
+) -> Graph:
+    """Return a random graph of n vertices for the dense methods.
+
+    The work of the dense methods does not depend on the density.
+
+    Parameters
+    ----------
+    n : int
+    density : float, optional
+        Number of arcs divided by n (n - 1), in [0, 1]. None: 0.1, but at most 2^20 arcs, because
+        making more takes longer than solving the graph on a fast device.
+    seed : int
+    max_weight : int
+        Weights are uniform in 1..max_weight.
+    """
+    if density is None:
+        m = min(n * (n - 1) // 10, 2**20)
+    elif 0 <= density <= 1:
+        m = round(density * n * (n - 1))
+    else:
+        raise ParameterError.of("density", "bench", "in [0, 1]", density)
+    return generators.random_graph(n, m, max_weight, seed)
+
+
+def run(
+    problem: Problem,
+    given: Any,
+    methods: Sequence[str | Method],
+    dtypes: Sequence[str],
+    devices: Sequence[Any] = (None,),
+    *,
+    asked: Mapping[str, Any] | None = None,
+    repeat: int = 3,
+    peers: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda text: None,
+) -> Outcome:
+    """Time every method with every dtype on every device, and the peers, on one input.
+
+    Parameters
+    ----------
+    problem : Problem
+    given : object
+        The input.
+    methods : sequence of str or Method
+        ``"auto"``, or methods of the problem.
+    dtypes : sequence of str
+        Number types of the answers.
+    devices : sequence
+        See `pyapsp.device.choose`.
+    asked : mapping, optional
+        Other options of `Problem.ask`: ``predecessors``, ``sources``. Peers without predecessors
+        compute distances only. Peers that cannot compute single rows are left out if `sources` is
+        given.
+    repeat : int
+        Number of timed turns.
+    peers : sequence of str
+        Names of `PEERS`; those that are not installed are left out.
+    progress : callable
+        Called with the name of what runs next.
+
+    Returns
+    -------
+    Outcome
+
+    Raises
+    ------
+    PyApspError
+        If no contender could run: the error of the first.
+    NegativeCycleError
+        If there is a negative cycle.
+    """
+    if repeat < 1:
+        raise ParameterError.of("repeat", "bench", "at least 1", repeat)
+    about = problem.about(given)
+    outcome, judge = Outcome(problem, about), _Judge(problem)
+    everybody = [
+        _Own(problem, given, method, dtype, device, dict(asked or {}), judge)
+        for method, dtype, device in product(methods, dtypes, map(choose, devices))
+    ]
+
+    def tell(text: str) -> None:
+        progress(f"{about['name']}: {text}")
+
+    own = warm_up(everybody, tell)
+    if not own:
+        raise next(
+            (each.error for each in everybody if each.error is not None),
+            ParameterError("there is nothing to time"),
+        )
+    for each in own:
+        name, platform = each.device.name, each.device.platform_name
+        outcome.devices[each.device.id] = f"{name}, {platform}"
+    meters = _meters(problem, own)
+    # after our methods, so that a negative cycle raises our error
+    present = _present(problem, judge, peers, outcome)
+    others = warm_up([_Other(problem, each, judge) for each in present], tell)
+    finished = take_turns([*own, *others], repeat, meters=meters.values(), progress=tell)
+    for each in everybody:
+        if each.error is not None:
+            outcome.left_out[each.name] = str(each.error)
+    outcome.peers = [each.record() for each in finished if isinstance(each, _Other)]
+    outcome.runs = [
+        each.record(meters.get(each.key), outcome.peers)
+        for each in finished
+        if isinstance(each, _Own)
+    ]
+    return outcome
+
+
+class _Judge:
+    """Compares all answers with one oracle, which is made when the first answer is checked.
+
+    It is not made earlier, because an input without an answer has no oracle.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._oracle: Callable[[Any], Check] | None = None
+        self._asked: tuple[Any, Any] | None = None
+
+    def ask(self, given: Any, options: Any) -> None:
+        """Store the first request."""
+        if self._asked is None:
+            self._asked = given, options
+
+    @property
+    def asked(self) -> tuple[Any, Any]:
+        """The input and the options of the first request."""
+        assert self._asked is not None
+        return self._asked
+
+    def __call__(self, answer: Any) -> Check:
+        if self._oracle is None:
+            self._oracle = self._problem.oracle(*self.asked)
+        return self._oracle(answer)
+
+
+class _Checked(Contender):
+    """A contender whose answers are checked; after a wrong answer the timing continues."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether every answer was right."""
+        return all(turn.facts["check"].ok for turn in self.turns)
+
+    @property
+    def max_error(self) -> float | None:
+        """The largest difference from the oracle, where it is a number."""
+        errors = [turn.facts["check"].max_error for turn in self.turns]
+        return max((error for error in errors if error is not None), default=None)
+
+
+class _Own(_Checked):
+    """A method with a dtype on a device."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        given: Any,
+        method: str | Method,
+        dtype: str,
+        device: Device,
+        asked: dict[str, Any],
+        judge: _Judge,
+    ) -> None:
+        id_ = method if isinstance(method, str) else method.id
+        super().__init__(f"{id_} {dtype} on {device.id}", self._solve)
+        self.device = device
+        self._problem, self._given, self._method, self._judge = problem, given, method, judge
+        self._asked = asked | {"dtype": dtype, "device": device}
+
+    def _solve(self) -> Turn:
+        started = time.perf_counter()
+        request = self._problem.ask(self._given, self._method, **self._asked)
+        solved = runs.solve(request, started)
+        wall = time.perf_counter() - started
+        kernel, transfer = (solved.record[f"{name}_seconds"] for name in ("kernel", "transfer"))
+        self._judge.ask(request.input, request.options)
+        facts = {"record": solved.record, "check": self._judge(solved.answer)}
+        seconds = {"kernel": kernel, "transfer": transfer, "device": kernel + transfer}
+        return Turn({**seconds, "wall": wall}, facts)
+
+    @property
+    def key(self) -> tuple[Device, str]:
+        """The key of the roof: the device, and the type in which it computed."""
+        return (self.device, self.turns[0].facts["record"]["held_dtype"])
+
+    def record(self, meter: Meter | None, peers: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the record: medians of the turns after the warm-up."""
+        medians = {f"{phase}_seconds": value for phase, value in self.medians.items()}
+        last = self.turns[-1].facts["record"]
+
+        def speed(seconds: float) -> float | None:
+            return last["work"] / seconds if seconds > 0 else None
+
+        record = {
+            **last,
+            "device": {"id": self.device.id, **last["device"]},
+            **medians,
+            "build_seconds": self.turns[0].facts["record"]["build_seconds"],
+            "rate": speed(medians["kernel_seconds"]),
+            "device_rate": speed(medians["device_seconds"]),
+            "median_seconds": medians["wall_seconds"],
+            "repeat": len(self.timed),
+            "times": self.times,
+            "ratios": {
+                each["name"]: each["median_seconds"] / medians["wall_seconds"] for each in peers
+            },
+            "verified": self.verified,
+            "max_error": self.max_error,
+        }
+        if meter is None:
+            return record
+        roof = meter.roof()
+        return with_roof(record, roof) | {"roof_forms": roof.forms}
+
+
+class _Other(_Checked):
+    """Another package."""
+
+    def __init__(self, problem: Problem, chosen: Peer, judge: _Judge) -> None:
+        super().__init__(chosen.name, self._solve)
+        self.peer, self._problem, self._judge = chosen, problem, judge
+        self._call, self._answer = chosen.prepare(*judge.asked)
+        self._compare = judge if chosen.oracle is None else chosen.oracle(*judge.asked)
+        self._work = 0
+
+    def _solve(self) -> Turn:
+        started = time.perf_counter()
+        found = self._call()
+        wall = time.perf_counter() - started
+        answer = self._answer(found)
+        self._work = self._problem.work(*self._judge.asked, answer)
+        return Turn({"wall": wall}, {"check": self._compare(answer)})
+
+    def record(self) -> dict[str, Any]:
+        """Return the measurements."""
+        seconds = self.medians["wall"]
+        return {
+            "name": self.name,
+            "version": self.peer.version,
+            "what": self.peer.what,
+            "calls": self.peer.calls,
+            "dtype": self.peer.dtype,
+            "median_seconds": seconds,
+            "rate": self._work / seconds,
+            "times": self.times,
+            "verified": self.verified,
+        }
+
+
+def _meters(problem: Problem, contenders: Sequence[_Own]) -> dict[tuple[Device, str], Meter]:
+    """Return the meter of the roof for each device and type, if the unit has a roof."""
+    kind = METERS.get(problem.unit)
+    return {} if kind is None else {key: kind(*key) for key in {each.key for each in contenders}}
+
+
+def _present(
+    problem: Problem, judge: _Judge, names: Sequence[str], outcome: Outcome
+) -> Iterator[Peer]:
+    """Yield the peers that can run on this input."""
+    for chosen in (peer(problem.id, name) for name in names):
+        why = chosen.unfit(*judge.asked)
+        if why is None:
+            yield chosen
+        else:
+            outcome.left_out[chosen.name] = why

@@ -1,0 +1,68 @@
+"""The page of runs: one HTML file, which needs no network and no other file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, Template
+from markupsafe import Markup
+
+from pyapsp.bench.report import tables
+from pyapsp.bench.report.figures import inline
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from pyapsp.bench.report.records import Collected
+
+__all__ = ["report_page", "template"]
+
+
+def template(name: str) -> Template:
+    """Return a template from this folder, which also has the files that it includes."""
+    loader = FileSystemLoader(Path(__file__).parent)
+    return Environment(loader=loader, autoescape=True, keep_trailing_newline=True).get_template(
+        name
+    )
+
+
+def report_page(
+    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str]]
+) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    collected : Collected
+    best : pandas.DataFrame
+        The result of `pyapsp.bench.report.tables.fastest`.
+    figures : mapping of str to (str, str)
+        Name -> SVG document and caption; the first one is at the top of the page.
+    """
+    runs, listed, problems = collected.runs, {}, []
+    for name, some in tables.by_problem(runs).items():
+        listed[f"runs-{name}"] = tables.table(some, tables.runs_columns(some))
+        problems.append({"id": name, "unit": some["unit"].iloc[0], "count": len(some)})
+    listed |= {
+        "fastest": tables.table(best, tables.FASTEST),
+        "devices": tables.table(collected.devices, tables.DEVICES),
+        "peers": tables.table(collected.peers, tables.PEERS),
+        "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
+        "software": tables.table(collected.software, tables.SOFTWARE),
+    }
+    return template("page.html.j2").render(
+        count=len(runs),
+        inputs=runs["input"].nunique(),
+        problems=problems,
+        methods=runs["method"].nunique(),
+        wrong=int(runs["verified"].eq(False).sum()),
+        unchecked=int(runs["verified"].isna().sum()),
+        tables=listed,
+        figures={
+            name: {"svg": Markup(inline(svg, name)), "caption": caption}
+            for name, (svg, caption) in figures.items()
+        },
+    )

@@ -1,0 +1,240 @@
+"""Read the records of solves and benches into data frames.
+
+A run that was both solved and timed by a bench is one row. It has the times of the bench, and
+counts as verified only if both answers were right.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pyapsp.base.errors import FormatError
+
+__all__ = ["OVER", "Collected", "collect"]
+
+#: The prefix of the names of speed-up columns; the name of the package follows.
+OVER = "over_"
+
+# column -> keys of its value in a record, from the outermost to the innermost
+_RUN = {
+    "problem": ("problem",),
+    "unit": ("unit",),
+    "input": ("input", "name"),
+    "n": ("input", "n"),
+    "m": ("input", "m"),
+    "method": ("method",),
+    "dtype": ("dtype",),
+    "held_dtype": ("held_dtype",),
+    "device": ("device", "name"),
+    "platform": ("device", "platform"),
+    "kernel_seconds": ("kernel_seconds",),
+    "transfer_seconds": ("transfer_seconds",),
+    "wall_seconds": ("wall_seconds",),
+    "turns": ("repeat",),
+    "rate": ("rate",),
+    "fraction_of_roof": ("fraction_of_roof",),
+    "max_error": ("max_error",),
+    "verified": ("verified",),
+}
+# optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
+_OPTIONAL = {"m", "held_dtype", "turns", "fraction_of_roof", "max_error"}
+_NUMBERS = (
+    *("kernel_seconds", "transfer_seconds", "wall_seconds"),
+    *("rate", "fraction_of_roof", "max_error"),
+)
+_SORTED = ["problem", "n", "input", "method", "dtype", "device", "platform"]
+_TEXTS = [name for name in (*_SORTED, "unit", "held_dtype") if name != "n"]
+_DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
+_PEER = (
+    *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
+    *("median_seconds", "rate", "verified"),
+)
+_LEFT_OUT = ("problem", "input", "n", "what", "why")
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The values of records and benches; unknown values are missing.
+
+    Attributes
+    ----------
+    runs : pandas.DataFrame
+        A row for each run, ordered by problem, size and name of the input, method, dtype, device
+        and platform. Columns: ``problem``, ``unit``, those of `pyapsp.bench.report.tables.RUNS`,
+        and before ``max_error`` one for each other package, its time divided by that of the run.
+        Times are in seconds, rates in units per second.
+    peers : pandas.DataFrame
+        Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
+        rate, verified.
+    devices : pandas.DataFrame
+        name, platform, kind, driver, version, processor (for which kernels are compiled), units,
+        memory (bytes).
+    left_out : pandas.DataFrame
+        problem, input, n, what, why.
+    software : pandas.DataFrame
+        name and version of the packages that the runs depend on.
+    """
+
+    runs: pd.DataFrame
+    peers: pd.DataFrame
+    devices: pd.DataFrame
+    left_out: pd.DataFrame
+    software: pd.DataFrame
+
+
+def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
+    """Collect records and benches.
+
+    A run that was solved and also timed by a bench is one row, with the times of the bench (the
+    last one, if there are several). It is verified if both answers were verified.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Files of ``pyapsp solve --record``, ``pyapsp verify -o`` and ``pyapsp bench -o``; at least
+        one.
+
+    Returns
+    -------
+    Collected
+
+    Raises
+    ------
+    FormatError
+        If a file is neither a record nor a document of a bench.
+    """
+    solved, timed, benches = [], [], []
+    for path in map(Path, paths):
+        document = _read(path)
+        if _is_bench(document):
+            benches.append(document)
+            timed += [_Run.of(record, path) for record in document["runs"]]
+        else:
+            solved.append(_Run.of(document, path))
+    in_turns = {run.identity: run.row for run in timed}
+    rows = [_both(run.row, in_turns.get(run.identity)) for run in solved]
+    for run in solved:
+        in_turns.pop(run.identity, None)
+    records = [run.record for run in [*solved, *timed]]
+    return Collected(
+        runs=_ordered([*rows, *in_turns.values()]),
+        peers=_frame([row for each in benches for row in each["peers"]], _PEER),
+        devices=_frame([record["device"] for record in records], _DEVICE),
+        left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
+        software=_software(records),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A record, and its row of the table."""
+
+    record: dict[str, Any]
+    row: dict[str, Any]
+
+    @classmethod
+    def of(cls, record: Any, path: Path) -> _Run:
+        """Find the values of the columns."""
+        row = {}
+        for name, keys in _RUN.items():
+            value = record
+            for key in keys:
+                if isinstance(value, Mapping) and key in value:
+                    value = value[key]
+                elif name in _OPTIONAL:
+                    value = None
+                else:
+                    known = ".".join(keys)
+                    raise FormatError(path, None, f"not a record of a run: no {known!r}")
+            row[name] = value
+        row["held_dtype"] = row["held_dtype"] or row["dtype"]
+        ratios = record.get("ratios", {})
+        numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
+        if not (
+            isinstance(ratios, Mapping)
+            and isinstance(record.get("environment", {}), Mapping)
+            and all(isinstance(row[name], str) for name in _TEXTS)
+            and _is_whole(row["n"])
+            and all(_is_whole(row[name]) or row[name] is None for name in ("m", "turns"))
+            and all(_is_number(each) or each is None for each in (*numbers, *ratios.values()))
+            and row["verified"] in (True, False, None)
+        ):
+            raise FormatError(path, None, "not a record of a run: a field is of another kind")
+        return cls(record, row | {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()})
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """The key of a run: records of the same run have the same key."""
+        asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
+        columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
+        return (*columns, self.record["input"].get("hash"), *asked)
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(path, None, str(error)) from None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and _is_number(value)
+
+
+def _is_bench(document: Any) -> bool:
+    """Whether this is a document of ``pyapsp bench``."""
+    return isinstance(document, Mapping) and {"runs", "peers", "left_out"} <= document.keys()
+
+
+def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the row of a run from its record of a solve and, if there is one, of a bench."""
+    if timed is None:
+        return solved
+    # false if either answer was wrong; else missing if either was not verified
+    verdicts = [solved["verified"], timed["verified"]]
+    verified = False if False in verdicts else None if None in verdicts else True
+    errors = [row["max_error"] for row in (solved, timed) if row["max_error"] is not None]
+    return solved | timed | {"verified": verified, "max_error": max(errors, default=None)}
+
+
+def _frame(rows: list[dict[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+    """Make a table with these columns, without duplicate rows."""
+    table = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    return table.drop_duplicates(ignore_index=True)
+
+
+def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Make the table of runs."""
+    over = list(dict.fromkeys(name for row in rows for name in row if name not in _RUN))
+    names = list(_RUN)
+    names[names.index("max_error") : names.index("max_error")] = over
+    runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
+    numbers = dict.fromkeys([*_NUMBERS, *over], float)
+    # whole, or missing
+    return runs.astype({"n": int, "m": "Int64", "turns": "Int64"} | numbers)
+
+
+def _software(records: list[Any]) -> pd.DataFrame:
+    """List the packages that the runs depend on, each version once."""
+    rows = []
+    for record in records:
+        own = {"pyapsp": record.get("pyapsp"), "commit": record.get("commit")}
+        rows += [
+            {"name": name, "version": version}
+            for name, version in (own | record.get("environment", {})).items()
+            if version is not None
+        ]
+    return _frame(rows, ("name", "version")).sort_values("name", kind="stable", ignore_index=True)

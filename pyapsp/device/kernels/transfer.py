@@ -1,0 +1,153 @@
+"""Copies from arrays of the host to buffers of the device, and memory that both share."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device.kernels import staging
+from pyapsp.device.kernels.launch import Stopwatch
+from pyapsp.device.quirks import maps_late
+
+__all__ = [
+    "awaited",
+    "hand_back",
+    "in_place",
+    "read_back",
+    "send",
+    "settled",
+    "shared",
+    "upload",
+]
+
+
+# Seconds for which the end of a short run is polled, and those after which it should have begun.
+_POLLED, _BEGUN = 5e-4, 5e-5
+
+
+@cache
+def in_place(device: cl.Device) -> bool:
+    """Return whether a device uses the memory of the host as its own."""
+    return bool(device.type & cl.device_type.CPU)
+
+
+def upload(
+    queue: cl.CommandQueue, array: np.ndarray, watch: Stopwatch, dtype: np.dtype | None = None
+) -> cl.Buffer:
+    """Return a device buffer with the content of an array; it has at least 4 bytes.
+
+    If the device is the host's CPU, the memory of a read-only array is used without a copy.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    array : ndarray
+        C-contiguous.
+    watch : Stopwatch
+        The time of the transfer is added to its phase "transfer".
+    dtype : numpy.dtype, optional
+        The type of the values in the buffer, which must be able to hold them; by default that of
+        the array.
+    """
+    flags, dtype = cl.mem_flags, array.dtype if dtype is None else dtype
+    same = dtype == array.dtype
+    if array.size and same and not array.flags.writeable and in_place(queue.device):
+        return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
+    count = dtype.itemsize * array.size
+    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(count, 4))
+    if not array.size:
+        return buffer
+    with watch.by_the_host("transfer"):
+        send(queue, buffer, array, dtype)
+    return buffer
+
+
+def send(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray, dtype: np.dtype) -> None:
+    """Copy an array that is not empty to a buffer, as values of a type; in pieces if it is large.
+
+    Parameters
+    ----------
+    queue, array, dtype
+        As for `upload`.
+    buffer : pyopencl.Buffer
+    """
+    if staging.suits(queue.device, dtype.itemsize * array.size):
+        values = array.reshape(-1, 1)
+
+        def fill(first: int, last: int, piece: np.ndarray) -> None:
+            np.copyto(piece, values[first:last], casting="unsafe")
+
+        staging.stage(queue.context).send(queue, buffer, dtype, values.shape, fill)
+    else:
+        cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
+
+
+def awaited(queue: cl.CommandQueue, first: cl.Event, last: cl.Event) -> None:
+    """Wait for the end of a queue, first without sleep: for a run of a few groups at most.
+
+    A thread that sleeps and is woken up loses 0.1 ms, which is more than the kernel of a small
+    graph takes: its CPU has been halted, and its caches are cold. A thread that polls occupies a
+    CPU. So it sleeps soon if the run does not begin, because the driver may wait for that CPU.
+
+    Parameters
+    ----------
+    queue : pyopencl.CommandQueue
+    first, last : pyopencl.Event
+        The events of a kernel at the begin of the run, and of its last command.
+    """
+    if in_place(queue.device):
+        queue.flush()
+        status, started = cl.command_execution_status, time.perf_counter()
+        while _status(last) > status.COMPLETE:
+            seconds = time.perf_counter() - started
+            late = seconds > _BEGUN and _status(first) > status.RUNNING
+            if late or seconds > _POLLED:
+                break
+    queue.finish()
+
+
+def _status(event: cl.Event) -> int:
+    """Return the status of a command, which falls from QUEUED to COMPLETE, or below it."""
+    found: Any = event.get_info(cl.event_info.COMMAND_EXECUTION_STATUS)
+    return int(found)
+
+
+def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
+    """Wait until new buffers have memory. Drivers may allocate it at their first use."""
+    undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
+    cl.enqueue_migrate_mem_objects(queue, list(buffers), undefined)
+    queue.finish()
+
+
+def shared(queue: cl.CommandQueue, array: np.ndarray) -> cl.Buffer:
+    """Return a buffer in the memory of a writeable C-contiguous array, for a device `in_place`.
+
+    The array must not be used before `read_back`, or the end of what `hand_back` enqueues.
+    """
+    flags = cl.mem_flags
+    return cl.Buffer(queue.context, flags.READ_WRITE | flags.USE_HOST_PTR, hostbuf=array)
+
+
+@cache
+def _maps_late(device: cl.Device) -> bool:
+    return maps_late(device.platform.name)
+
+
+def hand_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> cl.Event:
+    """Enqueue that the array of a `shared` buffer gets the content of the buffer."""
+    # PyOpenCL first reads a shape as a number, and a tuple costs it a C++ exception
+    size: Any = array.size
+    wanted, wait = (0, size, array.dtype), _maps_late(queue.device)
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, *wanted, is_blocking=wait)
+    released: cl.Event = mapped.base.release(queue)
+    return released
+
+
+def read_back(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray) -> None:
+    """Wait until the array of a `shared` buffer has the content of the buffer."""
+    hand_back(queue, buffer, array)
+    queue.finish()

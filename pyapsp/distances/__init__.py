@@ -1,6 +1,0 @@
-"""All-pairs shortest paths: all distances of a graph, selected rows, or sums over rows.
-
-The steps of a call: `request` checks the arguments, `choice` selects method and type, an area
-(`pyapsp.dense`, `pyapsp.sparse`) computes, and `solver` converts the answer to the type, rows and
-cutoff that were asked for.
-"""

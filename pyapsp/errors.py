@@ -1,0 +1,3 @@
+"""The exceptions of this package; all of them derive from `PyApspError`."""
+
+from pyapsp.base.errors import *

@@ -1,0 +1,1 @@
+"""Number types: what they hold, bounds of distances, arithmetic in kernels, checks of values."""

@@ -1,9 +1,0 @@
-"""[B]: F. Busato's thesis, 2018, chapter 10: approximate subgraph isomorphism."""
-
-from pyapsp.papers.source import Source
-
-__all__ = ["SOURCE"]
-
-SOURCE = Source(
-    "busato-matching", "Busato 2018, chapter 10: approximate subgraph isomorphism, APPAGATO"
-)

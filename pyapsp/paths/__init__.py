@@ -1,0 +1,32 @@
+"""What the problems with distances share: options, methods, results, rows on devices, checks.
+
+These problems are all pairs, single-source shortest paths and breadth-first search.
+"""
+
+from pyapsp.paths.method import (
+    AllPairsMethod,
+    AllPairsOptions,
+    PathMethod,
+    PathOptions,
+    Rows,
+    Weights,
+    about,
+    farthest,
+    fits,
+    sample,
+    vertices,
+)
+
+__all__ = [
+    "AllPairsMethod",
+    "AllPairsOptions",
+    "PathMethod",
+    "PathOptions",
+    "Rows",
+    "Weights",
+    "about",
+    "farthest",
+    "fits",
+    "sample",
+    "vertices",
+]

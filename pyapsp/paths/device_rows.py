@@ -1,0 +1,196 @@
+"""Rows of distances that stay in the memory of a device."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.reuse import empty
+from pyapsp.device import Device
+from pyapsp.device.kernels import staging
+from pyapsp.device.kernels.program import Program, build
+from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
+from pyapsp.numbers.precision import infinity
+
+if TYPE_CHECKING:
+    import pyopencl.array as cl_array
+
+__all__ = ["DeviceRows"]
+
+# Work-items that share a row on a GPU.
+_GROUP = 256
+_WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
+
+
+class DeviceRows:
+    """Rows of an answer on a device, which take the place of an array of the host.
+
+    A slice of rows is a view. Memory is allocated at the first use.
+
+    Parameters
+    ----------
+    device : Device
+    shape : tuple of int
+        Rows, and values of a row.
+    dtype : numpy.dtype
+        The type of the answer.
+
+    Raises
+    ------
+    CapabilityError
+        If the device does not support the type.
+    """
+
+    def __init__(self, device: Device, shape: tuple[int, int], dtype: np.dtype) -> None:
+        arithmetic_defines(device, dtype)  # refuses the type
+        self.device, self._whole, self._first = device, self, 0
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the rows."""
+        return self.dtype.itemsize * self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, some: slice) -> DeviceRows:
+        """Return a view of some rows; the step of the slice is one."""
+        start, stop, _ = some.indices(len(self))
+        view = DeviceRows(self.device, (max(stop - start, 0), self.shape[1]), self.dtype)
+        view._whole, view._first = self._whole, self._first + start
+        return view
+
+    @cached_property
+    def _memory(self) -> cl.Buffer:
+        return self.device.buffer(max(self.nbytes, 4))
+
+    @property
+    def buffer(self) -> cl.Buffer:
+        """The memory of the whole, in which the rows of a view are."""
+        return self._whole._memory
+
+    @cached_property
+    def array(self) -> cl_array.Array:
+        """All rows of the whole as a `pyopencl.array.Array`, on a queue of the device."""
+        from pyopencl.array import Array  # its import takes as long as a small solve
+
+        whole = self._whole
+        return Array(self.device.queue(), whole.shape, self.dtype, data=self.buffer)
+
+    def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
+        """Copy rows of a buffer of the device, converted to the type of the answer.
+
+        Parameters
+        ----------
+        queue : pyopencl.CommandQueue
+            Its commands before this one end first.
+        found : pyopencl.Buffer
+        dtype : numpy.dtype
+            The type of its values: that of the rows, or an integer type that it can hold.
+        columns : int
+            Values from row to row.
+        """
+        rows, n = self.shape
+        if not rows * n:
+            return
+        items = self._items
+        sizes = np.int64(self._first), np.int32(n)
+        kernel = self._program(dtype).kernel("device_rows_copy")
+        arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
+        kernel(queue, (items, rows), (items, 1), *arrays, *sizes)
+        queue.finish()
+
+    def put(self, rows: np.ndarray) -> None:
+        """Copy rows of the host, which have the type and the shape of these."""
+        if rows.size:
+            start = self.dtype.itemsize * self._first * self.shape[1]
+            rows = np.ascontiguousarray(rows)
+            cl.enqueue_copy(self.device.queue(), self.buffer, rows, dst_offset=start)
+
+    def get(self) -> np.ndarray:
+        """Return a copy of the rows on the host."""
+        rows = empty(self.shape, self.dtype)
+        self.fetch(rows)
+        return rows
+
+    def fetch(self, rows: np.ndarray) -> None:
+        """Copy the rows to an array of the host, of the same type and shape."""
+        queue = self.device.queue()
+        if self._whole is self and staging.suits(queue.device, rows.nbytes):
+            with staging.stage(queue.context).bringing(queue, self.buffer, rows):
+                pass
+        elif rows.size:
+            start = self.dtype.itemsize * self._first * self.shape[1]
+            cl.enqueue_copy(queue, rows, self.buffer, src_offset=start)
+
+    def diagonal(self) -> np.ndarray:
+        """Return a copy of the values of each row's own vertex, for all rows of a square."""
+        n, item, queue = self.shape[1], self.dtype.itemsize, self.device.queue()
+        found = np.empty(n, self.dtype)
+        # not in one step: one driver wants the whole last row of the rectangle in the buffer
+        if n > 1:
+            # the type stubs do not have the keyword arguments of rectangle copies
+            cl.enqueue_copy(  # type: ignore[call-overload]
+                queue,
+                found,
+                self.buffer,
+                buffer_origin=(0, 0),
+                host_origin=(0, 0),
+                region=(item, n - 1),
+                buffer_pitches=((n + 1) * item,),
+                host_pitches=(item,),
+            )
+        if n:
+            cl.enqueue_copy(queue, found[-1:], self.buffer, src_offset=(n * n - 1) * item)
+        return found
+
+    def largest(self) -> int | float:
+        """Return the largest finite value of the rows, 0 if all are infinite or negative."""
+        rows, n = self.shape
+        queue, found = self.device.queue(), np.zeros(rows, self.dtype)
+        if self.dtype == np.float16:
+            values = self.get()
+            largest: int | float = values.max(where=values < np.inf, initial=0).item()
+            return largest
+        buffer = self.device.buffer(max(found.nbytes, 4))
+        items = self._items
+        kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
+        sizes = np.int64(self._first), np.int32(n)
+        kernel(queue, (items, rows), (items, 1), self.buffer, buffer, *sizes)
+        cl.enqueue_copy(queue, found, buffer)
+        most: int | float = found.max(initial=0).item()
+        return most
+
+    def _infinity(self, dtype: np.dtype) -> Any:
+        """Return infinity for a copy from this type; a plain copy is one of unsigned integers."""
+        if dtype == self.dtype:
+            return np.dtype(f"u{dtype.itemsize}").type(0)
+        kind = np.float32 if self.dtype == np.float16 else self.dtype.type
+        return kind(infinity(self.dtype))
+
+    @property
+    def _items(self) -> int:
+        """The number of work-items that share a row."""
+        return 1 if self.device.traits.scalar_groups else _GROUP
+
+    def _program(self, dtype: np.dtype, *, whole: bool = True) -> Program:
+        """Build the kernels for values of this type; the bits are copied if `whole`."""
+        defines: dict[str, str | int] = {}
+        if dtype == self.dtype and whole:
+            defines["PYAPSP_FROM"] = defines["PYAPSP_TO"] = _WORDS[dtype.itemsize]
+        else:
+            given, wanted = (arithmetic_defines(self.device, each) for each in (dtype, self.dtype))
+            defines = {
+                "PYAPSP_FROM": C_TYPES[dtype.name],
+                "PYAPSP_TO": C_TYPES[self.dtype.name],
+                "PYAPSP_NONE_FROM": given["PYAPSP_INFINITY"],
+                "PYAPSP_NONE_TO": wanted["PYAPSP_INFINITY"],
+                "PYAPSP_CONVERTS": 1,
+                "PYAPSP_HALF": int(self.dtype == np.float16),
+            }
+        defines["PYAPSP_GROUP"] = self._items
+        return build(self.device, "paths/device_rows.cl", defines)

@@ -1,0 +1,394 @@
+"""Base classes of all problems whose answer is rows of distances, one for each source.
+
+These problems are all pairs, single-source shortest paths and breadth-first search. Their methods
+have the same kinds of requirements for weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from os import PathLike
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from pyapsp.base.errors import (
+    CapabilityError,
+    GraphError,
+    NegativeWeightError,
+    ParameterError,
+    PrecisionError,
+    PyApspError,
+)
+from pyapsp.base.host import share
+from pyapsp.device import Device
+from pyapsp.graph import Facts, Graph
+from pyapsp.graph.families import ARCS, draw
+from pyapsp.graph.validation import array, is_real
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.registry import Answer, Method, Options, Plan, Requirements
+
+__all__ = [
+    "AllPairsMethod",
+    "AllPairsOptions",
+    "PathMethod",
+    "PathOptions",
+    "Rows",
+    "Weights",
+    "about",
+    "farthest",
+    "fits",
+    "sample",
+    "vertices",
+]
+
+# Number of distances that are compared with a cutoff at once.
+_VALUES = 2**20
+# The largest weight of samples. Distances stay below 2^11, so that all types hold them exactly,
+# also half precision. Methods with a largest distance get more arcs and smaller weights.
+_MAX_WEIGHT = 20
+_MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
+# In a sample, one of this many vertices cannot be reached.
+_UNREACHED = 17
+
+_Method = TypeVar("_Method", bound="AllPairsMethod")
+_Options = TypeVar("_Options", bound="PathOptions")
+
+
+@dataclass(frozen=True)
+class Weights(Requirements):
+    """The requirements of a method for the weights, and those for the device.
+
+    Attributes
+    ----------
+    non_negative : bool
+        Negative weights are refused.
+    integer : bool
+        Weights that are not whole numbers are refused.
+    unweighted : bool
+        Weights other than 1 are refused.
+    largest_distance : int or None
+        The largest distance that the method can hold, whatever the dtype of the answer. Larger
+        weights are refused before the run, larger distances after it.
+    """
+
+    non_negative: bool = False
+    integer: bool = False
+    unweighted: bool = False
+    largest_distance: int | None = None
+
+
+@dataclass(frozen=True)
+class PathOptions(Options):
+    """The checked arguments of a function for shortest paths.
+
+    Attributes
+    ----------
+    predecessors : bool
+    sources : (k,) int64 ndarray or None
+        The vertices whose rows are wanted, in any order; a vertex may be repeated. None means all
+        vertices in order. Methods that compute all rows at once get None.
+    cutoff : float or None
+        Larger distances are reported as unreachable, and need not be computed. It is smaller than
+        the largest number of the type. Methods that compute all rows at once get None.
+    targets : (t,) int64 ndarray or None
+        Vertices, at least one. If all of them are reached, larger distances than theirs are
+        reported as unreachable, and need not be computed. For methods that search from one source.
+    check : bool
+        Whether to check for distances that are too large for their type.
+    """
+
+    predecessors: bool = False
+    sources: np.ndarray | None = field(default=None, kw_only=True)
+    cutoff: float | None = field(default=None, kw_only=True)
+    targets: np.ndarray | None = field(default=None, kw_only=True)
+    check: bool = field(default=True, kw_only=True)
+
+    def rows(self, n: int) -> np.ndarray:
+        """Return the vertices of the rows that are wanted, int64."""
+        return np.arange(n) if self.sources is None else self.sources
+
+    def count(self, n: int) -> int:
+        """Return the number of rows of the answer."""
+        return n if self.sources is None else self.sources.size
+
+    def must_check(self, graph: Graph) -> bool:
+        """Return whether a distance that is too large for its type would make the answer wrong.
+
+        It would not if it is also above the cutoff and no weight is negative, because then all
+        paths through that vertex are above the cutoff.
+        """
+        return self.check and (self.cutoff is None or graph.has_negative)
+
+    def held_in(self: _Options, dtype: np.dtype) -> _Options:
+        """Return the options of a run that computes distances in this type."""
+        if self.cutoff is None and dtype == self.dtype:
+            return self
+        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
+        hides = self.cutoff is not None and self.cutoff < largest
+        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
+
+    def reaches_targets(self, distances: np.ndarray) -> bool:
+        """Return whether there are targets, and a row (n,) has the distances of all of them."""
+        if self.targets is None:
+            return False
+        return bool((distances[self.targets] < infinity(distances.dtype)).all())
+
+    def hide_beyond_targets(self, distances: np.ndarray) -> None:
+        """Mark vertices of a row (n,) that are farther than all targets as unreachable."""
+        if self.reaches_targets(distances):
+            farthest = distances[self.targets].max()
+            distances[distances > farthest] = infinity(distances.dtype)
+
+    def hide(self, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Mark vertices beyond the cutoff as unreachable, in rows of the answer."""
+        if self.cutoff is None:
+            return
+        # a float type must not round the cutoff, and integers are compared without conversion
+        is_float = distances.dtype.kind == "f"
+        exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
+        rows = max(1, _VALUES // max(distances.shape[1], 1))
+
+        def hide(first: int, last: int) -> None:
+            for start in range(first, last, rows):
+                some = slice(start, min(start + rows, last))
+                beyond = distances[some] > exact
+                distances[some][beyond] = infinity(distances.dtype)
+                if predecessors is not None:
+                    predecessors[some][beyond] = NO_PREDECESSOR
+
+        share(hide, len(distances), distances.nbytes)
+
+
+@dataclass(frozen=True)
+class AllPairsOptions(PathOptions):
+    """The checked arguments of `solve`.
+
+    Attributes
+    ----------
+    out : ndarray or None
+        Array for the distances, one row for each source. Its type is that of the answer.
+    answer : numpy.dtype or None
+        The type of the answer, if it is not `dtype`, the type of the computation. A method may
+        return distances of either type.
+    kept : DeviceRows or None
+        The rows of the answer, if they stay on the device. A method may return them as its
+        distances; otherwise the distances are copied to them.
+    totals : bool
+        Whether only sums over rows are wanted. Then no memory for rows is needed.
+    helpers : tuple of Device
+        The other devices, for methods that use several.
+    checkpoint : path-like or None
+        Folder for checkpoints, for methods that write them.
+    """
+
+    out: np.ndarray | None = field(default=None, kw_only=True)
+    answer: np.dtype | None = field(default=None, kw_only=True)
+    kept: DeviceRows | None = field(default=None, kw_only=True)
+    totals: bool = field(default=False, kw_only=True)
+    helpers: tuple[Device, ...] = field(default=(), kw_only=True)
+    checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Rows(Answer):
+    """Rows of distances.
+
+    Attributes
+    ----------
+    distances : (k, n) ndarray or DeviceRows
+        The rows of the `PathOptions.sources` of the plan; all n rows if these are None.
+        `DeviceRows` only if they are `AllPairsOptions.kept`.
+    predecessors : (k, n) int32 ndarray or None
+    checked : bool
+        Whether the method itself has checked for negative cycles and clipped distances.
+    """
+
+    distances: Any
+    predecessors: np.ndarray | None
+    checked: bool = field(default=False, kw_only=True)
+
+
+class PathMethod(Method):
+    """Base of the methods that compute rows of distances."""
+
+    requires: ClassVar[Weights] = Weights()
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of what the method needs, and this graph or device does not have."""
+        requires = self.requires
+        if requires.non_negative and about.has_negative:
+            return NegativeWeightError(f"{self.id} needs non-negative weights")
+        if requires.integer and not about.is_integer:
+            return PrecisionError(f"{self.id} needs weights that are whole numbers")
+        if requires.unweighted and not about.is_unweighted:
+            return GraphError(f"{self.id} needs an unweighted graph: every weight 1")
+        return super().unmet(about, options)
+
+
+class AllPairsMethod(PathMethod):
+    """Base of the methods that compute all pairs, or the rows of many sources.
+
+    Attributes
+    ----------
+    multidevice : bool
+        Whether it can use several devices.
+    outofcore : bool
+        Whether it writes checkpoints, and keeps a memory-mapped matrix on disk.
+    by_source : bool
+        Whether it computes only the rows of the sources, a block at a time. It is a
+        `pyapsp.all_pairs.sparse.source_blocks.SourceBlocks`.
+    batched : bool
+        Whether a kernel launch can compute many graphs of the same size. It is a `FloydWarshall`
+        with rounds for `Configuration.graphs` graphs, each with its own part of every buffer.
+    """
+
+    problem = "all-pairs"
+    multidevice: ClassVar[bool] = False
+    outofcore: ClassVar[bool] = False
+    by_source: ClassVar[bool] = False
+    batched: ClassVar[bool] = False
+
+    def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
+        """Return the error of what the method needs, and this graph or device does not have."""
+        error = super().unmet(about, options)
+        if error is None and options.checkpoint is not None and not self.outofcore:
+            return CapabilityError(f"{self.id} writes no checkpoints")
+        if error is None and options.helpers and not self.multidevice:
+            return CapabilityError(f"{self.id} uses one device")
+        return error
+
+    def with_parameters(self: _Method, plan: Plan) -> _Method:
+        """Return the method with the parameters of its plan, so that it has the same kernels."""
+        # a plan may have other parameters than a user may give
+        known = self.choices
+        return type(self)(**{name: each for name, each in plan.parameters.items() if name in known})
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Return the predicted seconds of planning, run and transfers; None without a prediction.
+
+        Parameters
+        ----------
+        graph : Facts
+        options : AllPairsOptions
+            They have no sources and no cutoff.
+        rows : int
+            Number of rows that are wanted. A method with `by_source` computes only these.
+        """
+        return None
+
+
+def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
+    """Return a random graph that meets these requirements.
+
+    Weights are small whole numbers, so that sums are exact in every type. Some vertices cannot be
+    reached. With odd seeds some weights are negative, if the requirements allow that. No cycle is
+    negative.
+
+    Parameters
+    ----------
+    size : int
+        Approximate number of vertices.
+    family : str
+        One of `pyapsp.graph.families.FAMILIES`.
+    seed : int
+    requires : Weights
+    """
+    arcs, heaviest, limit = ARCS, _MAX_WEIGHT, requires.largest_distance
+    if limit is not None and limit < _LOW:
+        # in a mesh, distances grow with the length of its sides
+        arcs, heaviest, family = (
+            _MORE_ARCS,
+            max(1, min(heaviest, limit // _PART_OF_LIMIT)),
+            "uniform",
+        )
+    graph = draw(family, size, seed, arcs=arcs, max_weight=1 if requires.unweighted else heaviest)
+    tails, heads, weights = graph.arcs()
+    kept = heads % _UNREACHED != _UNREACHED - 1
+    tails, heads, weights = tails[kept], heads[kept], weights[kept]
+    if seed % 2 and not requires.non_negative and not requires.unweighted:
+        # a potential changes the signs of weights, but not the length of any cycle
+        potential = np.random.default_rng(seed).integers(0, _MAX_WEIGHT, graph.n)
+        weights = weights + potential[tails] - potential[heads]
+    return Graph.from_arcs(graph.n, tails, heads, weights, name=f"{graph.name}-{seed}")
+
+
+def about(graph: Graph) -> dict[str, Any]:
+    """Return the facts of a graph for the record of a run.
+
+    The hash is computed only for graphs with a name, which files, generators and the bench give.
+    For an array that is passed to `solve` it would take longer than a search.
+    """
+    return {
+        "name": graph.name,
+        "n": graph.n,
+        "m": graph.m,
+        "directed": graph.directed,
+        "hash": None if graph.name is None else graph.content_hash,
+    }
+
+
+def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
+    """Return whether a method can solve the graph of a row of ``data/datasets.csv``.
+
+    The file has no longest distance for a graph with negative weights.
+    """
+    limit: float | None = requires.largest_distance
+    if limit is None and requires.non_negative:
+        limit = float("inf")
+    longest = float("nan") if row["longest"] is None else row["longest"]
+    return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
+
+
+def farthest(cutoff: Any, owner: str) -> int | float | None:
+    """Return a cutoff as a Python int or float.
+
+    Raises
+    ------
+    ParameterError
+        If it is no non-negative number.
+    """
+    if cutoff is None:
+        return None
+    if is_real(cutoff):
+        number = int(cutoff) if isinstance(cutoff, Integral) else float(cutoff)
+        if number >= 0:
+            return number
+    raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
+
+
+def vertices(
+    given: int | Sequence[int] | np.ndarray, n: int, owner: str, name: str = "sources"
+) -> np.ndarray:
+    """Return vertices as an int64 array; a single vertex becomes an array of length one.
+
+    Parameters
+    ----------
+    given : int, or sequence of int
+    n : int
+        Number of vertices of the graph.
+    owner, name : str
+        Names of the function and of the parameter, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If a value is no vertex.
+    """
+    rule = "the number of a vertex, or a sequence of such numbers"
+    try:
+        found = np.atleast_1d(array(name, given))
+    except GraphError:  # rows of different lengths, for instance
+        raise ParameterError.of(name, owner, rule, given) from None
+    if np.ma.is_masked(given) or found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ParameterError.of(name, owner, rule, given)
+    if found.size and (found.min() < 0 or found.max() >= n):
+        outside = found[(found < 0) | (found >= n)][0]
+        rule = f"vertices in [0, {n})" if n else "empty for a graph without vertices"
+        raise ParameterError.of(name, owner, rule, int(outside))
+    return found.astype(np.int64)

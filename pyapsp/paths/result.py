@@ -1,0 +1,248 @@
+"""The result of `solve`: distances, predecessors, and the record of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp.base.errors import FormatError, GraphError, ParameterError, VerificationError
+from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.graph.io import archive
+from pyapsp.graph.validation import integer, vertex
+from pyapsp.numbers.precision import DTYPES, infinity
+
+__all__ = ["NO_PREDECESSOR", "Explained", "Result", "checked_arrays"]
+
+#: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
+NO_PREDECESSOR = -9999
+
+_SCHEMA = 1
+_MAGIC = b"\x93NUMPY"  # the first bytes of a .npy file
+
+
+class Explained:
+    """Base of answers that know what was chosen for the run."""
+
+    reasons: tuple[str, ...]
+
+    def explain(self) -> str:
+        """Return what was chosen for this run, and why; one choice in each line."""
+        return "\n".join(self.reasons)
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Explained):
+    """All-pairs shortest paths of a graph, or the rows of some sources.
+
+    Attributes
+    ----------
+    distances : (k, n) ndarray
+        Row r holds the distances from vertex ``sources[r]``; `infinity` if there is no path.
+    predecessors : (k, n) int32 ndarray or None
+        The last vertex before j on the path; -9999 if there is none.
+    sources : (k,) int64 ndarray
+        The source vertex of each row. By default all n vertices in order.
+    labels : ndarray or None
+        The label of each vertex, for instance its id in the graph file.
+    stats : dict
+        The record of the run: method, device, dtype, times in seconds, updates per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` returns them as text.
+    """
+
+    distances: np.ndarray
+    predecessors: np.ndarray | None
+    sources: np.ndarray
+    labels: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def infinity(self) -> int | float:
+        """The distance of an unreachable vertex in this dtype."""
+        return infinity(self._dtype)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.distances.shape
+
+    @property
+    def _dtype(self) -> np.dtype:
+        return self.distances.dtype
+
+    def row(self, place: int) -> np.ndarray:
+        """Return the distances from vertex ``sources[place]``, (n,).
+
+        Raises
+        ------
+        ParameterError
+            If there is no such row; the last one is ``len(sources) - 1``, not -1.
+        """
+        rows = self._shape[0]
+        if not rows:
+            raise ParameterError.of("place", "Result.row", "a row, and there is none", place)
+        return self._row(integer("place", "Result.row", place, 0, rows - 1))
+
+    def _row(self, place: int) -> np.ndarray:
+        found: np.ndarray = self.distances[place]
+        return found
+
+    def path(self, i: int, j: int) -> list[int]:
+        """Return the vertices of a shortest path from i to j, both included.
+
+        Parameters
+        ----------
+        i, j : int
+            Vertices (row numbers, not labels); i must be one of the sources.
+
+        Returns
+        -------
+        list of int
+            ``[i]`` if i equals j, and ``[]`` if j cannot be reached.
+
+        Raises
+        ------
+        ParameterError
+            If a vertex does not exist, i is no source, or there are no predecessors. If weights
+            are negative and the path leads through a vertex beyond the cutoff.
+        VerificationError
+            If the predecessors form a cycle or end before i. Then they are wrong.
+        """
+        n = self._shape[1]
+        i, j = (vertex(name, "Result.path", given, n) for name, given in (("i", i), ("j", j)))
+        rows = np.flatnonzero(self.sources == i)
+        if rows.size == 0:
+            raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
+        if self.predecessors is None:
+            raise ParameterError(
+                "this result has no predecessors: call with predecessors=True (bfs: parents=True)"
+            )
+        if i == j:
+            return [i]
+        distances, before = self._row(int(rows[0])), self.predecessors[rows[0]]
+        if not distances[j] < self.infinity:
+            return []
+        backwards = [j]
+        while backwards[-1] != i:
+            over = backwards[-1]
+            step = int(before[over])
+            if step == NO_PREDECESSOR and not distances[over] < self.infinity:
+                raise ParameterError(
+                    f"the path from {i} to {j} leads over vertex {over}, which is beyond the "
+                    "cutoff: solve without one"
+                )
+            if step == NO_PREDECESSOR or len(backwards) > n:
+                raise VerificationError(f"the predecessors of row {i} do not lead from {j} to {i}")
+            backwards.append(step)
+        return backwards[::-1]
+
+    def diameter(self) -> int | float:
+        """Return the largest finite distance in these rows.
+
+        `pyapsp.diameter` computes it without a matrix of distances. Unlike NetworkX, both ignore
+        pairs of vertices without a path.
+
+        Returns
+        -------
+        int or float
+            0 if no vertex reaches another.
+
+        Raises
+        ------
+        ParameterError
+            If there are no rows.
+        """
+        if 0 in self._shape:
+            raise ParameterError.of("result", "Result.diameter", "of at least one row", "none")
+        return self._largest()
+
+    def _largest(self) -> int | float:
+        # no row is empty: each has the distance 0 of its source
+        finite = self.distances < self.infinity
+        largest: int | float = self.distances.max(where=finite, initial=0).item()
+        return largest
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
+
+        Raises
+        ------
+        GraphError
+            If labels are neither all integers nor all strings (NetworkX nodes can be any objects).
+            To load other objects, NumPy would have to run code from the file.
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
+        """
+        text = 'numpy.savetxt(path, distances, delimiter=",")'
+        check_suffix(path, f"{type(self).__name__}.save", ".npz", others=text)
+        if self.labels is not None and self.labels.dtype.kind not in "iU":
+            raise GraphError(
+                "labels that are neither all integers nor all strings cannot be saved: "
+                "dataclasses.replace(result, labels=None) removes them"
+            )
+        about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
+        arrays = {"distances": self.distances, "sources": self.sources}
+        if self.predecessors is not None:
+            arrays["predecessors"] = self.predecessors
+        if self.labels is not None:
+            arrays["labels"] = self.labels
+        with atomic_write(path, "wb") as file:
+            np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Result:
+        """Read a file written by `save`.
+
+        Raises
+        ------
+        FormatError
+            If the file is not a saved result, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
+        """
+        path = check_name(path, "Result.load")
+        with open(path, "rb") as file:
+            if file.read(len(_MAGIC)) == _MAGIC:
+                raise FormatError(
+                    path, None, "an array (.npy), not a saved result, which is an .npz file"
+                )
+        try:
+            arrays = archive.load(path, "not a saved result")
+            about = json.loads(str(arrays["about"]))
+            if about["schema"] != _SCHEMA:
+                raise ValueError(f"its schema {about['schema']} is not known")
+            stats, reasons = dict(about["stats"]), tuple(map(str, about["reasons"]))
+            return cls(**checked_arrays(arrays), stats=stats, reasons=reasons)
+        except FormatError:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise FormatError(path, None, f"not a saved result: {error}") from None
+
+
+def checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return the arrays of a result from files; ValueError if they do not match each other."""
+    arrays = {name: file.get(name) for name in ("distances", "predecessors", "sources", "labels")}
+    distances, before, sources, labels = arrays.values()
+    if distances is None or distances.ndim != 2 or distances.dtype.name not in DTYPES:
+        raise ValueError(f"there is no matrix of distances in one of {', '.join(DTYPES)}")
+    rows, n = distances.shape
+    arrays["distances"] = distances.astype(distances.dtype.newbyteorder("="), copy=False)
+    if sources is None or sources.shape != (rows,) or sources.dtype.kind != "i":
+        raise ValueError(f"there are not {rows} sources")
+    if rows and not 0 <= sources.min() <= sources.max() < n:
+        raise ValueError("a source is out of range")
+    if before is not None:
+        if before.shape != (rows, n) or before.dtype != np.int32:
+            raise ValueError(f"the predecessors are no ({rows}, {n}) matrix of int32")
+        if before.size and not NO_PREDECESSOR <= before.min() <= before.max() < n:
+            raise ValueError("a predecessor is out of range")
+        if np.any((before < 0) & (before != NO_PREDECESSOR)):
+            raise ValueError("a predecessor is out of range")
+    if labels is not None and labels.shape != (n,):
+        raise ValueError(f"there are not {n} labels")
+    return arrays

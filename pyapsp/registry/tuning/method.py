@@ -1,0 +1,129 @@
+"""Methods with tunable parameters: the sets to try, and the plan of the first that fits."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
+from pyapsp.registry import Method, Plan, check_memory
+from pyapsp.registry.tuning.lookup import Match, tuned
+
+__all__ = ["BufferedMethod", "TunableMethod"]
+
+
+class TunableMethod(Method):
+    """Base of the methods with parameters that the tuner can choose.
+
+    Attributes
+    ----------
+    carries_predecessors : bool
+        Whether the kernels that have the parameters are different with predecessors.
+    slowdown : float
+        A type twice as wide takes 2 ** slowdown times as long.
+    growth : float
+        Twice the size of the largest row has 2 ** growth times its rate.
+    """
+
+    tunable = True
+    carries_predecessors: ClassVar[bool] = False
+    slowdown: ClassVar[float] = 1.0
+    growth: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def candidates(self, options: Any) -> Iterator[dict[str, Any]]:
+        """Yield complete parameter sets, from the likely fastest to the one that needs least."""
+
+    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+        """Return whether parameters are a legal set within the limits of the device.
+
+        By default: whether the device has groups of this size.
+        """
+        group: int = parameters.get("group", 1)
+        return bool(group <= options.device.capabilities.max_work_group_size)
+
+    def rule(self, options: Any) -> str:
+        """Return the conditions of `fits`, with the limits of the device, for messages."""
+        return f"group must be at most {options.device.capabilities.max_work_group_size}"
+
+    def sets(
+        self, n: int, family: str, options: Any, *, rows: bool = True
+    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+        """Yield the tuned set and then the candidates, each with the given parameters.
+
+        Parameters
+        ----------
+        n : int
+            Size of the input.
+        family : str
+            Of the input.
+        options : Options
+        rows : bool
+            Whether to use tuning rows.
+
+        Yields
+        ------
+        parameters : dict
+        match : Match or None
+            The row that completed them.
+
+        Raises
+        ------
+        ParameterError
+            After the last set: none of them fits.
+        """
+        found = tuned(self, n, options, family) if rows and self.choices else None
+        if found is not None:
+            yield found
+        fitting = False
+        for candidate in self.candidates(options):
+            parameters = candidate | self.parameters
+            if self.fits(parameters, options):
+                fitting = True
+                yield parameters, None
+        if not fitting and found is None:
+            raise ParameterError(
+                f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+                f"{options.device.name}: {self.rule(options)}"
+            )
+
+
+class BufferedMethod(TunableMethod):
+    """Base of the tunable methods whose buffers depend on the parameters.
+
+    A plan has the first parameter set whose buffers fit the memory.
+    """
+
+    @abstractmethod
+    def buffers(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each device buffer that a run will allocate."""
+
+    @abstractmethod
+    def prepare(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> Any:
+        """Build the kernels, and return the state of the plan."""
+
+    def check(self, given: Any, options: Any) -> None:
+        """Raise if the type of the answer cannot represent the input or its distances."""
+
+    def plan(self, given: Any, options: Any) -> Plan:
+        """Check input and memory, choose parameters and build the kernels."""
+        self.check(given, options)
+        started = time.perf_counter()
+        too_much: DeviceMemoryError | None = None
+        family = given.family if self.choices else ""  # finding it takes O(n)
+        for parameters, match in self.sets(given.n, family, options):
+            buffers = self.buffers(given, options, parameters)
+            try:
+                check_memory(buffers, options)
+            except DeviceMemoryError as error:
+                if too_much is None or error.needed < too_much.needed:
+                    too_much = error
+                continue
+            state = self.prepare(given, options, parameters)
+            seconds = time.perf_counter() - started
+            row = match.describe() if match else None
+            return Plan(given, options, parameters, sum(buffers), state, seconds, row)
+        assert too_much is not None
+        raise too_much

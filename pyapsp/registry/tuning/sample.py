@@ -1,0 +1,51 @@
+"""An input that the tuner solves, with its oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyapsp.base.errors import VerificationError
+from pyapsp.registry import Answer, Check, Method, Problem
+
+__all__ = ["Sample"]
+
+
+class Sample:
+    """An input of a problem, with the options of a request and the oracle.
+
+    Parameters
+    ----------
+    problem : Problem
+    given : object
+        The input.
+    method : Method
+    asked : dict
+        Options for `Problem.ask`: dtype, device, ...
+    """
+
+    def __init__(
+        self, problem: Problem, given: Any, method: Method, asked: Mapping[str, Any]
+    ) -> None:
+        request = problem.ask(given, method, **asked)
+        self.input = request.input
+        self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
+        self.n = problem.about(self.input)["n"]
+        self._oracle: Callable[[Any], Check] | None = None
+        self._problem = problem
+
+    def check(self, answer: Answer) -> None:
+        """Raise VerificationError when an answer is wrong."""
+        if self._oracle is None:
+            self._oracle = self._problem.oracle(self.input, self.options)
+        found = self._oracle(answer)
+        if not found.ok:
+            raise VerificationError(f"n = {self.n:,}: {found.fault}")
+
+    def forget(self) -> None:
+        """Free the right answer, with which answers were compared."""
+        self._oracle = None
+
+    def work(self, answer: Answer) -> int:
+        """Return the work of a run, in units of the problem."""
+        return self._problem.work(self.input, self.options, answer)

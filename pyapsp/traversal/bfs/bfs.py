@@ -1,0 +1,135 @@
+"""`bfs`: breadth-first search from a source, with levels and parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyapsp.base.host import share
+from pyapsp.registry import Method
+from pyapsp.traversal.found import Found, search
+from pyapsp.traversal.narrow import LevelResult, levels_of
+
+__all__ = ["BfsResult", "bfs"]
+
+# Levels that stay in the cache between the steps of a conversion.
+_CACHED = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class BfsResult(Found):
+    """The result of `bfs`."""
+
+    _length, _before = "level", "parent"
+
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
+        rows = self.rows
+        if isinstance(rows, LevelResult) and rows.narrow is not None:
+            return self._of(levels_of(rows.narrow))
+        distances = rows.distances
+        levels = np.empty_like(distances)
+        given, marked = distances.reshape(-1), levels.reshape(-1)
+        # infinity plus this is too large for the type and becomes negative; no level plus this does
+        over = np.int32(2**31 - int(self.rows.infinity))
+
+        def mark(first: int, last: int) -> None:
+            for start in range(first, last, _CACHED):
+                some = slice(start, min(start + _CACHED, last))
+                np.add(given[some], over, out=marked[some])
+                np.right_shift(marked[some], 31, out=marked[some])  # all bits, or none
+                np.bitwise_or(marked[some], given[some], out=marked[some])
+
+        share(mark, given.size, given.nbytes)
+        return self._of(levels)
+
+    @property
+    def parents(self) -> np.ndarray | None:
+        """The vertex before each vertex on a shortest path: int32, of the shape of `levels`.
+
+        -9999 for sources and for vertices without a path; None without ``parents=True``.
+        """
+        before = self.rows.predecessors
+        return None if before is None else self._of(before)
+
+
+def bfs(
+    graph: Any,
+    source: int | Sequence[int] | np.ndarray,
+    method: str | Method = "auto",
+    *,
+    directed: bool = True,
+    parents: bool = True,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> BfsResult:
+    """Compute the number of arcs on the shortest path from a source to each vertex.
+
+    This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
+    any one of them may be returned.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; n vertices.
+    source : int or sequence of int
+        Vertices, in [0, n). There is one search for each.
+    method : str or Method
+        ``"auto"``, the id of a method (``pyapsp.methods("bfs")``), or
+        ``pyapsp.method(id, width=4, ...)``.
+    directed : bool
+        False: an arc may be walked both ways.
+    parents : bool
+        Also compute the parent of each vertex, for `BfsResult.path`.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
+
+    Returns
+    -------
+    BfsResult
+        ``levels`` and ``parents`` of shape (n,) for one source, (k, n) for a sequence of k.
+
+    Raises
+    ------
+    GraphError
+        If the argument is no valid graph.
+    FormatError
+        If a graph file is malformed; the message has path and line.
+    ParameterError
+        If an argument has a value that is not allowed.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, the device does not support the request, or its memory is too small.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(5, [0, 0, 1, 3], [1, 2, 3, 0])
+    >>> found = pyapsp.bfs(graph, 0)
+    >>> found.levels
+    array([ 0,  1,  1,  2, -1], dtype=int32)
+    >>> found.path(3)
+    [0, 1, 3]
+    """
+    rows, single = search(
+        "bfs",
+        graph,
+        method,
+        source,
+        directed=directed,
+        predecessors=parents,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    return BfsResult(rows, single)

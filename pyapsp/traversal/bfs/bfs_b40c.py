@@ -1,0 +1,120 @@
+"""bfs-b40c: expansion by group, warp and prefix sum; contraction with a bit for each vertex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.base.errors import CapabilityError
+from pyapsp.device.kernels import Program
+from pyapsp.device.kernels.warps import build_warps
+from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.search import Search
+
+__all__ = ["BfsB40C"]
+
+# Entries of the table of a warp, as in the source.
+_TABLE = 128
+# Groups for each compute unit that share the arcs between two phases.
+_SHARES = 16
+_LARGEST_INT = 2**31 - 1
+
+
+class _Frontiers(Frontiers):
+    """The frontier between two launches has vertices or arcs."""
+
+    def __init__(self, method: FrontierSearch, plan: Plan, watch: Any) -> None:
+        super().__init__(method, plan, watch)
+        self._kind, self._m = self.parameters["frontier"], plan.input.m
+        units = plan.options.device.capabilities.compute_units
+        self._most = _SHARES * units * self.parameters["group"]
+
+    def start(self, source: int) -> None:
+        """Enqueue the kernels that prepare a search."""
+        super().start(source)
+        mask, edges, _ = self.more
+        scalars = np.int32(source), np.int32(self.n), np.int32(self._kind == "edge")
+        self.launch("bfs_b40c_start", self.n, mask, edges, self.state, *scalars)
+
+    def expand(self, level: int, size: int) -> None:
+        """Enqueue one launch, or one for each phase."""
+        scalars = np.int32(self.n), np.int64(max(self._m, 1)), np.int32(level), np.int32(size)
+        arguments = *self.arrays, *self.more, *scalars
+        if self._kind != "two-phase":
+            self.launch(f"bfs_b40c_{self._kind}", size, *arguments)
+            return
+        self.launch("bfs_b40c_expand", size, *arguments)
+        self.launch("bfs_b40c_contract", min(self._m, self._most), *arguments)
+
+
+@register
+class BfsB40C(FrontierSearch):
+    """Expansion and contraction of frontiers of vertices, of arcs, or of both in turns.
+
+    Source: D. Merrill, M. Garland and A. Grimshaw, PPoPP 2012.
+    """
+
+    id = "bfs-b40c"
+    summary = (
+        "arcs read by groups, warps and prefix sums; a table and a bit mask against duplicates"
+    )
+    source = "Merrill, Garland and Grimshaw 2012, doi:10.1145/2145816.2145832"
+    searcher = _Frontiers
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "frontier": ("vertex", "edge", "two-phase"),
+        "warp": (1, 8, 16, 32, 64),
+        **Search.choices,
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield groups of 128 work-items in warps of 32, on CPUs of one."""
+        cpu = options.device.traits.scalar_groups
+        for group, warp in ((1, 1),) if cpu else ((128, 32), (64, 32), (32, 8), (1, 1)):
+            yield {"frontier": "two-phase", "warp": warp, "group": group}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether warps divide a group, and the device supports the size."""
+        group, warp = parameters["group"], parameters["warp"]
+        needed = 4 * (5 * group + 1 + 2 * _TABLE * (group // warp))
+        return bool(
+            group % warp == 0
+            and needed <= options.device.capabilities.local_memory
+            and super().fits(parameters, options)
+        )
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return (
+            f"{super().rule(options)} and a multiple of warp, and tables of its warps must fit "
+            f"{options.device.capabilities.local_memory:,} bytes"
+        )
+
+    def check(self, graph: Graph, options: PathOptions) -> None:
+        """Raise an error if a number of arcs exceeds int32."""
+        if graph.m > _LARGEST_INT:
+            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
+
+    def more(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of the bits, and of heads and tails of arcs."""
+        rows = {"vertex": 0, "edge": 2, "two-phase": 1}[parameters["frontier"]]
+        # the source is in the frontier even if there are no arcs
+        arcs = 4 * rows * max(graph.m, 1)
+        return [4 * -(-graph.n // 32), arcs, arcs * options.predecessors]
+
+    def defines(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> dict[str, str | int]:
+        """Return the macros of the kernels."""
+        warps = parameters["group"] // parameters["warp"]
+        table = {"PYAPSP_WARP": parameters["warp"], "PYAPSP_TABLE": _TABLE * warps}
+        return super().defines(graph, options, parameters) | table
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels, with sub-groups if they have the width of a warp."""
+        defines = self.defines(graph, options, parameters)
+        return build_warps(options.device, "traversal/bfs/bfs_b40c.cl", defines)

@@ -1,0 +1,415 @@
+"""bfs-direction-optimising: pushes or pulls; one group finds small levels alone.
+
+A launch of the kernel decides from the state of the last launch what it does, so that the host
+enqueues a batch of launches before it reads the state. The kernel file has the method and its
+cost.
+
+Pulling needs the entering arcs. In a symmetric graph these are the leaving arcs. If nothing is
+known about a graph with many arcs for each vertex, all arcs are tested first, which takes a third
+of a search that pushes alone. A graph that is not symmetric is reversed only for many sources,
+because reversing takes as long as several searches.
+
+On a device that shares the memory of the host, the arcs are read where they are, and the levels and
+parents are written into the arrays of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+from scipy.sparse import csr_array
+
+from pyapsp.base.errors import CapabilityError, PyApspError, StallError
+from pyapsp.device import Device
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, shared
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
+from pyapsp.paths.landing import download
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.narrow import NarrowRow, narrowest
+from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.symmetry import Symmetry, known_symmetric
+
+__all__ = ["BfsDirectionOptimising"]
+
+_FILE = "traversal/bfs/bfs_direction_optimising.cl"
+# A graph that is not known to be symmetric is reversed for so many sources.
+_MANY = 16
+# Mean number of arcs of a vertex, and number of arcs, from which pulling may pay for the test.
+# Graphs with fewer arcs for each vertex, as grids and roads, have many small levels.
+_DENSE, _LARGE = 8, 2**18
+# Launches of the first batch. A batch is twice as long as the one before, up to the limit.
+_BATCH, _LONGEST_BATCH = 8, 128
+# Compute units of a CPU where one walks through larger levels than all of them push.
+_FEW = 2
+# Work-groups for each compute unit of a GPU; a CPU has one.
+_GROUPS = 2
+# The largest part of the arcs' memory that the bit maps of groups take.
+_PART = 4
+# Arcs of a piece of a vertex, on GPUs and on CPUs.
+_CHUNK, _SCALAR_CHUNK = 1024, 4096
+# Arcs of a frontier up to which a walk goes on, even if a pull would find the next level.
+_STROLL = 2**17
+# Vertices of the queue from the present one to that whose arcs are prefetched.
+_AHEAD = 6
+# What follows a vertex is prefetched if, of so many arcs, one in four or more join numbers that
+# differ by at most 16, and the graph has more vertices than caches hold. A grid takes two thirds of
+# the time; if its vertices are shuffled, prefetches would take a sixth more.
+_ARCS, _SHARE, _CLOSE, _UNCACHED = 256, 4, 16, 2**17
+# Vertices from which levels come to the host in the narrowest type.
+_LONG = 2**18
+# Arcs of a graph whose search is a short run.
+_SHORT = 2**16
+# The layout of the state, see the kernel file.
+_RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels.
+
+    Attributes
+    ----------
+    search : Program
+    push : Program or None
+        The kernels for the case that the graph turns out not to be symmetric.
+    symmetry : Symmetry or None
+    mode : _Mode
+    """
+
+    search: Program
+    push: Program | None
+    symmetry: Symmetry | None
+    mode: _Mode
+
+    @property
+    def hash(self) -> str:
+        return self.search.hash
+
+
+class _Mode(Enum):
+    """Where the entering arcs are from."""
+
+    NONE = "push alone"
+    SAME = "the graph is symmetric"
+    TEST = "the graph is tested"
+    TURN = "the graph is reversed"
+
+
+@register
+class BfsDirectionOptimising(Search):
+    """Breadth-first search that changes between push and pull without a read by the host.
+
+    Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
+    ``walk`` is the number of vertices and arcs up to which one group finds a level alone, and
+    ``march`` the number up to which ``crew`` groups find it, which wait for each other.
+
+    Source: S. Beamer, K. Asanović, D. Patterson, SC 2012.
+    """
+
+    id = "bfs-direction-optimising"
+    problem = "bfs"
+    summary = "pushes from small levels, pulls into large ones; one group finds runs of tiny levels"
+    source = "Beamer, Asanović and Patterson 2012, doi:10.1109/SC.2012.50"
+    carries_predecessors = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+        "alpha": (0, 5, 15, 45, 10**9),
+        "beta": (1, 18, 54, 10**9),
+        "walk": (0, 1024, 2048, 4096, 16384, 65536, 2**20),
+        "crew": (0, 4, 8, 16, 32, 64),
+        "march": (0, 16384, 65536, 2**18),
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
+        scalar = options.device.traits.scalar_groups
+        few = options.device.capabilities.compute_units <= _FEW
+        # on CPUs a walk takes half as long for an arc as a push, which needs atomics
+        walk = 4096 if not scalar else 2**20 if few else 65536
+        some = {"alpha": 15, "beta": 18, "walk": walk, "crew": 0, "march": 0}
+        more = {"walk": 1024, "crew": 32, "march": 65536}
+        for group in (1,) if scalar else (512, 1024, 256, 128, 64, 32, 1):
+            if group > 1 and options.device.capabilities.device_scope_fence:
+                yield {"group": group, **some, **more}
+            yield {"group": group, **some}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether the device has such groups, and those of a crew can wait."""
+        can_wait = options.device.capabilities.device_scope_fence and parameters["group"] > 1
+        return super().fits(parameters, options) and (can_wait or not parameters["crew"])
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return f"{super().rule(options)}, and crew=0 if group=1 or without device_scope_fence"
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of a graph with nearly 2^31 arcs, which are counted in 32 bits."""
+        if max(about.m, about.n) > MOST_COUNTED:
+            return CapabilityError(
+                f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
+                f"{about.m:,} arcs"
+            )
+        return super().unmet(about, options)
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
+        first = _offsets(options.device).itemsize * (graph.n + 1)
+        arcs = [first, 4 * graph.m]
+        mode = _mode(graph, options, parameters)
+        if mode is _Mode.TURN:
+            arcs *= 2
+        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters, mode))]
+
+    def prepare(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> _Programs:
+        """Build the kernels."""
+        device, mode = options.device, _mode(graph, options, parameters)
+        offsets, alone = _offsets(device), parameters["group"] == 1
+
+        def built(pulls: bool) -> Program:
+            defines: dict[str, str | int] = {
+                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_PREDECESSORS": int(options.predecessors),
+                "PYAPSP_INFINITY": int(infinity(options.dtype)),
+                "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+                "PYAPSP_PULL": int(pulls),
+                "PYAPSP_CHUNK": _chunk(parameters),
+                "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
+                "PYAPSP_NEAR": int(device.traits.prefetches and alone and _is_near(graph)),
+                "PYAPSP_STROLL": _STROLL,
+                "PYAPSP_CREW": parameters["crew"],
+            }
+            standard = device.capabilities.c_standard if parameters["crew"] else None
+            return build(device, _FILE, defines, standard=standard)
+
+        if mode is not _Mode.TEST:
+            return _Programs(built(mode is not _Mode.NONE), None, None, mode)
+        symmetry = Symmetry(device, parameters["group"], offsets)
+        return _Programs(built(True), built(False), symmetry, mode)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+        """Copy the graph to the device."""
+        return _Search(plan, watch)
+
+    def narrow(self, plan: Plan) -> bool:
+        """Return whether many levels come from a device, and there is no limit on the distance."""
+        options = plan.options
+        whole = options.cutoff is None and options.targets is None and options.sources.size > 0
+        return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
+
+    def find(
+        self, searcher: _Search, source: int, distances: Any, predecessors: np.ndarray | None
+    ) -> None:
+        """Search from a vertex, and find the predecessors with the levels."""
+        searcher.search(source, distances, predecessors)
+
+
+def _offsets(device: Device) -> np.dtype:
+    """Return the type of the offsets: that of `Graph` if they are used in place."""
+    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+
+
+def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> _Mode:
+    """Return whether and how the search gets entering arcs."""
+    symmetric = known_symmetric(graph)
+    if parameters["alpha"] == 0:
+        return _Mode.NONE
+    if symmetric:
+        return _Mode.SAME
+    if options.sources is not None and options.sources.size >= _MANY:
+        return _Mode.TURN
+    many = graph.m >= max(_DENSE * graph.n, _LARGE)
+    return _Mode.TEST if many and symmetric is None else _Mode.NONE
+
+
+def _is_near(graph: Graph) -> bool:
+    """Return whether many neighbours have close numbers, by some arcs."""
+    if graph.n < _UNCACHED or graph.m < _ARCS:
+        return False
+    arcs = np.arange(_ARCS) * (graph.m // _ARCS)
+    tails = np.searchsorted(graph.indptr, arcs, side="right") - 1
+    close = np.abs(graph.indices[arcs] - tails) <= _CLOSE
+    return bool(_SHARE * np.count_nonzero(close) >= _ARCS)
+
+
+def _chunk(parameters: Mapping[str, Any]) -> int:
+    """Return the number of arcs of a piece."""
+    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+
+
+def _own(
+    graph: Graph, options: PathOptions, parameters: Mapping[str, Any], mode: _Mode
+) -> list[int]:
+    """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
+    # a vertex that is in pieces has more than one, and less than two for each chunk
+    pieces = 2 * (graph.m // _chunk(parameters))
+    words = -(-graph.n // 32)
+    rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
+    # a group of one work-item has a bit map, if it pushes alone
+    alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
+    maps = _groups(graph, options, parameters["group"]) * alone
+    state = max(4 * (_RECORDS + 1) * _RECORD, Symmetry.bytes(options.device))
+    return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
+
+
+def _groups(graph: Graph, options: PathOptions, group: int) -> int:
+    """Return the number of groups: few, because each takes work as long as there is some."""
+    units = options.device.capabilities.compute_units
+    if group > 1:
+        return units if options.device.traits.scalar_groups else _GROUPS * units
+    most = (8 * graph.n + 4 * graph.m) // _PART // max(graph.n // 8, 1)
+    return max(min(units, most), 1)
+
+
+class _Search:
+    """A graph on the device, and the state of a search from one of its vertices.
+
+    Attributes
+    ----------
+    rounds : int
+        Levels of all searches so far; after each search one level is empty.
+    work : int
+        Arcs that leave the vertices that were reached, summed over the searches.
+    """
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self.rounds = self.work = 0
+        self._n, self._m, self._watch = graph.n, graph.m, watch
+        self._in_place = in_place(options.device.handle)
+        self._queue, self._device = options.device.queue(), options.device.name
+        self._offsets = _offsets(options.device)
+        limits = "walk", "march", "alpha", "beta"
+        self._limits = tuple(np.int32(parameters[name]) for name in limits)
+        # a walk finds all levels of a graph with few arcs
+        few = graph.m <= parameters["walk"] and graph.n <= parameters["walk"]
+        self._batch = 1 if few else _BATCH
+        self._arcs = self._uploaded(graph.indptr, graph.indices)
+        self._entering, programs = self._arcs, plan.state
+        if programs.mode is _Mode.TURN:
+            self._entering = self._uploaded(*_reversed(graph))
+        sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
+        # the rows of the answer take the place of the first two, if the device can write to them
+        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
+        self._levels: Any
+        self._parents: Any
+        self._own: list[Any]
+        self._levels, self._parents, *self._own = (
+            options.device.buffer(size) if keep else None
+            for size, keep in zip(sizes, kept, strict=True)
+        )
+        group = parameters["group"]
+        items = group * _groups(graph, options, group)
+        self._shape = (items,), (group,)
+        self._state: Any
+        self._state, kernels = self._own[-1], programs.search
+        if programs.symmetry is not None and not programs.symmetry.holds(
+            graph, self._queue, self._arcs, self._state
+        ):
+            kernels = programs.push
+        names = "bfs_start", "bfs_step", "bfs_narrow"
+        self._start, self._step, self._narrow = map(kernels.kernel, names)
+
+    def search(
+        self,
+        source: int,
+        distances: np.ndarray | NarrowRow,
+        predecessors: np.ndarray | None = None,
+    ) -> None:
+        """Find the levels of all vertices, and their parents."""
+        queue, n = self._queue, np.int32(self._n)
+        levels, parents = self._levels, self._parents
+        rows: list[tuple[cl.Buffer, np.ndarray]] = []
+        if self._in_place:
+            assert isinstance(distances, np.ndarray)
+            levels = shared(queue, distances)
+            rows.append((levels, distances))
+            if predecessors is not None:
+                parents = shared(queue, predecessors)
+                rows.append((parents, predecessors))
+        found = levels, parents, *self._own
+        entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
+        self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
+        state = self._advanced((*self._arcs, *self._entering, *found, n), rows)
+        self.rounds += int(state[_LEVEL])
+        self.work += self._m - int(state[_REST])
+        if isinstance(distances, NarrowRow):
+            distances.values = self._narrowed(int(state[_LEVEL]) - 1)
+        elif not self._in_place:
+            self._download(levels, distances)
+
+    def _narrowed(self, most: int) -> np.ndarray:
+        """Download levels up to `most` in the narrowest type."""
+        narrow: np.ndarray = np.empty(self._n, narrowest(most))
+        size, found = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
+        self._narrow(self._queue, *self._shape, self._levels, found, np.int32(self._n), size)
+        self._download(found, narrow)
+        return narrow
+
+    def _advanced(
+        self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
+    ) -> np.ndarray:
+        """Launch steps until a frontier is empty; return the record of that frontier.
+
+        The rows are the arrays in which the device writes. The host waits once for a batch.
+        """
+        turn, batch, limits = 0, self._batch, self._limits
+        state = np.empty((_RECORDS + 1, _RECORD), np.int32)
+        while True:
+            last = turn + batch
+            steps = [
+                self._step(self._queue, *self._shape, *arguments, np.int32(each), *limits)
+                for each in range(turn, last)
+            ]
+            turn = last
+            # an event of a copy that is not kept waits for the copy
+            events = [cl.enqueue_copy(self._queue, state, self._state, is_blocking=False)]
+            events += [hand_back(self._queue, buffer, row) for buffer, row in rows]
+            if self._m <= _SHORT:
+                awaited(self._queue, steps[0], events[-1])
+            else:
+                self._queue.finish()
+            if state[_STALLED]:
+                raise StallError(
+                    f"{BfsDirectionOptimising.id} stalled on {self._device}: a group of the crew "
+                    "waited while the others did not run. The answer was discarded; use crew=0"
+                )
+            record = state[turn % _RECORDS]
+            if record[_FOUND] == 0:
+                return np.array(record)
+            batch = min(max(2 * batch, _BATCH), _LONGEST_BATCH)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, unless the search has written them into the array."""
+        if not self._in_place:
+            self._download(self._parents, predecessors)
+
+    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+        download(self._queue, buffer, row.dtype, row[np.newaxis], self._watch)
+
+    def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
+        return [
+            upload(self._queue, first, self._watch, self._offsets),
+            upload(self._queue, heads, self._watch),
+        ]
+
+
+def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the index of the first entering arc of each vertex, and the tails."""
+    weights = np.zeros(graph.m, np.int8)
+    rows = csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)).tocsc()
+    # SciPy gives both arrays the type of the offsets
+    return rows.indptr, rows.indices.astype(np.int32, copy=False)

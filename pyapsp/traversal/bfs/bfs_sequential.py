@@ -1,0 +1,84 @@
+"""bfs-sequential: one work-item and a queue, the algorithm of textbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.bfs.frontier_queues import search_defines
+from pyapsp.traversal.search import Launcher, Search
+
+__all__ = ["BfsSequential"]
+
+
+@register
+class BfsSequential(Search):
+    """A first-in, first-out queue, worked off by one work-item.
+
+    Source: T. H. Cormen et al., Introduction to Algorithms, 2009, section 22.2.
+    """
+
+    id = "bfs-sequential"
+    problem = "bfs"
+    summary = "one work-item with a queue, to compare parallel searches with"
+    source = "Cormen et al. 2009, section 22.2, https://mitpress.mit.edu/9780262033848"
+    carries_predecessors = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield the empty set: there are no parameters."""
+        yield {}
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the arcs, levels, parents, queue and last level."""
+        rows = [4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n, 4]
+        return [max(size, 4) for size in (8 * (graph.n + 1), 4 * graph.m, *rows)]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernel."""
+        return build(options.device, "traversal/bfs/bfs_sequential.cl", search_defines(options))
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Queue:
+        """Copy the graph to the device."""
+        return _Queue(self, plan, watch)
+
+
+class _Queue:
+    """A graph on the device, and the queue of a search."""
+
+    rounds = 0
+
+    def __init__(self, method: BfsSequential, plan: Plan, watch: Stopwatch) -> None:
+        graph, self._watch, self._queue = plan.input, watch, plan.options.device.queue()
+        self._launch, self._n = Launcher(self._queue, plan.state, 1), graph.n
+        arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]
+        sizes = method.buffers(graph, plan.options, plan.parameters)[2:]
+        self._arrays = [
+            *arcs,
+            *(cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes),
+        ]
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Find the levels of all vertices."""
+        self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self._n))
+        last = np.empty(1, np.int32)
+        cl.enqueue_copy(self._queue, last, self._arrays[5])
+        self.rounds += int(last[0]) + 1
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, distances, self._arrays[2])
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, which the search has stored."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._arrays[3])

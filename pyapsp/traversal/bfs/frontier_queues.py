@@ -1,0 +1,162 @@
+"""The common part of the breadth-first searches that keep the last level in a queue."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.graph import Graph
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan
+from pyapsp.traversal.search import Launcher, Search
+
+__all__ = ["FrontierSearch", "Frontiers", "search_defines"]
+
+# Ints of `Frontiers.state` that a search clears when it starts.
+_STATE = 8
+
+
+def search_defines(options: PathOptions) -> dict[str, str | int]:
+    """Return the macros of kernels that find levels."""
+    return {
+        "PYAPSP_PREDECESSORS": int(options.predecessors),
+        "PYAPSP_INFINITY": int(infinity(options.dtype)),
+    }
+
+
+class FrontierSearch(Search):
+    """Base of the breadth-first searches that expand only the last level. Weights are ignored."""
+
+    problem = "bfs"
+    carries_predecessors = True
+    searcher: ClassVar[type[Frontiers]]
+
+    def open(self, plan: Plan, watch: Stopwatch) -> Frontiers:
+        """Copy the graph to the device."""
+        return self.searcher(self, plan, watch)
+
+    def more(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of each buffer that only this method needs."""
+        return []
+
+    def state(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> int:
+        """Return the number of ints of `Frontiers.state`, at least 8."""
+        return _STATE
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the arcs, levels, parents, queues and state, and of `more`."""
+        n = graph.n
+        rows = [4 * n, 4 * n * options.predecessors, 8 * n]
+        state = 4 * self.state(graph, options, parameters)
+        sizes = [8 * (n + 1), 4 * graph.m, *rows, state, *self.more(graph, options, parameters)]
+        return [max(size, 4) for size in sizes]
+
+    def defines(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> dict[str, str | int]:
+        """Return the macros of the kernels."""
+        return {"PYAPSP_GROUP": parameters["group"], **search_defines(options)}
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        file = f"traversal/bfs/{self.id.replace('-', '_')}.cl"
+        return build(options.device, file, self.defines(graph, options, parameters))
+
+
+class Frontiers:
+    """A graph on the device, and a search that expands one frontier after the other.
+
+    Parameters
+    ----------
+    method : FrontierSearch
+    plan : Plan
+        A plan of this method.
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Number of frontiers that all searches so far have expanded.
+    launch : Launcher
+    n : int
+        Vertices.
+    arcs : list of pyopencl.Buffer
+        The index of the first arc of each vertex, and the heads.
+    levels, parents, queues, state : pyopencl.Buffer
+        n, n (or 1 without predecessors), 2 n and at least 8 ints.
+    more : list of pyopencl.Buffer
+        `FrontierSearch.more`.
+    host : (k,) int32 ndarray
+        The state that was read last.
+    """
+
+    rounds = 0
+
+    def __init__(self, method: FrontierSearch, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, self.parameters = plan.input, plan.options, plan.parameters
+        self.queue, self._watch, self.n = options.device.queue(), watch, graph.n
+        self.launch = Launcher(self.queue, plan.state, self.parameters["group"])
+        self.arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
+        sizes = method.buffers(graph, options, self.parameters)[2:]
+        self.levels, self.parents, self.queues, self.state, *self.more = (
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+        )
+        self.host = np.zeros(self.state.size // 4, np.int32)
+
+    @property
+    def arrays(self) -> tuple[cl.Buffer, ...]:
+        """The buffers that every kernel of an expansion has."""
+        return *self.arcs, self.levels, self.parents, self.queues, self.state
+
+    @abstractmethod
+    def expand(self, level: int, size: int) -> None:
+        """Enqueue the kernels that find the vertices of a level.
+
+        Parameters
+        ----------
+        level : int
+        size : int
+            Vertices of the previous level.
+        """
+
+    def advance(self, level: int, size: int) -> tuple[int, int]:
+        """Find the vertices of a level; return the next level and the number of vertices found."""
+        self.expand(level, size)
+        self.read_state()
+        return level + 1, int(self.host[level % 2])
+
+    def read_state(self) -> None:
+        """Wait for the kernels and read the state."""
+        cl.enqueue_copy(self.queue, self.host, self.state)
+
+    def start(self, source: int) -> None:
+        """Enqueue the kernel that prepares a search."""
+        arrays = self.levels, self.parents, self.queues, self.state
+        self.launch("frontier_start", self.n, *arrays, np.int32(source), np.int32(self.n))
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Find the levels of all vertices: expand frontiers until one is empty."""
+        self.start(source)
+        level, size = 1, 1
+        while size:
+            before = level
+            level, size = self.advance(level, size)
+            self.rounds += level - before
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self.queue, distances, self.levels)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, which the search has stored."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self.queue, predecessors, self.parents)

@@ -1,0 +1,284 @@
+"""Searches over lists of vertices or arcs: the launches of ``cl/traversal/bfs/bfs_helix.cl``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import StallError
+from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.registry import Plan
+from pyapsp.traversal.bfs.helix import form
+
+__all__ = ["BATCH", "Frontiers", "ListSearch"]
+
+#: Levels that ``batched`` enqueues ahead, at most.
+BATCH = 16
+# Of cl/traversal/bfs/bfs_helix.h: places in the state.
+_STOP, _STALLED, _REACHED, _DOOR, _ARRIVED = range(5)
+_NEVER = 2**31 - 1
+# One group stays while there are at most so many vertices for each of its work-items.
+_FEW, _FEW_ON_CPUS = 4, 256
+
+
+class Frontiers(ABC):
+    """A graph on the device, and searches level by level.
+
+    Parameters
+    ----------
+    plan : Plan
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Levels of all searches so far, empty levels included.
+    sizes : list of int
+        The number of entries of each frontier of the last search, if each level was read back.
+    """
+
+    rounds = 0
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self._device, self._watch, self._program = options.device, watch, plan.state
+        self._queue, self._parameters = options.device.queue(), parameters
+        self.n, self.m = graph.n, graph.m
+        self._group = parameters["group"]
+        self._most_groups = form.groups(self._device, self._group)
+        self._cells = form.cells(graph.n, parameters)
+        arrays = form.rows_of(graph, parameters), graph.indices
+        self._graph = [upload(self._queue, each, watch) for each in arrays]
+        flags = cl.mem_flags.READ_WRITE
+        sizes = form.buffers(graph, options, parameters)[2:]
+        (
+            self._levels,
+            self._parents,
+            self._mask,
+            self._state,
+            self._lists,
+            self._arcs,
+            *self._more,
+        ) = (cl.Buffer(self._queue.context, flags, size) for size in sizes)
+        self._found = self._levels, self._parents, self._mask
+        self._read = np.empty(form.STATE_SIZE, np.int32)
+        self.sizes: list[int] = []
+
+    @abstractmethod
+    def _expand(self, level: int, count: int | None) -> None:
+        """Enqueue the launches that find a level; `count` entries wait, or an unknown number."""
+
+    @abstractmethod
+    def _again(self, level: int) -> None:
+        """Find a level again, and make its frontier, after a list was too short."""
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Find the levels of all vertices."""
+        arrays = *self._found, self._lists, self._state
+        sizes = np.int32(source), np.int32(self.n), np.int32(self._cells)
+        self.launch("helix_start", self.tiles(self.n, self._group), *arrays, *sizes)
+        self._started()
+        self.sizes = [1]
+        self.rounds += self._all_levels() - 1
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, distances, self._levels)
+
+    @abstractmethod
+    def _started(self) -> None:
+        """Enqueue what the first frontier needs after ``helix_start``."""
+
+    def _all_levels(self) -> int:
+        """Find level after level; return the first number that was not tried."""
+        if self._parameters["sync"] == "batched":
+            return self._in_batches()
+        level, count = 1, 1
+        while count:
+            self._expand(level, count)
+            count = self._size(level)
+            self.sizes.append(count)
+            level += 1
+        return level
+
+    def _in_batches(self) -> int:
+        """Enqueue several levels before the sizes are read: more and more, up to `BATCH`."""
+        level, ahead = 1, 4
+        while True:
+            for each in range(level, level + ahead):
+                self._expand(each, None)
+            state = self._look()
+            last = min(level + ahead - 1, int(state[_STOP]))
+            sizes = [int(state[form.SIZES + each % form.RING]) for each in range(level, last + 1)]
+            if 0 in sizes:
+                # a level that was too short has entries, so an empty one came before it
+                self.sizes += sizes[: sizes.index(0) + 1]
+                return level + sizes.index(0) + 1
+            if state[_STOP] != _NEVER:
+                self._again(last)
+                sizes[-1] = self._size(last)
+                if not sizes[-1]:
+                    return last + 1
+            self.sizes += sizes
+            level, ahead = last + 1, min(2 * ahead, BATCH)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, which the search has stored."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._parents)
+
+    def launch(self, kernel: str, groups: int, *arguments: object) -> None:
+        """Launch a number of groups, at most as many as suit the device."""
+        groups = max(min(groups, self._most_groups), 1)
+        shape = (groups * self._group,), (self._group,)
+        self._program.kernel(kernel)(self._queue, *shape, *arguments)
+
+    @staticmethod
+    def tiles(count: int | None, size: int) -> int:
+        """Return the tiles of some entries; of an unknown number, more than there are groups."""
+        return 2**30 if count is None else -(-count // size)
+
+    def _look(self) -> np.ndarray:
+        """Wait, and return the state."""
+        cl.enqueue_copy(self._queue, self._read, self._state)
+        return self._read
+
+    def _size(self, level: int) -> int:
+        """Return the size of a level; if a list was too short, after making it again."""
+        state = self._look()
+        if state[_STOP] != _NEVER:
+            self._again(level)
+            state = self._look()
+        return int(state[form.SIZES + level % form.RING])
+
+    def _reset(self, *empty: int) -> None:
+        """Let no list be too short and some levels be empty."""
+        state = self._look()
+        state[[_STOP, _DOOR, _ARRIVED]] = _NEVER, 0, 0
+        for level in empty:
+            state[[form.SIZES + level % form.RING, form.ARCS + level % form.RING]] = 0
+        state[form.BINS :] = 0
+        cl.enqueue_copy(self._queue, self._state, state)
+
+    def _collect(self, level: int, first: int) -> None:
+        """Write the vertices of a level to the lists, from index `first` on."""
+        sizes = np.int32(level), np.int32(self.n), np.int64(first)
+        arrays = self._levels, self._lists, self._state
+        self.launch("helix_collect", self.tiles(self.n, self._group), *arrays, *sizes)
+
+
+class ListSearch(Frontiers):
+    """Searches with queues of vertices, of arcs, or of both in turns."""
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        super().__init__(plan, watch)
+        parameters, self._pairs = self._parameters, 1 + plan.options.predecessors
+        edges = parameters["queue"] == "edge"
+        self._phases, self._edges = parameters["queue"] == "two-phase", edges
+        self._capacity, self._room = max(self.n, self.m) if edges else self.n, max(self.m, 1)
+        self._nbins = form.bins(self._device, parameters)
+        self._rooms = form.bin_rooms(self.m, self._nbins, parameters["base"])
+        one_each = parameters["balance"] != "node"
+        self._tile = self._group if one_each else self._group // parameters["width"]
+        self._few = self._group * (_FEW_ON_CPUS if self._group == 1 else _FEW)
+        (self._bins,) = self._more
+
+    def _all_levels(self) -> int:
+        """Find all levels; launches of several levels are those of `_stay`."""
+        sync = self._parameters["sync"]
+        if sync not in ("single-group", "persistent"):
+            return super()._all_levels()
+        level, count = 1, 1
+        while count:
+            if sync == "persistent" or count <= self._few:
+                level, count = self._stay(level)
+            else:
+                self._expand(level, count)
+                count = self._size(level)
+                level += 1
+        return level
+
+    def _stay(self, level: int) -> tuple[int, int]:
+        """Find several levels in one launch; return the next level, and the size of the last."""
+        persistent = self._parameters["sync"] == "persistent"
+        groups = self._device.capabilities.compute_units if persistent else 1
+        self._reset()
+        limit = _NEVER if persistent else self._few
+        self._level(level, groups, ahead=_NEVER // 2, limit=limit)
+        state = self._look()
+        if state[_STALLED]:
+            raise StallError(
+                f"bfs-helix with sync=persistent stalled on {self._device.name} at level {level} "
+                "or later: a group waited while the others did not run. The answer was discarded; "
+                "use sync=batched"
+            )
+        reached = int(state[_REACHED])
+        return reached, self._size(reached - 1)
+
+    def _started(self) -> None:
+        """Do nothing: the source is in the list."""
+
+    def _expand(self, level: int, count: int | None) -> None:
+        """Enqueue the level, its bins, and the second phase."""
+        self._level(level, self.tiles(count, self._tile))
+        if self._nbins:
+            self._empty_bins(level, each=count is not None)
+        if self._phases:
+            arrays = *self._found, self._lists, self._arcs, self._state
+            sizes = np.int32(level), np.int32(self._capacity), np.int32(self._room)
+            self.launch("helix_contract", self._most_groups, *arrays, *sizes)
+
+    def _level(
+        self, level: int, groups: int, *, seeded: bool = False, ahead: int = 1, limit: int = _NEVER
+    ) -> None:
+        arrays = *self._graph, *self._found, self._lists, self._arcs, self._bins, self._state
+        sizes = level, seeded or level == 1, self._capacity, self._room, ahead, limit
+        self.launch("helix_level", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
+
+    def _empty_bins(self, level: int, *, each: bool, whole: bool = False) -> None:
+        """Enqueue the bins: a launch for each that has vertices, or one launch for all.
+
+        `whole` means that a list is made again.
+        """
+        arrays = *self._graph, *self._found, self._lists, self._arcs, self._bins, self._state
+        launches = [(0, self._nbins, self._most_groups)]
+        if each:
+            first = form.BINS + level % 2 * form.MOST_BINS
+            found = self._look()[first : first + self._nbins].tolist()
+            base = self._parameters["base"]
+            launches = [
+                (i, i + 1, min(number, room) * max(2 ** (base + i) // self._group, 1))
+                for i, (number, room) in enumerate(zip(found, self._rooms, strict=True))
+                if number
+            ]
+        for low, high, groups in launches:
+            sizes = level, self._capacity, self._room, low, high, whole
+            self.launch("helix_bins", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
+
+    def _again(self, level: int) -> None:
+        """Expand the vertices of the level before, each once, and list those of the level.
+
+        The lists of an edge queue then have all arcs from the level before, so they are complete.
+        """
+        self._reset(level - 1, level)
+        self._collect(level - 1, self._first(level - 1))
+        self._level(level, self._most_groups, seeded=True)
+        if self._nbins:
+            self._empty_bins(level, each=False, whole=True)
+        if self._edges:
+            return
+        if self._phases:
+            arrays = *self._found, self._lists, self._arcs, self._state
+            sizes = np.int32(level), np.int32(self._capacity), np.int32(self._room)
+            self.launch("helix_contract", self._most_groups, *arrays, *sizes)
+        self._reset(level)
+        self._collect(level, self._first(level))
+
+    def _first(self, level: int) -> int:
+        """Return where the list of a level starts."""
+        if self._phases:
+            return 0
+        return int(level % 2 * self._capacity * (self._pairs if self._edges else 1))

@@ -1,0 +1,122 @@
+"""bfs-helix: the registered method, its plan and its buffers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.base.errors import CapabilityError, ParameterError
+from pyapsp.device.kernels import Program, Stopwatch, build_warps
+from pyapsp.graph import Graph
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.bfs.helix import dimensions, form
+from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
+from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
+from pyapsp.traversal.bfs.helix.lists import ListSearch
+from pyapsp.traversal.search import Search, Searcher, sourced
+
+__all__ = ["BfsHelix"]
+
+
+@register
+class BfsHelix(Search):
+    """Breadth-first search over a frontier, with many forms of each step.
+
+    Without parameters the configuration is chosen for the graph and the device: on GPUs by the
+    published decision tree, from the mean, the largest and the Gini coefficient of the degrees, or
+    with ``rules="fitted"`` by one that was fitted to measurements on a newer GPU; on CPUs groups of
+    one work-item. Values that are given are kept, and the others fitted to them.
+
+    Source: F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
+    2018, chapter 7.
+    """
+
+    id = "bfs-helix"
+    problem = "bfs"
+    carries_predecessors = True
+    summary = "a list of frontier vertices or arcs; each step can be chosen, or follows the degrees"
+    source = (
+        "Busato 2018, High-Performance and Power-Aware Graph Processing on GPUs, chapter 7, "
+        "https://iris.univr.it/handle/11562/979445"
+    )
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {**dimensions.CHOICES, "rules": RULES}
+    _facts: Facts | None = None
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield the configuration for the graph of the plan, completed around given values."""
+        device, asked = options.device, dict(self.parameters)
+        rules = asked.pop("rules", RULES[0])
+        best = wanted(device, self._facts, form.resident(device), rules)
+        yield {**(dimensions.completed(asked, best, device) or best), "rules": rules}
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether the values go together; see `pyapsp.traversal.bfs.helix.dimensions`.
+
+        On CPUs groups of several work-items must be asked for. One CPU runtime with two threads
+        gave wrong levels in 34 of 381 searches with groups of 32, for a reason that is not known:
+        in none of 187 with one thread, nor of 180 with groups of one work-item and two threads.
+        """
+        asked = self.parameters.get("sync") == "persistent" or parameters["rules"] == "fitted"
+        alone = parameters["group"] == 1 or not options.device.traits.scalar_groups
+        return (
+            (asked or parameters["sync"] != "persistent")
+            and (alone or "group" in self.parameters)
+            and dimensions.fits(parameters, options.device)
+            and form.local_bytes(parameters, options.predecessors)
+            <= options.device.capabilities.local_memory
+        )
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the conditions of `fits`."""
+        limit = f"{super().rule(options)}, with its local memory in that of the device"
+        return f"{limit}; {dimensions.RULE}"
+
+    def check(self, graph: Graph, options: PathOptions) -> None:
+        """Raise an error if the index of an arc is no int."""
+        if graph.m >= 2**31:
+            raise CapabilityError(
+                f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
+            )
+
+    def plan(self, graph: Graph, options: Any) -> Plan:
+        """Choose the configuration for the graph, check memory and build the kernels."""
+        chosen = copy.copy(self)
+        chosen._facts = facts_of(graph)
+        return Search.plan(chosen, graph, sourced(graph, options))
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer."""
+        return form.buffers(graph, options, parameters)
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        group, most = parameters["group"], np.diff(graph.indptr).max(initial=0)
+        numbered = parameters["balance"] not in ("node", "node-shuffle")
+        if numbered and parameters["duplicates"] != "cas" and int(most) * group >= 2**31:
+            raise ParameterError(
+                f"balance={parameters['balance']} numbers the arcs of a group, which may have one "
+                f"vertex of {most:,} arcs many times: use duplicates=cas"
+            )
+        defines = form.defines(graph, options, parameters)
+        defines |= {
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+        }
+        file, capabilities = form.kernel_file(parameters), options.device.capabilities
+        # relaxed loads and stores in place of read-modify-write operations
+        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        optimise = group == 1 or options.device.traits.optimises_barriers
+        name = f"traversal/{file}"
+        return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
+        """Copy the graph to the device."""
+        by_chunks = plan.parameters["balance"] == "device"
+        return ChunkSearch(plan, watch) if by_chunks else ListSearch(plan, watch)

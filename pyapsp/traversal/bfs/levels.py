@@ -1,0 +1,134 @@
+"""The common part of the breadth-first searches that find one level with each kernel launch."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.graph import Graph
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan
+from pyapsp.traversal.search import Launcher, Search
+
+__all__ = ["LevelSearch", "Levels"]
+
+
+class LevelSearch(Search):
+    """Base of the breadth-first searches. Weights are ignored.
+
+    Attributes
+    ----------
+    start : str
+        The kernel that prepares a search.
+    rows : int
+        Rows of n ints that the kernels need, beside levels and parents.
+    """
+
+    problem = "bfs"
+    carries_predecessors = True
+    start: ClassVar[str] = "levels_start"
+    rows: ClassVar[int] = 2
+
+    @abstractmethod
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two arrays that represent the graph on the device."""
+
+    def open(self, plan: Plan, watch: Stopwatch) -> Levels:
+        """Copy the graph to the device."""
+        return Levels(self, plan, watch)
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of the arcs, the levels, the rows, the parents and the last level."""
+        first = 8 * (graph.n + 1)
+        rows = [4 * graph.n, 4 * self.rows * graph.n, 4 * graph.n * options.predecessors, 4]
+        return [max(count, 4) for count in (first, 4 * graph.m, *rows)]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+        }
+        if "width" in parameters:
+            defines["PYAPSP_LANES"] = parameters["width"]
+        return build(options.device, f"traversal/bfs/{self.kernel}.cl", defines)
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel file; the names of its kernels begin with it."""
+        return self.id.replace("-", "_")
+
+
+class Levels:
+    """A graph on the device, and the levels of a search from one of its vertices.
+
+    Each level is a launch of the kernel that has the name of its file.
+
+    Parameters
+    ----------
+    method : LevelSearch
+    plan : Plan
+        A plan of this method.
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Number of levels of all searches so far, empty levels included.
+    arcs : list of pyopencl.Buffer
+        `LevelSearch.arcs`.
+    launch : Launcher
+    n : int
+        Vertices.
+    levels, marks, parents, last : pyopencl.Buffer
+        n, rows x n, n ints (or 1 without predecessors) and 1 int.
+    """
+
+    rounds = 0
+
+    def __init__(self, method: LevelSearch, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        self._queue, self._watch = options.device.queue(), watch
+        self._name, self._start = method.kernel, method.start
+        self._lanes, self.n = parameters.get("width", 1), graph.n
+        self.launch = Launcher(self._queue, plan.state, parameters["group"])
+        self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
+        sizes = method.buffers(graph, options, parameters)[-4:]
+        self.levels, self.marks, self.parents, self.last = (
+            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+        )
+
+    def find(self, level: int) -> None:
+        """Enqueue the kernels that find the vertices of a level, and update `last` if any exist."""
+        arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
+        self.launch(self._name, self.n * self._lanes, *arrays, np.int32(self.n), np.int32(level))
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Find the levels of all vertices: level after level until one is empty."""
+        arrays = self.levels, self.marks, self.parents, self.last
+        self.launch(self._start, self.n, *arrays, np.int32(source), np.int32(self.n))
+        level, last = 0, np.zeros(1, np.int32)
+        while last[0] == level:
+            level += 1
+            self.find(level)
+            cl.enqueue_copy(self._queue, last, self.last)
+        self.rounds += level
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, distances, self.levels)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents, which the search has stored."""
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self.parents)

@@ -1,0 +1,276 @@
+"""`strongly_connected_components`: the sets of vertices that reach each other."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pyapsp.base.errors import FormatError, GraphError, ParameterError
+from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.device import choose
+from pyapsp.graph import as_graph
+from pyapsp.graph.frames import Tabular
+from pyapsp.graph.io import archive
+from pyapsp.numbers.precision import only_int32
+from pyapsp.paths.result import Explained
+from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
+from pyapsp.traversal.components.component_methods import ComponentOptions
+
+__all__ = [
+    "Components",
+    "requested",
+    "strongly_connected_components",
+    "weakly_connected_components",
+]
+
+_SCHEMA = 1
+_STRONG, _WEAK = "strongly_connected_components", "weakly_connected_components"
+
+
+@dataclass(frozen=True, eq=False)
+class Components(Explained, Tabular):
+    """The strongly or weakly connected components of a graph.
+
+    Attributes
+    ----------
+    labels : (n,) int32 ndarray
+        The component of each vertex. Components are numbered from 0 in the order of their smallest
+        vertices.
+    names : (n,) ndarray or None
+        The labels of the vertices, for instance their ids in the graph file.
+    stats : dict
+        The record of the run: method, device, times in seconds, arcs per second, bytes.
+    reasons : tuple of str
+        What was chosen and why; `explain` returns them as text.
+    """
+
+    labels: np.ndarray
+    names: np.ndarray | None = None
+    stats: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of components."""
+        return self.sizes.size
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of vertices of each component, (count,) int64."""
+        return np.bincount(self.labels)
+
+    @property
+    def largest(self) -> int:
+        """The number of vertices of the largest component; 0 for a graph without vertices."""
+        return int(self.sizes.max(initial=0))
+
+    def vertices(self, component: int) -> np.ndarray:
+        """Return the vertices of a component in increasing order, int64.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such component.
+        """
+        if not (isinstance(component, Integral) and 0 <= component < self.count):
+            rule = f"a component in [0, {self.count})"
+            raise ParameterError.of("component", "Components.vertices", rule, component)
+        return np.flatnonzero(self.labels == component)
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return the columns ``vertex``, by name, and ``component``, each of shape (n,)."""
+        names = np.arange(self.labels.size) if self.names is None else self.names
+        return {"vertex": names, "component": self.labels}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
+
+        Raises
+        ------
+        GraphError
+            If names are neither all integers nor all strings (NetworkX nodes can be any objects).
+            To load other objects, NumPy would have to run code from the file.
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
+        """
+        check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
+        arrays = {"labels": self.labels}
+        if self.names is not None:
+            if self.names.dtype.kind not in "iU":
+                raise GraphError(
+                    "names that are neither all integers nor all strings cannot be saved: "
+                    "dataclasses.replace(components, names=None) removes them"
+                )
+            arrays["names"] = self.names
+        about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
+        with atomic_write(path, "wb") as file:
+            np.savez(file, components=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Components:
+        """Read a file written by `save`.
+
+        Raises
+        ------
+        FormatError
+            If the file holds no saved components, or is damaged.
+        ParameterError
+            If `path` is no name of a file.
+        """
+        path = check_name(path, "Components.load")
+        try:
+            arrays = archive.load(path, "not saved components")
+            about = json.loads(str(arrays["components"]))
+            if about["schema"] != _SCHEMA:
+                raise ValueError(f"its schema {about['schema']} is not known")
+            labels, names = arrays["labels"], arrays.get("names")
+            if labels.ndim != 1 or labels.dtype != np.int32 or not _is_canonical(labels):
+                raise ValueError("its labels are not those of components")
+            if names is not None and names.shape != labels.shape:
+                raise ValueError(f"there are not {labels.size} names")
+            return cls(labels, names, dict(about["stats"]), tuple(map(str, about["reasons"])))
+        except FormatError:
+            raise
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise FormatError(path, None, f"not saved components: {error}") from None
+
+
+def strongly_connected_components(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Components:
+    """Find the strongly connected components: two vertices are in one if each reaches the other.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        Anything that `solve` takes; n vertices. Weights are ignored. For an undirected graph the
+        results are the connected components.
+    method : str or Method
+        ``"auto"``, a method id (see ``pyapsp.methods("scc")``), or
+        ``pyapsp.method(id, group=64, ...)``.
+    device : str, int, Device or pyopencl object, optional
+        Which device; see `pyapsp.device.choose`.
+    memory_limit : int, optional
+        Bytes of device memory the run may use.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of vertices whose component is known;
+        an exception that it raises ends the run.
+
+    Returns
+    -------
+    Components
+
+    Raises
+    ------
+    GraphError
+        If the argument is no valid graph.
+    FormatError
+        If a graph file is malformed; the message has path and line.
+    ParameterError
+        If an argument has a value that is not allowed.
+    NoDeviceError, CapabilityError, DeviceMemoryError
+        If there is no device, the device does not support the request, or its memory is too small.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0]])
+    >>> found = pyapsp.strongly_connected_components(arcs)
+    >>> found.labels, found.count, found.largest
+    (array([0, 0, 0, 1], dtype=int32), 2, 3)
+    """
+    started = time.perf_counter()
+    request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    return _solved(request, started)
+
+
+def weakly_connected_components(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Components:
+    """Find the weakly connected components: the components if arcs had no directions.
+
+    Parameters
+    ----------
+    graph, method, device, memory_limit, progress
+        As for `strongly_connected_components`.
+
+    Returns
+    -------
+    Components
+
+    Raises
+    ------
+    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
+        As for `strongly_connected_components`.
+
+    Examples
+    --------
+    >>> import numpy as np, pyapsp
+    >>> arcs = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]])
+    >>> pyapsp.weakly_connected_components(arcs).labels
+    array([0, 0, 0, 1], dtype=int32)
+    """
+    started = time.perf_counter()
+    request = requested(
+        graph, method, device=device, memory_limit=memory_limit, progress=progress, weak=True
+    )
+    return _solved(request, started)
+
+
+def _solved(request: Request, started: float) -> Components:
+    solved = runs.solve(request, started)
+    names = request.input.labels
+    return Components(solved.answer.labels, names, solved.record, solved.reasons)
+
+
+def requested(
+    graph: Any,
+    method: str | Method = "auto",
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    weak: bool = False,
+) -> Request:
+    """Check the arguments of `strongly_connected_components` or `weakly_connected_components`.
+
+    Parameters
+    ----------
+    dtype : dtype-like, optional
+        Type of the labels: int32.
+    weak : bool
+        Whether the directions of arcs are ignored.
+    """
+    owner = _WEAK if weak else _STRONG
+    labels = only_int32(dtype, owner)
+    graph = as_graph(graph, copy=False)
+    memory_limit = check_limits(memory_limit, progress, owner)
+    options = ComponentOptions(
+        choose(device), labels, memory_limit=memory_limit, progress=progress, weak=weak
+    )
+    return Request(problem("scc"), graph, method_of("scc", method, owner), options)
+
+
+def _is_canonical(labels: np.ndarray) -> bool:
+    """Return whether components are numbered in the order of their smallest vertices."""
+    before = np.maximum.accumulate(np.concatenate([[-1], labels]))[:-1]
+    return bool(np.all(labels >= 0) and np.all(labels <= before + 1))

@@ -1,0 +1,116 @@
+"""scc-hooking: components of symmetric graphs, and weak components of all, by growing trees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.device import device_errors
+from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.graph import Graph
+from pyapsp.registry import Options, Plan, register
+from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels
+from pyapsp.traversal.components.hooking import Hooking
+from pyapsp.traversal.components.numbering import Numbering
+from pyapsp.traversal.search import MOST_COUNTED
+from pyapsp.traversal.symmetry import known_symmetric
+
+__all__ = ["SccHooking"]
+
+
+@dataclass(frozen=True)
+class _Programs:
+    """The kernels."""
+
+    hooking: Hooking
+    numbering: Numbering
+
+
+@register
+class SccHooking(ComponentMethod):
+    """Every vertex points to a smaller one; arcs join trees until each is a component.
+
+    Source: Y. Shiloach, U. Vishkin, 1982; M. Sutton, T. Ben-Nun, A. Barak, IPDPS 2018.
+    """
+
+    id = "scc-hooking"
+    summary = "trees joined along arcs, for symmetric graphs or weak components"
+    source = "Shiloach and Vishkin 1982; Sutton et al. 2018, doi:10.1109/IPDPS.2018.00012"
+    requires = Arcs(symmetric=True)
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": (1, 64, 256, 1024)}
+
+    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+        """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""
+        if about.m > MOST_COUNTED:
+            return CapabilityError(
+                f"{self.id} takes at most {MOST_COUNTED:,} arcs, not {about.m:,}"
+            )
+        return super().unmet(about, options)
+
+    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+        """Yield large groups, and on CPUs one work-item."""
+        for group in (1,) if options.device.traits.scalar_groups else (1024, 256, 64, 1):
+            yield {"group": group}
+
+    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+        """Return the bytes of the arcs, of those of the trees, and of the numbers."""
+        n, numbering = graph.n, Numbering(options.device, parameters["group"])
+        arcs = [_offsets(options).itemsize * (n + 1), 4 * graph.m]
+        sizes = [*arcs, *Hooking.buffers(n), 4 * n, *numbering.buffers(n)]
+        return [max(size, 4) for size in sizes]
+
+    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+        """Build the kernels."""
+        device, group = options.device, parameters["group"]
+        return _Programs(Hooking(device, group, _offsets(options)), Numbering(device, group))
+
+    def run(self, plan: Plan) -> Labels:
+        """Find the components."""
+        graph, options, watch = plan.input, plan.options, Stopwatch()
+        labels, seconds = np.empty(graph.n, np.int32), 0.0
+        if graph.n:
+            with device_errors(options.device, plan.device_bytes):
+                seconds = _search(plan, watch, labels)
+        if options.progress is not None:
+            options.progress(graph.n, graph.n)
+        stats = {
+            "kernel_seconds": seconds,
+            "transfer_seconds": watch.seconds("transfer"),
+            "kernel_hash": plan.state.hooking.hash,
+        }
+        return Labels(labels=labels, stats=stats)
+
+
+def _offsets(options: Options) -> np.dtype:
+    """Return the type of the offsets: that of `Graph` if they are used in place."""
+    return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
+
+
+def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> float:
+    """Fill the labels, and return the seconds of the kernels by the clock of the host."""
+    graph, device = plan.input, plan.options.device
+    queue, n = device.queue(), graph.n
+    arcs = [
+        upload(queue, graph.indptr, watch, _offsets(plan.options)),
+        upload(queue, graph.indices, watch),
+    ]
+    trees: list[Any] = [device.buffer(size) for size in Hooking.buffers(n)]
+    numbers: Any = device.buffer(4 * n)
+    sums: list[Any] = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
+    settled(queue, *trees, numbers, *sums)
+    started = time.perf_counter()
+    symmetric = bool(known_symmetric(graph))
+    plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
+    plan.state.numbering(queue, trees[0], trees[0], numbers, n, sums)
+    queue.finish()
+    seconds = time.perf_counter() - started
+    with watch.by_the_host("transfer"):
+        cl.enqueue_copy(queue, labels, numbers)
+    return seconds

@@ -1,0 +1,285 @@
+"""The frontiers of H-BF: a graph with classes of arcs on the device, and a search on it.
+
+Negative cycles are looked for after 8, 16, 32, ... rounds, and if the source gets a negative
+distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device
+from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.graph import Graph
+from pyapsp.numbers.checks import converted
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.registry import Plan
+from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.sssp.cycles import (
+    check_distances,
+    look_for_cycle,
+    refuse_reached_cycle,
+)
+from pyapsp.traversal.sssp.tree import held_type
+
+__all__ = ["NARROWEST", "Frontiers", "entering_leaves", "form_of", "own_buffers"]
+
+#: The smallest width of a warp that is chosen by the size of the frontier.
+NARROWEST = 4
+_WIDEST = 32
+# The first round after which a negative cycle is looked for.
+_FIRST_LOOK = 8
+# Work-items that a compute unit of a GPU has at the same time.
+_RESIDENT = 2048
+# The layout of the counts.
+_FOUND, _HEAVY, _NEGATIVE, _RELAXED, _AVOIDED, _COUNTS = 0, 1, 2, 3, 4, 8
+
+
+def form_of(dtype: np.dtype, parameters: Mapping[str, Any]) -> str:
+    """Return how duplicates are removed: a word has no place for 8 bytes and a round."""
+    form: str = parameters["duplicates"]
+    return "tag32" if dtype.itemsize == 8 and form in ("atomic64", "cas64") else form
+
+
+def own_buffers(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    """Return the bytes of words, tags, two frontiers, heavy vertices, counts and a row."""
+    dtype = held_type(graph, options.dtype)
+    form = form_of(dtype, parameters)
+    word = 8 if form in ("atomic64", "cas64") else max(dtype.itemsize, 4)
+    frontier = 4 * _capacity(graph, parameters)
+    tags = 4 * graph.n * (form in ("tag32", "table"))
+    heavy = frontier * (parameters["heavy"] > 0)
+    row = max(dtype.itemsize, 4 * options.predecessors) * graph.n
+    return [word * graph.n, tags, frontier, frontier, heavy, 4 * _COUNTS, row]
+
+
+def _capacity(graph: Graph, parameters: Mapping[str, Any]) -> int:
+    """Return the number of places in a frontier."""
+    return max(graph.n, graph.m if parameters["duplicates"] in ("kept", "table") else 0)
+
+
+def _has_leaves_both_ways(graph: Graph) -> bool:
+    """Return whether a vertex with one arc has only its neighbour's.
+
+    An edge of negative weight is a negative cycle, and must not be left out.
+    """
+    return not graph.directed and not graph.has_negative
+
+
+def entering_leaves(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the leaves that an arc enters, in order, and these arcs.
+
+    Returns
+    -------
+    leaves : (k,) int32 ndarray
+    starts : (k + 1,) int32 ndarray
+        The arcs that enter leaf i have the places starts[i]:starts[i + 1].
+    tails : int32 ndarray
+    arcs : int64 ndarray
+        Their places in the graph.
+    """
+    leaving = np.diff(graph.indptr)
+    is_leaf = (leaving == 0) | (_has_leaves_both_ways(graph) & (leaving == 1))
+    tails, heads, _ = graph.arcs()
+    taken = np.flatnonzero(is_leaf[heads] & (tails != heads))
+    taken = taken[np.argsort(heads[taken], kind="stable")]
+    leaves, starts = np.unique(heads[taken], return_index=True)
+    starts = np.append(starts, taken.size).astype(np.int32)
+    return leaves.astype(np.int32), starts, tails[taken].astype(np.int32), taken
+
+
+class Frontiers:
+    """A graph on the device, with the frontiers of a search.
+
+    Attributes
+    ----------
+    rounds : int
+        Rounds of all searches so far.
+    """
+
+    rounds = 0
+
+    def __init__(
+        self,
+        plan: Plan,
+        watch: Stopwatch,
+        on_counts: Callable[[dict[str, int]], None] | None = None,
+    ) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        device, self._watch, self._graph = options.device, watch, graph
+        self._dtype = held_type(graph, options.dtype)
+        self._checks, self._parameters = options.check, parameters
+        self._queue = device.queue()
+        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        self._capacity = _capacity(graph, parameters)
+        self._resident = _resident(device)
+        self._tell = on_counts
+        weights = graph.weights.astype(self._dtype, copy=False)
+        self._first, self._heads, self._weights = (
+            upload(self._queue, each, watch) for each in (graph.indptr, graph.indices, weights)
+        )
+        self._leaves: tuple[Any, ...] = ()
+        if parameters["classes"] and graph.m:
+            self._mark(device, weights)
+        sizes = [max(size, 4) for size in own_buffers(graph, options, parameters)]
+        (
+            self._words,
+            self._tags,
+            self._now,
+            self._next,
+            self._heavies,
+            self._counts,
+            self._row,
+        ) = map(device.buffer, sizes)
+
+    def _mark(self, device: Device, weights: np.ndarray) -> None:
+        """Set the classes of arcs, and copy the arcs that enter leaves."""
+        graph, n = self._graph, self._graph.n
+        heads, degrees = device.buffer(4 * graph.m), device.buffer(4 * n)
+        cl.enqueue_copy(self._queue, heads, self._heads)
+        cl.enqueue_copy(self._queue, degrees, np.zeros(n, np.int32))
+        self._launch("hbf_degrees", graph.m, heads, degrees, np.int64(graph.m))
+        both, width = _has_leaves_both_ways(graph), min(self._parameters["group"], _WIDEST)
+        turns = np.int32(both), np.int32(width), np.int32(n)
+        self._launch("hbf_mark", n * width, self._first, heads, self._weights, degrees, *turns)
+        self._queue.finish()
+        self._heads = heads
+        leaves, starts, tails, taken = entering_leaves(graph)
+        if leaves.size:
+            held = [upload(self._queue, each, self._watch) for each in (leaves, starts, tails)]
+            entering = upload(self._queue, weights[taken], self._watch)
+            self._leaves = *held, entering, leaves.size
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Relax frontiers until one is empty, and find the distances of leaves.
+
+        Raises
+        ------
+        NegativeCycleError
+            If the source reaches a negative cycle.
+        PrecisionError
+            If rounding makes a cycle look negative.
+        """
+        n, signed = self._graph.n, self._graph.has_negative
+        start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)
+        self._launch("hbf_start", n, *start)
+        size, done = 1, 0
+        self._told = {"relaxations": 0, "entries": 0, "duplicates": 0}
+        while size:
+            done += 1
+            self._told["entries"] += size
+            size, negative = self._round(source, done, size)
+            if negative or done > 2 * n:
+                refuse_reached_cycle(self._graph, self._distances())
+            if signed and done >= _FIRST_LOOK and done & (done - 1) == 0:
+                check_distances(self._graph, self._distances())
+        self.rounds += done
+        if self._tell is not None:
+            self._tell(self._told)
+        if self._leaves:
+            *arrays, count = self._leaves
+            ends = np.int32(source), np.int32(count)
+            self._launch("hbf_leaves", count, *arrays, self._words, *ends)
+        found = self._distances()
+        if signed and (found <= -infinity(self._dtype)).any():
+            look_for_cycle(self._graph, found)
+        converted(found[None], distances.dtype, distances[None])
+
+    def _round(self, source: int, number: int, size: int) -> tuple[int, bool]:
+        """Relax a frontier; return the size of the next, and whether the source was lowered."""
+        parameters, graph = self._parameters, (self._first, self._heads, self._weights)
+        width, load = parameters["width"] or self._width(size), parameters["load"]
+        state = np.zeros(_COUNTS, np.int32)
+        cl.enqueue_copy(self._queue, self._counts, state)
+        turn = np.int32(self._capacity), np.int32(source), np.int32(number)
+        shape = np.int32(size), np.int32(width), np.int32(load), np.int32(parameters["heavy"])
+        found = self._next, self._heavies, self._counts
+        arrays = *graph, self._words, self._tags
+        self._launch(
+            "hbf_expand", -(-size // load) * width, *arrays, self._now, *found, *turn, *shape
+        )
+        if parameters["heavy"]:
+            self._launch("hbf_expand_heavy", self._resident, *arrays, *found, *turn)
+        self._now, self._next = self._next, self._now
+        cl.enqueue_copy(self._queue, state, self._counts)
+        self._told["relaxations"] += int(state[_RELAXED])
+        size, duplicates = int(state[_FOUND]), int(state[_AVOIDED])
+        if size > self._capacity:
+            ends = np.int32(source), np.int32(self._graph.n)
+            size, _ = self._counted("hbf_reached", self._graph.n, self._words, self._now, *ends)
+        elif size and parameters["duplicates"] == "table":
+            entries = np.int32(size)
+            self._launch("hbf_look_up", size, self._now, self._tags, entries)
+            found = self._now, self._tags, self._next
+            size, duplicates = self._counted("hbf_filter", size, *found, entries)
+            self._now, self._next = self._next, self._now
+        self._told["duplicates"] += duplicates
+        return size, bool(state[_NEGATIVE])
+
+    def _counted(self, kernel: str, items: int, *arguments: Any) -> tuple[int, int]:
+        """Launch a kernel that makes a frontier; return its size, and the duplicates left out."""
+        state = np.zeros(_COUNTS, np.int32)
+        cl.enqueue_copy(self._queue, self._counts, state)
+        arrays = [each for each in arguments if not isinstance(each, np.int32)]
+        self._launch(kernel, items, *arrays, self._counts, *arguments[len(arrays) :])
+        cl.enqueue_copy(self._queue, state, self._counts)
+        return int(state[_FOUND]), int(state[_AVOIDED])
+
+    def _width(self, size: int) -> int:
+        """Return the work-items of a vertex: as many as there are, between two limits."""
+        each = max(self._resident // size, 1)
+        widest: int = min(_WIDEST, self._parameters["group"])
+        return min(max(1 << (each.bit_length() - 1), NARROWEST), widest)
+
+    def _distances(self) -> np.ndarray:
+        """Return the distances so far."""
+        found = np.empty(self._graph.n, self._dtype)
+        n = np.int32(self._graph.n)
+        self._launch("hbf_distances", self._graph.n, self._words, self._row, n)
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, found, self._row)
+        return found
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Search the tree of shortest paths.
+
+        Raises
+        ------
+        PrecisionError
+            If rounding leaves a vertex without a predecessor.
+        """
+        graph = self._first, self._heads, self._weights, self._words
+        held = self._distances()
+        predecessors[:] = NO_PREDECESSOR
+        cl.enqueue_copy(self._queue, self._row, predecessors)
+        cl.enqueue_copy(self._queue, self._now, np.array([source], np.int32))
+        size, total = 1, 0
+        state = np.zeros(_COUNTS, np.int32)
+        while size:
+            total += size
+            state[:] = 0
+            cl.enqueue_copy(self._queue, self._counts, state)
+            ends = np.int32(source), np.int32(size)
+            found = self._row, self._now, self._next, self._counts
+            self._launch("hbf_parents", size, *graph, *found, *ends)
+            self._now, self._next = self._next, self._now
+            cl.enqueue_copy(self._queue, state, self._counts)
+            size = int(state[_FOUND])
+        if self._checks and total < (held < infinity(self._dtype)).sum():
+            refuse_reached_cycle(self._graph, held)
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._row)
+
+
+def _resident(device: Device) -> int:
+    """Return the number of work-items that a device runs at the same time, about."""
+    units = device.capabilities.compute_units
+    return int(units * (1 if device.traits.scalar_groups else _RESIDENT))

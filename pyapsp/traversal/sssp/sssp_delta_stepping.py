@@ -1,0 +1,337 @@
+"""sssp-delta-stepping: near and far entries; groups relax in rounds of their own.
+
+A launch of the kernel decides from the state of the last launch what it does, so that the host
+enqueues a batch of launches before it reads the state. The kernel file has the method and its
+cost.
+
+If the type of the distances has 8 bytes, and int32 is proved to hold the same numbers, the search
+uses int32. On a device that shares the memory of the host, the arcs are read where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.base.host import share
+from pyapsp.device import Device
+from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.checks import convert
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions, Weights
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.sssp.tree import (
+    Programs,
+    Tree,
+    farthest_of,
+    held_type,
+    without_atomics,
+    word_defines,
+)
+
+__all__ = ["SsspDeltaStepping"]
+
+# Entries, and vertices, are counted in 32 bits with their double.
+_LARGEST = 2**30
+# Launches of the first batch. A batch is twice as long as the one before, up to the limit.
+_BATCH, _LONGEST_BATCH = 8, 128
+# Work-items for each compute unit of a GPU; a CPU has one.
+_ITEMS = 2048
+# Arcs of a piece of a vertex, on GPUs and on CPUs.
+_CHUNK, _SCALAR_CHUNK = 1024, 4096
+# Entries in each of the three lists of a group, and the part of the local memory that they take.
+_HELD, _SCALAR_HELD, _PART = 1024, 8192, 2
+# Entries in each list of all groups, for each vertex, and at least.
+_ROOM, _LEAST_ROOM = 1.0, 1024
+# Weights from which the mean is estimated.
+_WEIGHTS = 2**16
+# Vertices of a list from the present one to that whose arcs are prefetched.
+_AHEAD = 8
+# Targets whose distances are read after each batch.
+_WATCHED = 16
+# The layout of the state, see the kernel file.
+_RECORDS, _RECORD, _BOUNDS = 4, 16, 4
+_COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
+
+
+@register
+class SsspDeltaStepping(Search):
+    """Delta-stepping with two lists, without a read by the host between rounds.
+
+    Parameters: ``delta`` is the step of the threshold, in mean weights over the mean number of arcs
+    of a vertex; ``walk`` is the number of arcs up to which a group relaxes entries alone.
+
+    Source: U. Meyer, P. Sanders, Journal of Algorithms 49(1), 2003.
+    """
+
+    id = "sssp-delta-stepping"
+    problem = "sssp"
+    summary = "the threshold rises by delta; groups relax near vertices in rounds of their own"
+    source = "Meyer and Sanders 2003, doi:10.1016/S0196-6774(03)00076-2"
+    requires = Weights(non_negative=True)
+    weighted = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+        "delta": (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 10**9),
+        "walk": (0, 256, 1024, 4096, 16384, 65536),
+    }
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield groups of 256 work-items and others, and on CPUs one."""
+        if options.device.traits.scalar_groups:
+            yield {"group": 1, "delta": 8, "walk": 65536}
+            return
+        for group in (256, 128, 64, 32, 1):
+            yield {"group": group, "delta": 32, "walk": 256}
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of a graph that is too large, or of distances that need wide atomics."""
+        if about.m > MOST_COUNTED or about.n > _LARGEST:
+            return CapabilityError(
+                f"{self.id} counts in 32 bits, and the graph has {about.n:,} vertices and "
+                f"{about.m:,} arcs"
+            )
+        error = without_atomics(self.id, about, options, "sssp-near-far")
+        return super().unmet(about, options) if error is None else error
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: arcs, those of `_own`, and predecessors."""
+        offsets, weights = _offsets(options.device), _weights(graph, options)
+        sizes = [offsets.itemsize * (graph.n + 1), 4 * graph.m, weights.itemsize * graph.m]
+        sizes += _own(graph, options, parameters)
+        if options.predecessors:
+            sizes += Tree.buffers(graph.n)
+        return [max(size, 4) for size in sizes]
+
+    def prepare(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> Programs:
+        """Build the kernels."""
+        device, inner = options.device, held_type(graph, options.dtype)
+        standard = (
+            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
+        )
+        types = inner, _offsets(device), _weights(graph, options)
+        defines = word_defines(device, *types) | {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_CHUNK": _chunk(parameters),
+            "PYAPSP_HELD": _held(options, parameters),
+            "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters["group"] == 1),
+        }
+        search = build(device, "traversal/sssp/sssp_delta_stepping.cl", defines, standard=standard)
+        return Programs(search, Tree.build(device, *types) if options.predecessors else None)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> _Entries:
+        """Copy the graph to the device."""
+        return _Entries(plan, watch)
+
+
+def _offsets(device: Device) -> np.dtype:
+    """Return the type of the offsets: that of `Graph` if they are used in place."""
+    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+
+
+def _weights(graph: Graph, options: PathOptions) -> np.dtype:
+    """Return the type of the weights on the device: that of `Graph` if they are used in place."""
+    needs = graph.dtype == np.float64 and not options.device.capabilities.fp64
+    if in_place(options.device.handle) and not needs:
+        return graph.dtype
+    return held_type(graph, options.dtype)
+
+
+def _chunk(parameters: Mapping[str, Any]) -> int:
+    """Return the number of arcs of a piece."""
+    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+
+
+def _held(options: PathOptions, parameters: Mapping[str, Any]) -> int:
+    """Return the number of entries in a list of a group."""
+    most = _HELD if parameters["group"] > 1 else _SCALAR_HELD
+    entry = 3 * (4 + options.dtype.itemsize)
+    while most > 16 and _PART * most * entry > options.device.capabilities.local_memory:
+        most //= 2
+    return most
+
+
+def _room(graph: Graph) -> int:
+    """Return the number of entries in a list."""
+    return max(int(_ROOM * graph.n), _LEAST_ROOM)
+
+
+def _pieces(graph: Graph, parameters: Mapping[str, Any]) -> int:
+    """Return the number of pieces in a list: at least those of any one vertex, or none fits.
+
+    Less than two for each chunk are needed, unless a vertex is cut twice in a launch.
+    """
+    return max(2 * (graph.m // _chunk(parameters)), 1)
+
+
+def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
+    item = held_type(graph, options.dtype).itemsize
+    word, pieces = max(item, 4), _pieces(graph, parameters)
+    lists = [16 * _room(graph), 4 * item * _room(graph), 16 * pieces, 2 * item * pieces]
+    lost = 4 * -(-graph.n // 32)
+    return [word * graph.n, *lists, lost, 4 * _RECORDS * _RECORD, word * _RECORDS * _BOUNDS]
+
+
+def _delta(graph: Graph, dtype: np.dtype, factor: int) -> float:
+    """Return the step of the threshold: at least 1 in integers."""
+    if graph.m == 0:
+        return 1
+    some = graph.weights[:: -(-graph.m // _WEIGHTS)]
+    mean = float(some.mean(dtype=np.float64)) * graph.n / graph.m
+    if dtype.kind in "iu":
+        return max(min(round(factor * mean), infinity(dtype) - 1), 1)
+    with np.errstate(over="ignore"):
+        return float(min(factor * mean, np.finfo(dtype).max))
+
+
+class _Entries:
+    """A graph on the device, and the lists of a search from one of its vertices.
+
+    Attributes
+    ----------
+    rounds : int
+        Launches that relaxed entries, in all searches so far.
+    """
+
+    rounds = 0
+
+    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+        graph, options, parameters = plan.input, plan.options, plan.parameters
+        device, self._watch = options.device, watch
+        self._n, self._dtype = graph.n, held_type(graph, options.dtype)
+        self._queue = device.queue()
+        self._arcs = [
+            upload(self._queue, graph.indptr, watch, _offsets(device)),
+            upload(self._queue, graph.indices, watch),
+            upload(self._queue, graph.weights, watch, _weights(graph, options)),
+        ]
+        sizes = [max(size, 4) for size in _own(graph, options, parameters)]
+        self._own = [device.buffer(size) for size in sizes]
+        settled(self._queue, *self._own)
+        self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
+        few = options.targets is not None and options.targets.size <= _WATCHED
+        self._targets = options.targets.tolist() if few else []
+        self._delta = _delta(graph, self._dtype, parameters["delta"])
+        units, group = device.capabilities.compute_units, parameters["group"]
+        groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)
+        self._shape = (groups * group,), (group,)
+        mean = max(graph.m / max(graph.n, 1), 1)
+        width = 1
+        while 2 * width <= min(group, 32) and 4 * width <= mean:
+            width *= 2
+        keep = min(int(parameters["walk"] / mean), _held(options, parameters))
+        value = self._dtype.type
+        self._start, self._step = map(plan.state.search.kernel, ("sssp_start", "sssp_step"))
+        self._fixed = (
+            *self._arcs,
+            *self._own,
+            np.int32(graph.n),
+            np.int32(_room(graph)),
+            np.int32(_pieces(graph, parameters)),
+            value(self._delta),
+            farthest_of(options, self._dtype),
+            np.int32(keep),
+            np.int32(width),
+        )
+        self._tree = None
+        if plan.state.tree is not None:
+            farthest = farthest_of(options, self._dtype)
+            self._tree = Tree(device, plan.state.tree, self._arcs, graph.n, farthest)
+
+    def search(self, source: int, distances: np.ndarray) -> None:
+        """Launch steps until no entries are left."""
+        words, vertices, offers, _, _, lost, state, bounds = self._own
+        start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
+        self._start(self._queue, *self._shape, *start)
+        turn, batch = 0, _BATCH
+        found = np.empty((_RECORDS, _RECORD), np.int32)
+        self._step.set_args(*self._fixed, np.int32(0))
+        last = len(self._fixed)
+        while True:
+            for _ in range(batch):
+                self._step.set_arg(last, np.int32(turn % _RECORDS))
+                cl.enqueue_nd_range_kernel(self._queue, self._step, *self._shape)
+                turn += 1
+            cl.enqueue_copy(self._queue, found, self._state)
+            record = found[turn % _RECORDS]
+            if not record[_COUNTS].any() or self._knows_targets(turn):
+                break
+            batch = min(2 * batch, _LONGEST_BATCH)
+        self.rounds += int(record[_STEPS])
+        self._download(distances)
+
+    def _knows_targets(self, turn: int) -> bool:
+        """Return whether no entry that is left can lower the distance of a target.
+
+        When the threshold was raised, no entry was nearer than the threshold less delta, and
+        weights are not negative.
+        """
+        if not self._targets:
+            return False
+        held = np.empty(1, self._dtype if self._dtype.itemsize >= 4 else np.int32)
+        cl.enqueue_copy(
+            self._queue,
+            held,
+            self._bounds,
+            src_offset=held.itemsize * (turn % _RECORDS * _BOUNDS + _LIMIT),
+        )
+        limit = self._values(held)[0]
+        # the threshold is rounded if it is a float
+        rounding = 0 if self._dtype.kind in "iu" else 2 * float(np.spacing(limit))
+        known = limit.item() - self._value(self._delta) - rounding
+        for target in self._targets:
+            cl.enqueue_copy(self._queue, held, self._words, src_offset=held.itemsize * target)
+            if not self._values(held)[0].item() <= known:
+                return False
+        return True
+
+    def _value(self, number: float) -> int | float:
+        """Return a number as the kernels have it."""
+        value: int | float = self._dtype.type(number).item()
+        return value
+
+    def _values(self, words: np.ndarray) -> np.ndarray:
+        """Return the distances in words."""
+        if self._dtype.itemsize >= 4:
+            return words
+        return words.astype(np.uint16).view(self._dtype)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Find the predecessors from the distances."""
+        assert self._tree is not None, "planned without predecessors"
+        farthest = None
+        if self._targets:  # others may be too far
+            known = distances[distances < infinity(distances.dtype)]
+            farthest = self._dtype.type(known.max())
+        self._tree.find(self._words, source, predecessors, self._watch, farthest)
+
+    def _download(self, distances: np.ndarray) -> None:
+        """Copy the distances into a row; the device may hold them in another type."""
+        held = distances
+        if self._dtype != distances.dtype:
+            held = np.empty(self._n, self._dtype)
+        words = held if self._dtype.itemsize >= 4 else np.empty(self._n, np.int32)
+        with self._watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, words, self._words)
+        if words is not held:
+            held[...] = self._values(words)
+        if held is not distances:
+
+            def convert_part(first: int, last: int) -> None:
+                convert(held[None, first:last], distances[None, first:last])
+
+            share(convert_part, self._n, distances.nbytes)

@@ -1,0 +1,157 @@
+"""sssp-h-bf: H-BF of Busato and Bombieri, frontiers of Bellman-Ford with all their options.
+
+A marked graph has the class of each arc in its head, so the kernels hold at most 2^30 vertices.
+Distances of 8 bytes are computed in int32 where that is proved exact. Where it is not, they do not
+fit beside a round in one word, and duplicates are removed by tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.search import Search
+from pyapsp.traversal.sssp.h_bf import (
+    NARROWEST,
+    Frontiers,
+    entering_leaves,
+    form_of,
+    own_buffers,
+)
+from pyapsp.traversal.sssp.tree import held_type, without_atomics
+
+__all__ = ["SsspHBf"]
+
+# Two bits of a head are the class of the arc.
+_LARGEST = 2**30 - 1
+# Vertices that a group collects.
+_HELD = 1024
+# The forms of `duplicates`, as the kernels number them.
+_FORMS = ("kept", "atomic64", "cas64", "tag32", "table")
+# The forms of `read`.
+_READS = ("plain", "read-only", "streamed")
+
+
+@register
+class SsspHBf(Search):
+    """Bellman-Ford from a frontier; each optimisation is a parameter.
+
+    ``classes``: arcs to vertices with one entering or no leaving arc, and self-loops, take no
+    atomic. ``duplicates``: how vertices are kept from entering a frontier twice. ``staged``:
+    vertices are collected in local memory. ``width``: work-items of a vertex, 0 to choose them in
+    each round. ``load``: vertices that a warp takes in turn. ``heavy``: vertices with more arcs are
+    relaxed by all groups together; 0 for none. ``read``: whether arcs are read through the cache
+    for constant data, and frontiers and rows are streamed past the caches.
+
+    With ``duplicates="table"``, and without classes, warps and a heavy list, it is the workfront
+    sweep of Davidson et al., IPDPS 2014.
+
+    Attributes
+    ----------
+    on_counts : callable or None
+        If it is given, kernels count, and it is called after each search with a dict:
+        ``relaxations`` (arcs that were tried with an atomic), ``entries`` of all frontiers, and
+        ``duplicates`` that entered none.
+
+    Source: F. Busato, N. Bombieri, IEEE TPDS 27(8), 2016.
+    """
+
+    id = "sssp-h-bf"
+    problem = "sssp"
+    summary = "Bellman-Ford from a frontier: classes of arcs, no duplicates, dynamic warps"
+    source = "Busato and Bombieri 2016, doi:10.1109/TPDS.2015.2485994"
+    weighted = True
+    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+        **Search.choices,
+        "classes": (0, 1),
+        "duplicates": _FORMS,
+        "staged": (0, 1),
+        "width": (0, 1, 2, 4, 8, 16, 32, 64),
+        "load": (1, 8, 32, 128),
+        "heavy": (0, 256, 1024, 4096, 16384),
+        "read": _READS,
+    }
+    on_counts: Callable[[dict[str, int]], None] | None = None
+
+    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+        """Yield the values of the thesis; on CPUs one work-item for each vertex."""
+        scalar = options.device.traits.scalar_groups
+        form = "atomic64" if options.device.capabilities.int64_atomics else "tag32"
+        for candidate in super().candidates(options):
+            yield candidate | {
+                "classes": 1,
+                "duplicates": form,
+                "staged": 1,
+                "width": 1 if scalar or candidate["group"] < NARROWEST else 0,
+                "load": 1 if scalar else 32,
+                "heavy": 0 if scalar else 4096,
+                "read": "plain" if scalar else "read-only",
+            }
+
+    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+        """Return whether no warp is split between groups, and the device has the atomics."""
+        atomics = options.device.capabilities.int64_atomics
+        packed = parameters["duplicates"] in ("atomic64", "cas64")
+        width = parameters["width"] or NARROWEST
+        fitting = width <= parameters["group"] and (atomics or not packed)
+        return fitting and super().fits(parameters, options)
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return (
+            f"{super().rule(options)}, and at least width; atomic64 and cas64 need 64-bit atomics"
+        )
+
+    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+        """Return the error of a graph that is too large, or of distances that need wide atomics."""
+        if about.n > _LARGEST or about.m > 2**31 - 1:
+            return CapabilityError(
+                f"{self.id} counts in 32 bits and keeps two of a vertex, and the graph has "
+                f"{about.n:,} vertices and {about.m:,} arcs"
+            )
+        error = without_atomics(self.id, about, options, "sssp-bellman-ford")
+        return super().unmet(about, options) if error is None else error
+
+    def buffers(
+        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the bytes of each buffer: arcs, arcs that enter leaves, and those of `_own`."""
+        item = held_type(graph, options.dtype).itemsize
+        sizes = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
+        if parameters["classes"] and graph.m:
+            leaves, _, tails, _ = entering_leaves(graph)
+            leaf = [4 * leaves.size, 4 * (leaves.size + 1), 4 * tails.size, item * tails.size]
+            sizes += [4 * graph.m, 4 * graph.n, *(leaf if leaves.size else [])]
+        sizes += own_buffers(graph, options, parameters)
+        return [max(size, 4) for size in sizes]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+        """Build the kernels."""
+        device, dtype = options.device, held_type(graph, options.dtype)
+        standard = (
+            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
+        )
+        defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
+            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_CLASSES": parameters["classes"],
+            "PYAPSP_DUPLICATES": _FORMS.index(form_of(dtype, parameters)),
+            "PYAPSP_STAGED": parameters["staged"],
+            "PYAPSP_WIDE": int(dtype.itemsize == 8),
+            "PYAPSP_HALF": int(dtype == np.float16),
+            "PYAPSP_HELD": _HELD,
+            "PYAPSP_READ": _READS.index(parameters["read"]),
+            "PYAPSP_COUNTED": int(self.on_counts is not None),
+        }
+        return build(device, "traversal/sssp/sssp_h_bf.cl", defines, standard=standard)
+
+    def open(self, plan: Plan, watch: Stopwatch) -> Frontiers:
+        """Copy the graph to the device, and set the classes of arcs."""
+        return Frontiers(plan, watch, self.on_counts)

@@ -1,0 +1,178 @@
+"""The tree of shortest paths, computed from the distances. Weights must not be negative."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import CapabilityError
+from pyapsp.device import Device
+from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
+from pyapsp.numbers.bounds import distance_bound
+from pyapsp.numbers.precision import infinity, narrower
+from pyapsp.paths import PathOptions
+from pyapsp.traversal.search import Launcher
+
+__all__ = ["Programs", "Tree", "farthest_of", "held_type", "without_atomics", "word_defines"]
+
+# Work-items of a group, if the device supports it, and of a vertex on GPUs.
+_GROUP, _LANES = 64, 8
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The kernels of a search, and those of the predecessors if they are wanted."""
+
+    search: Program
+    tree: Program | None
+
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels of the search, for records."""
+        return self.search.hash
+
+
+def held_type(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
+    """Return the type of the distances on the device: int32 for 8 bytes, if it is proved exact."""
+    if dtype.itemsize == 8 and narrower(graph, dtype, distance_bound(graph)) is not None:
+        return np.dtype(np.int32)
+    return dtype
+
+
+def without_atomics(
+    method: str, graph: Graph | Facts, options: PathOptions, other: str
+) -> CapabilityError | None:
+    """Return the error of a device without atomics for wide distances, which `other` can find."""
+    wide = held_type(graph, options.dtype).itemsize == 8
+    if not wide or options.device.capabilities.int64_atomics:
+        return None
+    return CapabilityError(
+        f"{options.device.name} has no 64-bit atomics, which {method} needs for "
+        f"{options.dtype}: use {other}"
+    )
+
+
+def word_defines(
+    device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype
+) -> dict[str, str | int]:
+    """Return the macros of kernels with distances as words, and arcs of these types."""
+    return arithmetic_defines(device, dtype) | {
+        "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
+        "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
+        "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+        "PYAPSP_WEIGHT": C_TYPES[weights.name],
+    }
+
+
+def farthest_of(options: PathOptions, dtype: np.dtype) -> Any:
+    """Return the largest finite distance of a type, or the largest that is within the cutoff."""
+    largest = infinity(dtype) - 1 if dtype.kind in "iu" else np.finfo(dtype).max
+    if options.cutoff is None or options.cutoff >= float(largest):
+        return dtype.type(largest)
+    if dtype.kind in "iu":
+        return dtype.type(math.floor(options.cutoff))
+    near = dtype.type(options.cutoff)
+    return near if float(near) <= options.cutoff else np.nextafter(near, dtype.type(0))
+
+
+class Tree:
+    """Finds for each vertex v a predecessor u with ``d(v) = d(u) + w(u, v)``.
+
+    A vertex takes a predecessor that is nearer to the source, if there is one. Otherwise the arcs
+    to v have weight zero (or are lost in rounding). These vertices are added level by level, so
+    that predecessors form no cycle.
+
+    Parameters
+    ----------
+    device : Device
+    program : Program
+        The program that `build` returns.
+    arcs : sequence of pyopencl.Buffer
+        The leaving arcs of each vertex: offsets, heads and weights, of the types given to `build`.
+    n : int
+        Number of vertices.
+    farthest : numpy scalar of the type of the distances
+        Vertices at larger distances get no predecessor.
+    """
+
+    def __init__(
+        self, device: Device, program: Program, arcs: Sequence[cl.Buffer], n: int, farthest: Any
+    ) -> None:
+        self._queue, self._arcs, self._n = device.queue(), arcs, n
+        self._farthest = farthest
+        self._launch = Launcher(self._queue, program, _group(device))
+        self._lanes = _lanes(device)
+        self._parents, self._state = (device.buffer(size) for size in Tree.buffers(n))
+
+    @staticmethod
+    def build(device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype) -> Program:
+        """Build the kernels for distances, offsets and weights of these types."""
+        defines = word_defines(device, dtype, offsets, weights)
+        defines |= {"PYAPSP_GROUP": _group(device), "PYAPSP_LANES": _lanes(device)}
+        return build(device, "traversal/sssp/sssp_tree.cl", defines)
+
+    @staticmethod
+    def buffers(n: int) -> list[int]:
+        """Return the bytes of each buffer."""
+        return [max(4 * n, 4), 8]
+
+    def find(
+        self,
+        words: cl.Buffer,
+        source: int,
+        predecessors: np.ndarray,
+        watch: Stopwatch,
+        farthest: Any = None,
+    ) -> None:
+        """Find the predecessors of a row.
+
+        Parameters
+        ----------
+        words : pyopencl.Buffer
+            The distances as the kernels hold them. As far as they are at most the farthest, they
+            are the fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type.
+        source : int
+        predecessors : (n,) int32 ndarray
+            Array for the predecessors.
+        watch : Stopwatch
+            Measures the transfer, as phase "transfer".
+        farthest : numpy scalar, optional
+            A smaller farthest distance for this row.
+        """
+        farthest = self._farthest if farthest is None else farthest
+        n, items = np.int32(self._n), self._n * self._lanes
+        ends = np.int32(source), n, farthest
+        self._launch("tree_start", self._n, self._parents, self._state, n)
+        self._launch("tree_fall", items, *self._arcs, words, self._parents, n, farthest)
+        waiting = self._counted(words, ends)
+        while waiting[0]:
+            found = self._parents, self._state
+            cl.enqueue_copy(self._queue, self._state, np.zeros(2, np.int32))
+            self._launch("tree_level", items, *self._arcs, words, *found, *ends)
+            waiting = self._counted(words, ends)
+            assert waiting[1] or not waiting[0], "distances that no tight path attains"
+        with watch.by_the_host("transfer"):
+            cl.enqueue_copy(self._queue, predecessors, self._parents)
+
+    def _counted(self, words: cl.Buffer, ends: Any) -> np.ndarray:
+        """Return whether vertices lack a parent, and whether some have found one."""
+        state = np.empty(2, np.int32)
+        self._launch("tree_count", self._n, words, self._parents, self._state, *ends)
+        cl.enqueue_copy(self._queue, state, self._state)
+        return state
+
+
+def _group(device: Device) -> int:
+    return min(_GROUP, device.capabilities.max_work_group_size)
+
+
+def _lanes(device: Device) -> int:
+    """Return the work-items of a vertex."""
+    return 1 if device.traits.scalar_groups else min(_LANES, _group(device))

@@ -1,0 +1,126 @@
+"""dijkstra-cpu: parallel threads, narrow types, and running without Numba."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.errors import CapabilityError, PrecisionError
+from pyapsp.graph import Graph, generators
+from pyapsp.paths import AllPairsOptions
+
+
+def test_the_compiler_runs_in_planning(device):
+    graph = generators.random_graph(30, 90, seed=1)
+    for wanted in (False, True):
+        method = pyapsp.method("dijkstra-cpu")
+        plan = method.plan(graph, AllPairsOptions(device, np.dtype("i2"), predecessors=wanted))
+        method.run(plan)
+        assert len(plan.state.search.signatures) == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_any_number_of_threads(threads, device):
+    """n is no multiple of what a thread takes at a time, nor of a block."""
+    graph = generators.random_graph(203, 1500, seed=2)
+    asked = pyapsp.method("dijkstra-cpu", threads=threads)
+    seen = []
+    result = pyapsp.solve(
+        graph, asked, predecessors=True, device=device, progress=lambda *step: seen.append(step)
+    )
+    np.testing.assert_array_equal(
+        result.distances, csgraph.dijkstra(graph.to_scipy().astype(float))
+    )
+    assert verify.certificate(graph, result, device=device).ok
+    assert len(seen) == -(-203 // (64 * threads))
+    assert seen[-1] == (203, 203)
+
+
+def test_by_default_there_is_a_thread_for_each_core(device):
+    result = pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)
+    assert result.stats["parameters"] == {"threads": len(os.sched_getaffinity(0))}
+    assert result.stats["peak_device_bytes"] == 0
+
+
+def test_threads_run_at_the_same_time(device):
+    """While a search goes on, other threads do too: it does not hold the interpreter's lock."""
+    graph = generators.random_graph(2000, seed=1)
+    plan = pyapsp.method("dijkstra-cpu", threads=1).plan(
+        graph, AllPairsOptions(device, np.dtype("f8"))
+    )
+    rows = np.full((2000, 2000), -1.0)
+    search, before = plan.state.search, np.empty((0, 0), np.int32)
+    arcs = graph.indptr, graph.indices, graph.weights.astype(float)
+    thread = threading.Thread(
+        target=search, args=(*arcs, np.arange(2000), rows, before, np.float64(np.inf))
+    )
+    thread.start()
+    while thread.is_alive() and rows[3, 3] != 0:
+        time.sleep(0.001)
+    assert rows[-1, -1] == -1  # there was time to look before the search was over
+    thread.join()
+    assert rows[-1, -1] == 0
+
+
+def test_sums_beyond_float16_are_infinite(device):
+    line = Graph.from_arcs(3, [0, 1], [1, 2], [40000.0, 40000.0])
+    if not device.capabilities.fp16:
+        with pytest.raises(CapabilityError, match="has no float16"):
+            pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+        return
+    result = pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device, check=False)
+    assert result.distances[0].tolist() == [0, 40000, np.inf]
+    with pytest.raises(PrecisionError, match="too large for float16"):
+        pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+
+
+INTERRUPTED = """
+import os, signal, sys
+import pyapsp
+from pyapsp.graph import generators
+
+class Interrupt:
+    def find_spec(self, name, path, target=None):
+        if name == sys.argv[1] and self in sys.meta_path:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+graph = generators.ring(3, max_weight=1)
+try:
+    pyapsp.solve(graph, "dijkstra-cpu")
+except KeyboardInterrupt:
+    print(pyapsp.solve(graph, "dijkstra-cpu").distances[0])
+"""
+
+
+@pytest.mark.parametrize("module", ["numba.core.typing.templates", "numba.core.lowering"])
+def test_an_interrupt_while_numba_is_imported(module, device):
+    """SIGINT comes where this module is looked for; the next call in the process works."""
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, module],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYAPSP_DEVICE": device.id},
+        check=False,
+    )
+    assert ended.stderr == ""
+    assert ended.stdout == "[0. 1. 2.]\n"
+
+
+def test_without_numba(device, monkeypatch):
+    from pyapsp.all_pairs.sparse import dijkstra_cpu
+
+    monkeypatch.setitem(sys.modules, "numba", None)
+    dijkstra_cpu._compiled.cache_clear()
+    with pytest.raises(CapabilityError, match="pip install numba"):
+        pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)

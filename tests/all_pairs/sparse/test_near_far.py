@@ -1,0 +1,413 @@
+"""near-far: every shape of group, thresholds that hardly rise, blocks and launches, sums."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import verify
+from pyapsp.all_pairs.sparse import device_block, near_far
+from pyapsp.all_pairs.sparse.near_far import NearFar
+from pyapsp.device import Device
+from pyapsp.errors import DeviceMemoryError, ParameterError
+from pyapsp.graph import Graph, datasets, generators
+from pyapsp.numbers.precision import DTYPES, infinity
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry.tuning import database
+
+MIRRORS = [
+    folder
+    for folder in (
+        os.environ.get("PYAPSP_DATA_MIRROR", ""),
+        Path(__file__).parents[4] / "shared" / "data",
+    )
+    if folder and Path(folder).is_dir()
+]
+# a checkout alone has the samples; the real graphs are solved where a mirror is at hand
+GRAPHS = [
+    name
+    for name in datasets.names()
+    if (MIRRORS or not datasets.get(name).url) and not name.startswith("negative")
+]
+# One work-item, and groups of one crew and of several.
+SHAPES = [(16, 1), (8, 64), (32, 32)]
+
+
+def whole(seed, n, m, low=0, high=9):
+    """Make a graph of random arcs, self-loops and parallel arcs among them."""
+    rng = np.random.default_rng(seed)
+    tails, heads = rng.integers(0, n, (2, m))
+    return Graph.from_arcs(n, tails, heads, rng.integers(low, high, m, endpoint=True))
+
+
+def star(leaves, weight=1):
+    ends = np.arange(1, leaves + 1)
+    return Graph.from_arcs(
+        leaves + 1, np.zeros(leaves, int), ends, ends % 7 * weight, directed=False
+    )
+
+
+def expected_rows(graph, sources=None):
+    return csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources)
+
+
+def assert_solves(graph, result, device, expected=None):
+    expected = expected_rows(graph, result.sources) if expected is None else expected
+    found = np.where(result.distances < result.infinity, result.distances, np.inf)
+    np.testing.assert_array_equal(found, expected)
+    if result.predecessors is not None:
+        checked = verify.certificate(graph, result, device=device)
+        assert checked.ok, checked.fault
+
+
+# -- parameters --------------------------------------------------------------------------------
+
+
+def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
+    units = device.capabilities.compute_units
+    monkeypatch.setattr(
+        NearFar, "candidates", lambda *_: iter([{"sources": 32, "group": 1, "delta": 200}])
+    )
+    monkeypatch.setattr(database, "shipped_databases", list)
+    graph = whole(1, 300, 900)
+
+    def width(count, **given):
+        method = pyapsp.method("near-far", **given)
+        sources = np.arange(count) % 300
+        result = pyapsp.solve(graph, method, sources=sources, device=device)
+        assert_solves(graph, result, device)
+        return result.stats["parameters"]["sources"]
+
+    assert [width(each * units) for each in (1, 8, 16, 33)] == [8, 8, 16, 32]
+    assert width(8 * units + 1) == 16
+    assert width(1, sources=16) == 16
+
+
+@pytest.mark.parametrize("group", NearFar.choices["group"])
+@pytest.mark.parametrize("sources", NearFar.choices["sources"])
+def test_every_block_and_group(sources, group, device):
+    graph = whole(1, 90, 400)
+    if 1 < group < sources:
+        with pytest.raises(ParameterError, match="group must be 1, or at least sources"):
+            pyapsp.solve(
+                graph, pyapsp.method("near-far", sources=sources, group=group), device=device
+            )
+        return
+    for delta in (25, 6400):
+        asked = pyapsp.method("near-far", sources=sources, group=group, delta=delta)
+        result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
+        assert result.stats["parameters"] == asked.parameters
+        assert_solves(graph, result, device)
+
+
+def test_groups_beyond_the_device(device, monkeypatch):
+    few = dataclasses.replace(device.capabilities, max_work_group_size=64)
+    monkeypatch.setattr(Device, "capabilities", few)
+    with pytest.raises(ParameterError, match="at least sources; and at most 64"):
+        pyapsp.solve(star(9), pyapsp.method("near-far", group=128), device=device)
+    asked = pyapsp.method("near-far", group=64, sources=8)
+    assert_solves(star(9), pyapsp.solve(star(9), asked, device=device), device)
+
+
+def test_wide_types_need_wide_atomics_in_groups(device, monkeypatch):
+    lacking = dataclasses.replace(device.capabilities, int64_atomics=False)
+    monkeypatch.setattr(Device, "capabilities", lacking)
+    asked = pyapsp.method("near-far", group=64, sources=8)
+    with pytest.raises(ParameterError, match="group must be 1"):
+        pyapsp.solve(star(9), asked, dtype="float64", device=device)
+    assert_solves(star(9), pyapsp.solve(star(9), asked, dtype="float32", device=device), device)
+    alone = pyapsp.solve(star(9), "near-far", dtype="int64", device=device)
+    assert alone.stats["parameters"]["group"] == 1
+    assert_solves(star(9), alone, device)
+
+
+# -- the order of the search -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("delta", [0, 1e-30, 1, 1e4, np.inf])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
+    """Also if delta is lost in rounding next to a distance, or larger than every distance."""
+    monkeypatch.setattr(near_far, "_delta", lambda *_: np.dtype(dtype).type(delta))
+    graph = whole(2, 80, 300, 0, 2**20)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
+def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
+    """The threshold and the offers may pass infinity, but not wrap round."""
+    last = infinity(np.dtype(dtype)) - 1
+    weights = [last, last - 1, 1, last, 1, last]
+    graph = Graph.from_arcs(6, [0, 0, 1, 1, 2, 3], [2, 1, 2, 3, 4, 5], weights)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1], delta=6400)
+    options = {"dtype": dtype, "cutoff": last - 1, "device": device}
+    result = pyapsp.solve(graph, asked, **options)
+    finite = result.distances < result.infinity
+    exact = np.array(
+        [
+            [0, last - 1, -1, -1, -1, -1],
+            [-1, 0, 1, -1, 2, -1],
+            [-1, -1, 0, -1, 1, -1],
+            [-1, -1, -1, 0, -1, -1],
+            [-1, -1, -1, -1, 0, -1],
+            [-1, -1, -1, -1, -1, 0],
+        ]
+    )
+    np.testing.assert_array_equal(np.where(finite, result.distances.astype(np.int64), -1), exact)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_near_the_largest_float(dtype, device):
+    heavy = float(np.finfo(dtype).max) / 1.5
+    graph = Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 3], [heavy, heavy / 9, heavy / 9, heavy])
+    graph = graph.with_weights(graph.weights.astype(dtype))
+    result = pyapsp.solve(graph, "near-far", dtype=dtype, device=device)
+    assert verify.against_scipy(graph, result).ok
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_zero_weights_only(dtype, shape, device):
+    graph = whole(3, 70, 140, 0, 0)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("shape", [(8, 1), (8, 32), (8, 64), (64, 64)], ids=str)
+def test_many_arcs_are_shared_among_the_crews(shape, device):
+    """Degrees at, above and below 8 for each crew, which is what a crew walks alone."""
+    crews = max(shape[1] // shape[0], 1)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    for leaves in (8 * crews, 8 * crews + 1, 300):
+        graph = star(leaves)
+        result = pyapsp.solve(graph, asked, sources=range(0, leaves, 9), device=device)
+        assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sources_repeated_and_in_any_order(shape, device):
+    graph, sources = whole(4, 60, 250), [7, 7, 3, 59, 7, 0, 3] * 5
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, asked, sources=sources, predecessors=True, device=device)
+    assert_solves(graph, result, device)
+
+
+# -- blocks and launches -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(8, 1), (8, 32)], ids=str)
+def test_several_blocks_of_several_launches(shape, device, monkeypatch):
+    monkeypatch.setattr(near_far, "_BLOCKS", 1)
+    graph = whole(5, 131, 600)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    steps = []
+    result = pyapsp.solve(
+        graph,
+        asked,
+        predecessors=True,
+        device=device,
+        progress=lambda *step: steps.append(step),
+    )
+    launches = -(-17 // min(device.capabilities.compute_units, 17))
+    assert len(steps) == launches
+    assert steps[-1] == (131, 131)
+    assert_solves(graph, result, device)
+
+
+def test_memory_decides_how_many_blocks(device):
+    graph = whole(6, 400, 1600)
+    asked = pyapsp.method("near-far", sources=8)
+    runs = {}
+    for limit in (10**6, 10**7, None):
+        steps = []
+        result = pyapsp.solve(
+            graph,
+            asked,
+            dtype="int32",
+            memory_limit=limit,
+            device=device,
+            progress=lambda *step, to=steps: to.append(step),
+        )
+        assert limit is None or result.stats["peak_device_bytes"] <= limit
+        assert_solves(graph, result, device)
+        runs[limit] = len(steps)
+    assert runs[10**6] > runs[10**7] >= runs[None] == 1
+    with pytest.raises(DeviceMemoryError):
+        pyapsp.solve(graph, asked, memory_limit=20_000, device=device)
+
+
+def test_memory_is_what_was_planned(device, monkeypatch):
+    """No buffer is larger than its plan says, with and without rows and predecessors."""
+    taken = []
+
+    class Counted(near_far.cl.Buffer):
+        def __init__(self, context, flags, size=0, hostbuf=None):
+            super().__init__(context, flags, size, hostbuf=hostbuf)
+            if hostbuf is None:
+                taken.append(size)
+            elif flags & near_far.cl.mem_flags.READ_ONLY:  # the graph's, where it is the host's
+                taken.append(hostbuf.nbytes)
+
+    for module in (near_far, device_block):
+        monkeypatch.setattr(module.cl, "Buffer", Counted)
+    graph = whole(7, 300, 900)
+    for paths, totals in ((False, False), (True, False), (False, True)):
+        options = AllPairsOptions(device, np.dtype("int16"), predecessors=paths, totals=totals)
+        for sources, group in SHAPES:
+            method = NearFar(sources=sources, group=group)
+            plan = method.plan(graph, options)
+            taken.clear()
+            session = method.start(plan)
+            assert sum(taken) == plan.device_bytes
+            rows = np.empty((5, 300), np.int16)
+            before = np.empty((5, 300), np.int32) if paths else None
+            if not totals:
+                session.fill(np.arange(5), rows, before)
+                assert sum(taken) == plan.device_bytes
+
+
+# -- any graph ---------------------------------------------------------------------------------
+
+WEIGHT = st.sampled_from([0, 0, 1, 2, 7, 100])
+ARC = st.tuples(st.integers(0, 44), st.integers(0, 44), WEIGHT)
+HUB = st.lists(WEIGHT, min_size=0, max_size=45)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    arcs=st.lists(ARC, max_size=90),
+    out_of_hub=HUB,
+    directed=st.booleans(),
+    shape=st.sampled_from(SHAPES),
+    dtype=st.sampled_from(["int16", "int32", "float32", "float64"]),
+)
+def test_any_graph(device, arcs, out_of_hub, directed, shape, dtype):
+    """Zero weights and cycles of them, isolated vertices, self-loops, parallel arcs, a hub."""
+    arcs = [*arcs, *((0, head, weight) for head, weight in enumerate(out_of_hub))]
+    tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
+    graph = Graph.from_arcs(45, tails, heads, np.array(weights, np.int64), directed=directed)
+    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    assert_solves(graph, result, device)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    arcs=st.lists(ARC, max_size=90),
+    out_of_hub=HUB,
+    potential=st.lists(st.integers(0, 50), min_size=45, max_size=45),
+)
+def test_any_graph_with_negative_weights(device, arcs, out_of_hub, potential):
+    arcs = [*arcs, *((0, head, weight) for head, weight in enumerate(out_of_hub))]
+    tails, heads, weights = map(list, zip(*arcs, strict=True)) if arcs else ([], [], [])
+    level = np.array(potential)
+    lowered = np.array(weights, np.int64) + level[tails] - level[heads]
+    graph = Graph.from_arcs(45, tails, heads, lowered)
+    result = pyapsp.solve(graph, "johnson", dtype="int32", predecessors=True, device=device)
+    expected = csgraph.johnson(graph.to_scipy().astype(float))
+    assert_solves(graph, result, device, expected)
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """Load a data set, and rows of it that SciPy found; once for all devices."""
+    known = {}
+
+    def loaded(name):
+        if name not in known:
+            graph = datasets.load(name)
+            sources = np.random.default_rng(1).permutation(graph.n)[:40]
+            known[name] = graph, sources, expected_rows(graph, sources)
+        return known[name]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYAPSP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        if MIRRORS:
+            patch.setenv("PYAPSP_DATA_MIRROR", str(MIRRORS[0]))
+        yield loaded
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_data_sets(name, load, device):
+    graph, sources, expected = load(name)
+    result = pyapsp.solve(
+        graph, "near-far", sources=sources, dtype="int32", predecessors=True, device=device
+    )
+    assert_solves(graph, result, device, expected)
+
+
+# -- sums --------------------------------------------------------------------------------------
+
+
+def assert_totals(method, graph, dtype, device, sources, width=None):
+    """Compare the sums of a method with those of SciPy's rows, block after block."""
+    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True)
+    session = method.start(method.plan(graph, options))
+    rows = expected_rows(graph, sources)
+    reached = np.isfinite(rows)
+    near = np.where(reached, rows, 0)
+    counted = np.zeros(0, np.int64)
+    seen = 0
+    for some, totals in session.totals(sources, width):
+        seen += sources[some].size
+        assert totals.largest.dtype == dtype
+        np.testing.assert_array_equal(totals.largest, near[some].max(axis=1))
+        np.testing.assert_array_equal(totals.total, near[some].sum(axis=1))
+        np.testing.assert_array_equal(totals.reached, reached[some].sum(axis=1))
+        assert (totals.counts is None) == (width is None)
+        if width is not None:
+            longer = max(counted.size, totals.counts.size)
+            counted = np.pad(counted, (0, longer - counted.size))
+            counted[: totals.counts.size] += totals.counts
+    assert seen == sources.size
+    if width is not None:
+        bins = np.floor(rows[reached] / width).astype(np.int64)
+        np.testing.assert_array_equal(counted, np.bincount(bins))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_sums(shape, dtype, device, monkeypatch):
+    if dtype == "float16" and not device.capabilities.fp16:
+        return
+    monkeypatch.setattr(near_far, "_BLOCKS", 1)
+    method = NearFar(sources=shape[0], group=shape[1])
+    sources = np.append(np.arange(67), [3, 3, 66])
+    for graph in (whole(8, 67, 200), whole(9, 67, 60), Graph.from_arcs(67, [], [])):
+        assert_totals(method, graph, dtype, device, sources)
+        assert_totals(method, graph, dtype, device, sources, width=3)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("width", [1, 5])
+def test_more_bins_than_a_group_counts(width, dtype, device):
+    graph = Graph.from_arcs(40, np.arange(39), np.arange(1, 40), np.full(39, 397))
+    assert 397 * 39 // width > 2048
+    assert_totals(NearFar(), graph, dtype, device, np.arange(40), width)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bins_of_a_fraction(dtype, device):
+    """Quarters and their sums are exact, so there is one right bin for each."""
+    graph = whole(10, 60, 240, 1, 40)
+    graph = graph.with_weights(graph.weights / 4)
+    assert_totals(NearFar(), graph, dtype, device, np.arange(60), width=0.75)
+
+
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33])
+def test_sums_over_few_vertices(n, device):
+    """Fewer vertices than ranges that are summed side by side, and one more."""
+    assert_totals(NearFar(), generators.ring(n, seed=1), "int32", device, np.arange(n), width=1)

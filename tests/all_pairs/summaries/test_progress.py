@@ -1,0 +1,31 @@
+"""Summaries report how many sources are done."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.all_pairs import summaries
+from pyapsp.graph import generators
+
+
+@pytest.mark.parametrize("name", [name for name in summaries.__all__ if name != "diameter"])
+def test_sources_are_counted(name, device):
+    graph, seen = generators.random_graph(90, seed=2), []
+    function = getattr(summaries, name)
+    asked = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
+    found = function(graph, progress=lambda *step: seen.append(step), **asked)
+    assert seen == [(32, 90), (64, 90), (90, 90)]
+    np.testing.assert_array_equal(found, function(graph, **asked))
+
+
+def test_an_exception_ends_the_run(device):
+    class StopError(Exception):
+        pass
+
+    def stop(done, total):
+        raise StopError
+
+    with pytest.raises(StopError):
+        pyapsp.radius(generators.random_graph(90, seed=2), progress=stop, device=device)

@@ -1,0 +1,510 @@
+"""What `method="auto"` takes, and in which type it computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp import errors, verify
+from pyapsp.all_pairs import choice
+from pyapsp.graph import Graph
+from pyapsp.graph.generators import random_graph
+from pyapsp.numbers import bounds, precision
+from pyapsp.paths import AllPairsOptions
+from pyapsp.registry.tuning import database
+from pyapsp.registry.tuning.database import Row, merge
+from pyapsp.registry.tuning.lookup import tuned_rate
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch, device):
+    """Return a function that makes the only rows there are: (method, dtype, n, rate)."""
+    monkeypatch.setattr(database, "shipped_databases", list)
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+
+    def make(*found):
+        merge(
+            tmp_path / "database.json",
+            [
+                Row(
+                    method=name,
+                    platform=device.platform_name,
+                    kind=device.kind,
+                    architecture=device.architecture,
+                    device=device.plain_name,
+                    dtype=dtype,
+                    predecessors=False,
+                    family="uniform",
+                    n=n,
+                    parameters={},
+                    rate=rate,
+                )
+                for name, dtype, n, rate in found
+            ],
+        )
+
+    return make
+
+
+@pytest.fixture
+def proofs(monkeypatch):
+    """Let a proof cost nothing."""
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
+    monkeypatch.setattr(choice, "_PROOFS", free)
+
+
+def chosen(graph, device, dtype="float64"):
+    """Return the candidates but for that of a matrix in host memory."""
+    found = [
+        (each.method.id, each.dtype.name)
+        for each in choice.candidates(graph, AllPairsOptions(device, np.dtype(dtype)))
+    ]
+    assert found.count(("fw-outofcore", dtype)) == 1  # what runs when nothing else can
+    return [each for each in found if each[0] != "fw-outofcore"]
+
+
+@pytest.fixture
+def halves():
+    """A graph that no integer type holds."""
+    return random_graph(90, 400, 9, seed=1).with_weights(np.arange(400) + 0.5)
+
+
+def test_without_rows_it_is_the_default(halves, rows, device):
+    assert chosen(halves, device) == [("fw-minplus", "float64")]
+
+
+def test_several_devices_without_rows(halves, rows, device):
+    result = pyapsp.solve(halves, device=[device, device])
+    assert result.stats["method"] == "fw-multidevice"
+
+
+def test_the_fastest_at_this_size(halves, rows, device):
+    rows(
+        ("fw-blocked", "float64", 32, 2e9),
+        ("fw-blocked", "float64", 128, 2e9),
+        ("fw-minplus", "float64", 32, 1e9),
+        ("fw-minplus", "float64", 128, 1e10),
+    )
+    assert [name for name, _ in chosen(halves, device)] == ["fw-minplus", "fw-blocked"]
+    small = Graph.from_arcs(33, [0, 1], [1, 2], [0.5, 0.5])
+    assert [name for name, _ in chosen(small, device)] == ["fw-blocked", "fw-minplus"]
+    result = pyapsp.solve(small, device=device)
+    assert result.stats["method"] == "fw-blocked"
+    assert any("fw-blocked 0.018 ms (then fw-minplus" in each for each in result.reasons)
+
+
+def test_the_rate_lies_between_those_of_two_rows(rows, device):
+    rows(("fw-blocked", "float64", 64, 1e9), ("fw-blocked", "float64", 256, 4e9))
+    method, options = pyapsp.method("fw-blocked"), AllPairsOptions(device, np.dtype("float64"))
+    assert tuned_rate(method, 128, options) == pytest.approx(2e9)
+    assert tuned_rate(method, 40, options) == pytest.approx(1e9 * 40 / 64)
+    assert tuned_rate(method, 512, options) == pytest.approx(4e9)
+    assert tuned_rate(method, 10**6, options) is None
+    rows(("fw-blocked", "float64", 256, 1e9))
+    assert tuned_rate(method, 40, options) == pytest.approx(1e9)  # no slower than it was
+    rows(("fw-blocked", "float64", 256, 1e12))
+    seconds = 40**3 / tuned_rate(method, 40, options)
+    assert seconds == pytest.approx(64**3 / 1e9)  # a smaller one does not take longer
+
+
+def test_the_time_of_a_search_grows_with_sources_and_arcs(rows, device):
+    rows(("near-far", "float32", 1000, 1e9), ("near-far", "float32", 4000, 3e9))
+    rows(("fw-minplus", "float32", 4000, 3e9))
+    options = AllPairsOptions(device, np.dtype("float32"))
+    for name, rate in (("near-far", 6e9), ("fw-minplus", 3e9)):
+        assert tuned_rate(pyapsp.method(name), 8000, options) == pytest.approx(rate)
+
+
+def test_a_method_for_short_distances_needs_the_proof(rows, device):
+    rows(("fw-packed8", "int32", 128, 1e12), ("fw-minplus", "int32", 128, 1e6))
+    ring = np.arange(128)
+    for weight, first in ((1, "fw-packed8"), (2, "fw-minplus")):  # 127 x 2 = 254, and then more
+        graph = Graph.from_arcs(128, ring, np.roll(ring, 1), np.full(128, weight))
+        assert chosen(graph, device, "int32")[0][0] == "fw-packed8"
+        graph = Graph.from_arcs(128, ring, np.roll(ring, 1), np.full(128, weight + 1))
+        assert chosen(graph, device, "int32")[0][0] == first
+
+
+def test_a_conversion_on_the_way_costs_the_bytes_it_adds(rows, device, monkeypatch):
+    monkeypatch.setattr(choice.staging, "suits", lambda *_: True)
+    rows(("fw-minplus", "float64", 150, 1e9), ("fw-minplus", "uint16", 150, 1e9))
+    graph = random_graph(150, 900, 9, seed=2)
+    choice._ranking.cache_clear()
+    found = choice.candidates(graph, AllPairsOptions(device, np.dtype("float64")))
+    choice._ranking.cache_clear()
+    seconds = {each.dtype.name: each.seconds for each in found if each.method.id == "fw-minplus"}
+    # the host writes eight bytes for two that come
+    price = seconds["uint16"] - seconds["float64"]
+    assert price == pytest.approx(choice._CALL + 150**2 * 6 * choice._BYTE)
+
+
+def test_narrow_where_it_is_proved(rows, device):
+    types = ("float64", "float32", "int64", "int32")
+    rows(*(("fw-minplus", dtype, 150, 1e9) for dtype in types), ("fw-minplus", "uint16", 150, 1e12))
+    graph = random_graph(150, 900, 9, seed=2)
+    expected = csgraph.dijkstra(graph.to_scipy())
+    for dtype in types:
+        result = pyapsp.solve(graph, dtype=dtype, device=device, predecessors=True)
+        assert (result.stats["dtype"], result.stats["held_dtype"]) == (dtype, "uint16")
+        assert result.distances.dtype == dtype
+        found = result.distances.astype(float)
+        found[result.distances == result.infinity] = np.inf
+        np.testing.assert_array_equal(found, expected)
+        assert verify.certificate(graph, result, device=device).ok
+        assert any("no distance exceeds" in each for each in result.reasons)
+    out = np.empty((150, 150))
+    assert pyapsp.solve(graph, out=out, device=device).distances is out
+    np.testing.assert_array_equal(out, expected)
+    rows = pyapsp.solve(graph, sources=[7, 3], cutoff=12.5, device=device).distances
+    np.testing.assert_array_equal(rows, np.where(expected > 12.5, np.inf, expected)[[7, 3]])
+
+
+def test_a_proof_that_costs_more_than_it_gains_is_not_looked_for(rows, monkeypatch, device):
+    # 199 x 330 is more than any 16-bit type holds, the longest distance is not
+    graph = Graph.from_arcs(
+        200, *np.random.default_rng(1).integers(0, 200, (2, 4000)), np.full(4000, 330)
+    )
+    rows(("fw-minplus", "float64", 200, 1e12), ("fw-minplus", "uint16", 200, 1e12))
+    assert ("fw-minplus", "int32") in chosen(graph, device)  # as (n - 1) max w shows
+    rows(("fw-minplus", "float64", 200, 1e6), ("fw-minplus", "int32", 200, 1e6))
+    assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
+
+
+@pytest.fixture
+def proved(monkeypatch):
+    """Return a list that gets the name of each proof that is tried."""
+    tried = []
+
+    def noted(proof):
+        def try_it(graph):
+            tried.append(proof.__name__)
+            return proof(graph)
+
+        return try_it
+
+    monkeypatch.setattr(choice, "_PROOFS", [(noted(p), price) for p, price in choice._PROOFS])
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(6e-5, []), (2e-4, ["hop_bound"]), (9e-4, ["hop_bound", "eccentricity_bound"])],
+)
+def test_a_proof_has_a_price_however_small_the_graph(rows, proved, device, seconds, expected):
+    # not strongly connected: two breadth-first searches say nothing
+    graph = Graph.from_arcs(200, [0, 1, 2, 0], [1, 2, 0, 3], [330] * 4)
+    rate = 200**3 / seconds
+    rates = {"float64": rate, "int32": rate, "uint16": 1e15}
+    rows(*(("fw-minplus", dtype, 200, rate) for dtype, rate in rates.items()))
+    narrow = "uint16" if len(expected) == 2 else "int32"
+    assert {dtype for _, dtype in chosen(graph, device)} == {"float64", narrow}
+    assert proved == expected
+
+
+def test_no_proof_is_tried_that_cannot_gain(rows, proved, device):
+    wide, narrow = ("float64", "float32", "int64", "int32"), ("int16", "uint16")
+    rates = [(dtype, 1e6) for dtype in wide] + [(dtype, 1e12) for dtype in narrow]
+    rows(*(("fw-minplus", dtype, 200, rate) for dtype, rate in rates))
+    arcs = np.random.default_rng(1).integers(0, 200, (2, 4000))
+    for weights in (330.5, 40000, -330, 3):
+        graph = Graph.from_arcs(200, *arcs, np.full(4000, weights))
+        choice.candidates(graph, AllPairsOptions(device, np.dtype("float64")))
+        assert proved == []  # not whole, too long, negative, short enough as it is
+    choice.candidates(
+        graph.with_weights(110 * graph.weights), AllPairsOptions(device, np.dtype("int32"))
+    )
+    assert proved == ["hop_bound"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint16"])
+def test_a_method_for_shorter_distances_is_worth_a_proof(rows, device, dtype):
+    graph = random_graph(400, 8000, 9, seed=1)
+    wide = ("fw-minplus", dtype, 400, 1e9), ("fw-minplus", "uint16", 400, 1e9)
+    rows(("fw-packed8", "uint16", 400, 1e12), *dict.fromkeys(wide))
+    assert chosen(graph, device, dtype)[0][0] == "fw-packed8"
+
+
+def test_a_type_without_rows_goes_by_the_nearest_in_width(rows, halves, device):
+    """Half as fast as rows of half the width, no faster than rows of twice the width."""
+
+    def seconds(dtype, graph=halves):
+        asked = AllPairsOptions(device, np.dtype(dtype))
+        return choice.candidates(graph, asked)[0].seconds
+
+    rows(("fw-minplus", "float32", 90, 1e9))
+    in_time = 90**3 / 1e9
+    assert seconds("float32") == pytest.approx(in_time)
+    assert seconds("float64") == pytest.approx(2 * in_time)
+    rows(("fw-minplus", "float64", 90, 2e8))
+    assert seconds("float64") == pytest.approx(5 * in_time)
+    whole = random_graph(90, 400, 9, seed=1)
+    assert seconds("uint16", whole) == pytest.approx(in_time)
+
+
+def test_searches_by_bits_are_considered_in_every_type(rows, device):
+    """An unweighted graph is searched whatever the dtype of the answer; float64 is the default."""
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 1e12), ("fw-minplus", "uint16", 2000, 1e11))
+    for dtype in ("float64", "float32", "int64", "int32", "int16", "uint16"):
+        assert chosen(graph, device, dtype)[0][0] == "ms-bfs"
+
+
+def test_searches_by_bits_are_considered_with_predecessors(rows, device):
+    """Rows tell the time without them."""
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 1e12), ("fw-minplus", "float32", 2000, 1e11))
+    given = AllPairsOptions(device, np.dtype("float32"))
+    plain, _, *_ = choice.candidates(graph, given)
+    found, _, *_ = choice.candidates(graph, replace(given, predecessors=True))
+    assert plain.method.id == found.method.id == "ms-bfs"
+    assert 1.5 * plain.seconds < found.seconds < 6 * plain.seconds
+
+
+@pytest.mark.parametrize(("scalar", "least", "most"), [(True, 1.8, 2.4), (False, 1.05, 1.3)])
+def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
+    rows, device, monkeypatch, scalar, least, most
+):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows(("ms-bfs", "float32", 1000, 1e12))
+    method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
+    few, many = (
+        method.predict(replace(random_graph(1000, m, 1, seed=1).facts, depth=3), options, 1000)
+        for m in (4000, 44000)
+    )
+    assert least * few < many < most * few
+
+
+@pytest.mark.parametrize("scalar", [True, False])
+def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, monkeypatch, scalar):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows(("near-far", "float32", 1000, 1e15))
+    method, options = pyapsp.method("near-far"), AllPairsOptions(device, np.dtype("float32"))
+    facts = random_graph(1000, 4000, 9, seed=1).facts
+    unknown, flat, deep = (
+        method.predict(replace(facts, depth=depth), options, 1000) for depth in (None, 4, 1000)
+    )
+    assert unknown < 1e-5
+    assert flat < 2e-5
+    if scalar:
+        assert deep == unknown
+    else:
+        assert 1e-3 < deep < 1e-2
+
+
+def test_a_search_in_float64_is_not_twice_as_slow(rows, device):
+    rows(("near-far", "float32", 1000, 1e9))
+    narrow, wide = (
+        tuned_rate(pyapsp.method("near-far"), 1000, AllPairsOptions(device, np.dtype(dtype)))
+        for dtype in ("float32", "float64")
+    )
+    assert wide == pytest.approx(narrow / 2**0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "least", "most"),
+    [
+        ("near-far", "float32", 1.2, 2.0),
+        ("fw-minplus", "int32", 1.05, 2.0),
+        ("fw-minplus", "float32", 1.1, 3.0),
+        ("fw-blocked", "float32", None, None),  # no row tells the time of its own predecessors
+    ],
+)
+def test_predecessors_have_a_price(rows, device, name, dtype, least, most):
+    """Rows tell the time without them."""
+    graph, method = random_graph(1000, 4000, 9, seed=1), pyapsp.method(name)
+    rows((name, dtype, 1000, 1000**3 / 0.01))
+    given = AllPairsOptions(device, np.dtype(dtype))
+    plain = method.predict(graph.facts, given, 1000)
+    found = method.predict(graph.facts, replace(given, predecessors=True), 1000)
+    assert plain == pytest.approx(0.01)
+    if least is None:
+        assert found is None
+    else:
+        assert least * plain < found < most * plain
+
+
+def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
+    # a star with its hub last: searches from a leaf see twice as far
+    leaves = np.arange(49)
+    graph = Graph.from_arcs(50, leaves, np.full(49, 49), np.full(49, 4 * 10**8), directed=False)
+    assert bounds.hop_bound(graph) == 8 * 10**8
+    assert bounds.eccentricity_bound(graph) == 16 * 10**8
+    assert pyapsp.solve(graph, dtype="auto", device=device).distances.dtype == np.int32
+    free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
+    monkeypatch.setattr(choice, "_PROOFS", free)
+    rows(("fw-minplus", "float64", 50, 1e6), ("fw-minplus", "int32", 50, 1e9))
+    assert chosen(graph, device)[0] == ("fw-minplus", "int32")
+
+
+def test_a_conversion_has_a_price(rows, device):
+    graph = random_graph(200, 900, 9, seed=1)
+    in_time = 200**3 / 1e-4
+    longer = 200**3 / (1e-4 + 4e-5 + 200**2 * 1e-9)
+    rows(("fw-minplus", "float64", 200, longer * 1.01), ("fw-minplus", "uint16", 200, in_time))
+    assert chosen(graph, device)[0] == ("fw-minplus", "float64")
+    rows(("fw-minplus", "float64", 200, longer * 0.99))
+    assert chosen(graph, device)[0] == ("fw-minplus", "uint16")
+
+
+def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
+    rows(*(("fw-blocked", dtype, 100, 2e9) for dtype in ("float64", "uint16")))
+    asked = AllPairsOptions(device, np.dtype("float64"))
+    graph = random_graph(100, 300, 9, seed=1)
+    first = choice.candidates(graph, asked)
+    again = AllPairsOptions(device, np.dtype("float64"), out=np.empty((100, 100)))
+    assert choice.candidates(random_graph(100, 300, 9, seed=2), again) is first
+    changes = [
+        (random_graph(101, 300, 9, seed=1), {}),
+        (random_graph(100, 301, 9, seed=1), {}),
+        (random_graph(100, 300, 5, seed=1), {}),
+        (graph.with_weights(graph.weights + 0.5), {}),
+        (graph.with_weights(-graph.weights), {}),
+        (graph.with_weights(np.ones(300, int)), {}),
+        (graph, {"predecessors": True}),
+        (graph, {"dtype": np.dtype("float32")}),
+        (graph, {"sources": np.arange(3)}),
+        (graph, {"sources": np.arange(4)}),
+        (graph, {"checkpoint": "here"}),
+    ]
+    others = [choice.candidates(each, replace(asked, **change)) for each, change in changes]
+    assert len({id(each) for each in [first, *others]}) == 1 + len(changes)
+    rows(("fw-blocked", "float64", 100, 3e9))
+    assert choice.candidates(graph, asked) != first
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype", "held"),
+    [
+        ([1, 2], "uint16", None),
+        ([1, 2], "int16", None),
+        ([1, -1], "float64", "int16"),
+        ([0.5, 1], "float64", None),
+        ([2**14, 1], "float32", "uint16"),
+        ([2**14 - 1, -1], "float64", "int32"),
+        ([2**28, 1], "float64", "int32"),
+        ([2**28, 1], "float32", None),
+        ([2**40, 1], "float64", None),
+        ([2000, 1], "float16", None),
+    ],
+)
+def test_what_is_narrower(weights, dtype, held):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], weights)
+    bound = graph.max_magnitude + 1
+    found = precision.narrower(graph, np.dtype(dtype), bound)
+    assert (found and found.name) == held
+
+
+def test_a_float_that_would_round_is_not_replaced():
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [2**24, 1])
+    assert precision.narrower(graph, np.dtype("float64"), 2**24 + 1) == np.int32
+    assert precision.narrower(graph, np.dtype("float32"), 2**24 + 1) is None
+
+
+def test_what_does_not_fit_the_memory_is_passed_over(rows, proofs, device):
+    rows(("fw-minplus", "float64", 300, 1e6))
+    graph = random_graph(300, 900, 9, seed=3)
+    assert chosen(graph, device) == [("fw-minplus", "float64"), ("fw-minplus", "uint16")]
+    method = pyapsp.method("fw-minplus")
+    needed = method.plan(graph, AllPairsOptions(device, np.dtype("uint16"))).device_bytes
+    result = pyapsp.solve(graph, device=device, memory_limit=needed)
+    assert (result.stats["method"], result.stats["held_dtype"]) == ("fw-minplus", "uint16")
+    with pytest.raises(errors.DeviceMemoryError) as caught:
+        pyapsp.solve(graph, device=device, memory_limit=2000)
+    assert caught.value.available == 2000
+    assert 2000 < caught.value.needed <= needed
+
+
+def test_a_method_that_stalls_is_passed_over(halves, rows, device, monkeypatch):
+    rows(("fw-blocked", "float64", 100, 1e12), ("fw-minplus", "float64", 100, 1e6))
+
+    def stall(self, plan):
+        raise errors.StallError("nobody moves")
+
+    monkeypatch.setattr(type(pyapsp.method("fw-blocked")), "run", stall)
+    assert pyapsp.solve(halves, device=device).stats["method"] == "fw-minplus"
+    with pytest.raises(errors.StallError):
+        pyapsp.solve(halves, "fw-blocked", device=device)
+
+
+def test_a_negative_cycle_is_found_in_the_narrow_type(device):
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [1, 1, -3])
+    with pytest.raises(errors.NegativeCycleError):
+        pyapsp.solve(graph, device=device)
+
+
+def test_a_path_is_not_searched_level_by_level(rows, device):
+    """It has as many levels as vertices; a graph of short paths has few."""
+    rows(("ms-bfs", "float32", 3000, 1e12), ("near-far", "float32", 3000, 3e11))
+    way = Graph.from_arcs(3000, np.arange(2999), np.arange(1, 3000), directed=False)
+    assert chosen(way, device, "float32")[0][0] == "near-far"
+    near = random_graph(3000, 24000, 1, seed=1)
+    assert chosen(near, device, "float32")[0][0] == "ms-bfs"
+
+
+def test_depth_is_estimated(rows, device):
+    """Degrees do not tell a bush of short paths from one with a long handle."""
+    rows(("ms-bfs", "float32", 2000, 1e12), ("near-far", "float32", 2000, 3e11))
+    half = np.arange(1000)
+    bush = Graph.from_arcs(2001, np.full(2000, 2000), np.arange(2000), directed=False)
+    handle = Graph.from_arcs(2000, half, half + 1, directed=False)
+    broom = Graph.from_arcs(
+        2000, np.append(half, np.full(999, 1000)), np.arange(1, 2000), directed=False
+    )
+    assert bush.family == broom.family == "power-law"
+    assert chosen(bush, device, "float32")[0][0] == "ms-bfs"
+    method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
+    assert method.predict(broom.sounded, options, 1) > 1000 * 1e-5  # launches of a level
+    for deep in (handle, broom):
+        assert chosen(deep, device, "float32")[0][0] == "near-far"
+
+
+def test_reach_is_estimated(rows, device):
+    """A search from a vertex of a small component is short, however many arcs there are."""
+    rows(("near-far", "float32", 2000, 3e11), ("fw-minplus", "float32", 2000, 1.5e11))
+    tails, heads = np.nonzero(~np.eye(20, dtype=bool))
+    tails, heads = (np.add.outer(20 * np.arange(100), each).ravel() for each in (tails, heads))
+    weights = np.arange(tails.size) % 97 + 0.5
+    apart = Graph.from_arcs(2000, tails, heads, weights)
+    together = Graph.from_arcs(2000, tails, (heads + 20 * np.arange(heads.size)) % 2000, weights)
+    assert together.m > 0.9 * apart.m
+    assert chosen(apart, device, "float32")[0][0] == "near-far"
+    assert chosen(together, device, "float32")[0][0] == "fw-minplus"
+
+
+def test_no_search_beside_a_short_run_or_without_a_choice(rows, monkeypatch, device):
+    searched = []
+    monkeypatch.setattr(Graph, "sounded", property(lambda graph: searched.append(graph)))
+    graph = random_graph(2000, 16000, 1, seed=1)
+    rows(("ms-bfs", "float32", 2000, 8e12), ("near-far", "float32", 2000, 8e12))
+    assert chosen(graph, device, "float32")[0][0] in ("ms-bfs", "near-far")
+    rows(("ms-bfs", "float32", 2000, 1), ("near-far", "float32", 2000, 0))
+    assert chosen(graph, device, "float32")[0][0] == "ms-bfs"
+    assert searched == []
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_negative_weights_may_be_searched(rows, device, dtype):
+    rows(("near-far", dtype, 400, 1e11), ("fw-minplus", dtype, 400, 1e9))
+    graph = random_graph(400, 1600, 9, seed=1)
+    lifted = graph.with_weights(graph.weights + graph.arcs()[0] % 5 - graph.indices % 5)
+    assert lifted.has_negative
+    assert chosen(graph, device, dtype)[0][0] == "near-far"
+    assert chosen(lifted, device, dtype)[0][0] == "johnson"
+    result = pyapsp.solve(lifted, dtype=dtype, device=device)
+    assert result.stats["method"] == "johnson"
+    found = np.where(result.distances == result.infinity, np.inf, result.distances)
+    np.testing.assert_array_equal(found, csgraph.johnson(lifted.to_scipy()))
+
+
+def test_a_matrix_in_host_memory_is_predicted(rows, device):
+    """It is taken before a search that takes longer, if the device does not hold the matrix."""
+    graph = random_graph(1500, 9000, 9, seed=1)
+    graph = graph.with_weights(graph.weights + 0.1)
+    for search, expected in ((1e7, "fw-outofcore"), (9e9, "near-far")):
+        rows(("fw-minplus", "float64", 1500, 1e9), ("near-far", "float64", 1500, search))
+        result = pyapsp.solve(graph, device=device, memory_limit=12_000_000)
+        assert result.stats["method"] == expected

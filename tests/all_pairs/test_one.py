@@ -1,0 +1,58 @@
+"""The distances from one vertex: by a search of its own where that is faster, else by `solve`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+from pyapsp import csgraph as ours
+from pyapsp import verify
+from pyapsp.all_pairs import one
+from pyapsp.graph import generators
+
+
+def potentials(graph):
+    """The graph with negative weights, and no other paths."""
+    tails, heads, weights = graph.arcs()
+    potential = np.random.default_rng(1).integers(0, 30, graph.n)
+    return graph.with_weights(weights + potential[tails] - potential[heads])
+
+
+RANDOM = generators.random_graph(60, 300, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("graph", "arcs", "problem"),
+    [
+        (RANDOM, 300, "sssp"),
+        (RANDOM, 301, "all-pairs"),
+        (potentials(RANDOM), 300, "all-pairs"),
+        (generators.grid_2d(8, 8, 1), 1, "sssp"),
+    ],
+    ids=["wide", "small", "negative", "mesh"],
+)
+def test_what_is_taken(graph, arcs, problem, device, monkeypatch):
+    monkeypatch.setattr(one, "_ARCS", arcs)
+    found = one.from_one(graph, 3, predecessors=True, device=device)
+    assert found.stats["problem"] == problem
+    assert found.sources.tolist() == [3]
+    assert verify.against_scipy(graph, found).ok
+    assert verify.certificate(graph, found, device=device).ok
+
+
+def test_the_same_answers_as_scipy(device, monkeypatch):
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+    monkeypatch.setattr(one, "_ARCS", 1)
+    matrix = RANDOM.to_scipy().astype(float)
+    for options in (
+        {"indices": 7},
+        {"indices": [[-1]]},
+        {"indices": 7, "directed": False},
+        {"indices": 7, "limit": 20.0},
+        {"indices": 7, "unweighted": True},
+    ):
+        found, before = ours.dijkstra(matrix, return_predecessors=True, **options)
+        expected, other = csgraph.dijkstra(matrix, return_predecessors=True, **options)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(before >= 0, other >= 0)

@@ -1,0 +1,561 @@
+"""Tables, figures and pages say what the records say."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from pyapsp.bench.report import figures, tables, write_report
+from pyapsp.bench.report.records import collect
+from pyapsp.cli import report as command
+from pyapsp.errors import FormatError, PyApspError
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+class Page(HTMLParser):
+    """What a page consists of: its tables, every element, and that they are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[dict]]] = {}
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.cell: dict | None = None
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if tag not in ("meta", "input"):
+            self.open.append(tag)
+        if tag == "table":
+            self.rows = self.tables[attributes["id"]] = []
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.cell = {"tag": tag, "text": "", **attributes}
+            self.rows[-1].append(self.cell)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell["text"] += data
+
+    def texts(self, table: str) -> list[list[str]]:
+        return [[cell["text"] for cell in row] for row in self.tables[table]]
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+def csv_rows(path):
+    return list(csv.DictReader(read(path).splitlines()))
+
+
+def markdown_rows(path):
+    lines = [line for line in read(path).splitlines() if line.startswith("|")]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
+    rows = [[cell.strip().replace("\\|", "|") for cell in row] for row in rows]
+    assert all(set(cell) <= set(":-") for cell in rows[1])
+    return [rows[0], *rows[2:]]
+
+
+@pytest.fixture
+def runs(make):
+    return collect(make.save(*make.several())).runs
+
+
+def test_csv_holds_the_values_of_the_records_ordered_by_size(make, tmp_path):
+    write_report(make.save(*make.several()), tmp_path, ["tables"])
+    rows = csv_rows(tmp_path / "tables" / "all-pairs.csv")
+    assert [(row["input"], row["method"], row["dtype"]) for row in rows] == [
+        (graph, method, dtype)
+        for graph in ("a<b", "ring", "grid", "rome99")
+        for method in ("fw-blocked", "fw-naive")
+        for dtype in ("float64", "int32")
+    ]
+    for row in rows:
+        n = int(row["n"])
+        assert int(row["m"]) == 4 * n
+        assert (row["device"], row["platform"]) == ("A CPU", "P")
+        assert float(row["kernel_seconds"]) == n**3 / 2e9
+        assert float(row["transfer_seconds"]) == 0.00012345678
+        assert float(row["wall_seconds"]) == n**3 / 2e9 + 0.25
+        assert float(row["rate"]) == 2e9
+        assert float(row["max_error"]) == (0 if row["dtype"] == "int32" else 1.25e-6)
+        assert row["verified"] == "True"
+        assert row["turns"] == row["fraction_of_roof"] == ""
+
+
+def test_csv_markdown_and_page_agree(whole):
+    in_csv, in_markdown = (
+        csv_rows(whole / "tables" / "all-pairs.csv"),
+        markdown_rows(whole / "runs.md"),
+    )
+    in_page = Page(read(whole / "index.html"))
+    assert in_page.texts("runs-all-pairs") == in_markdown
+    for row in in_csv:
+        assert (row.pop("problem"), row.pop("unit")) == ("all-pairs", "updates")
+        assert row.pop("held_dtype") == row["dtype"]
+    names = list(in_csv[0])
+    headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
+    headings[names.index("rate")] = "updates/s"
+    assert in_markdown[0] == headings
+    assert len(in_markdown) - 1 == len(in_csv) == 18
+    verdicts = {"True": "yes", "False": "no", "": "not checked"}
+    for cells, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
+        for cell, (name, value) in zip(cells, row.items(), strict=True):
+            text = cell["text"]
+            if name == "verified":
+                assert text == verdicts[value]
+                assert cell["data-value"] == {"True": "1.0", "False": "0.0", "": ""}[value]
+            elif name in ("input", "method", "dtype", "device", "platform"):
+                assert text == value
+                assert "data-value" not in cell
+            elif value == "":
+                assert text == cell["data-value"] == ""
+            else:
+                # the order is that of the value in full
+                assert float(cell["data-value"]) == float(value)
+                assert float(text) == pytest.approx(float(value), rel=0.05)
+    shown = {row[0]: row[-2:] for row in in_markdown[1:]}
+    assert shown["unchecked"] == ["", "not checked"]
+    assert shown["wrong"] == ["17", "no"]
+
+
+def test_a_run_that_was_solved_and_timed_is_one_row(make):
+    solved, failed, alone = (make.record(graph, 50 + n) for n, graph in enumerate("abc"))
+    failed |= {"verified": False, "max_error": 3.0}
+    bench = make.bench([solved, failed | {"verified": True, "max_error": 0.0}, make.record("d")])
+    found = collect(make.save(solved, failed, alone, bench)).runs.set_index("input")
+    assert list(found.index) == ["a", "b", "c", "d"]
+    assert list(found.turns.fillna(0)) == [3, 3, 0, 3]
+    assert found.wall_seconds["a"] == solved["wall_seconds"] / 2
+    assert found.rate["a"] == 4e9
+    assert found.fraction_of_roof["a"] == 0.7
+    assert found.over_scipy["a"] == 2.5
+    assert found.wall_seconds["c"] == alone["wall_seconds"]
+    assert found.isna().loc["c", ["turns", "fraction_of_roof", "over_scipy"]].all()
+    # one wrong answer of two is enough
+    assert list(found.verified) == [True, False, True, True]
+    assert list(found.max_error) == [1.25e-6, 3.0, 1.25e-6, 1.25e-6]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"predecessors": False},
+        {"sources": 5},
+        {"cutoff": 9.0},
+        {"dtype": "float32"},
+        {"input": {"name": "grid", "n": 100, "m": 400, "hash": "another"}},
+    ],
+)
+def test_different_runs_stay_two_rows(make, change):
+    found = collect(make.save(make.record(), make.bench([make.record() | change]))).runs
+    assert sorted(found.turns.fillna(0)) == [0, 3]
+
+
+def test_runs_that_nobody_looked_at_stay_unchecked(make):
+    solved = make.record(verified=None, max_error=None)
+    (row,) = collect(make.save(solved, make.bench([make.record()]))).runs.itertuples()
+    assert row.verified is None
+
+
+def test_peers_devices_software_and_what_was_left_out(make):
+    left_out = {
+        "problem": "all-pairs",
+        "input": "grid",
+        "n": 100,
+        "what": "igraph",
+        "why": "not installed",
+    }
+    older = {"commit": None, "pyapsp": "0.0.9"}
+    found = collect(
+        make.save(
+            make.record(**older),
+            make.record(dtype="int32", device=make.gpu),
+            make.bench([make.record()], ["scipy", "numba"], [left_out]),
+        )
+    )
+    assert found.peers[["name", "version", "median_seconds", "verified"]].values.tolist() == [
+        ["scipy", "1.17.1", 1.5, True],
+        ["numba", "1.17.1", 1.5, True],
+    ]
+    assert [tuple(row) for row in found.devices.values] == [
+        tuple(make.cpu.values()),
+        tuple(make.gpu.values()),
+    ]
+    assert found.left_out.to_dict("records") == [left_out]
+    assert sorted(map(tuple, found.software.values)) == [
+        ("commit", "0123456789ab"),
+        ("numpy", "2.4.6"),
+        ("os", "Linux"),
+        ("pyapsp", "0.0.9"),
+        ("pyapsp", "0.1.0"),
+        ("python", "3.11.7"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        ("{\n  'schema': 1}", 2, "not JSON"),
+        ("[1, 2]", None, "no 'problem'"),
+        ("no device", None, "no 'device.name'"),
+        ("no verdict in a bench", None, "no 'verified'"),
+        (b"\xff\xfe", None, "decode"),
+        ("", 1, "not JSON"),
+    ],
+)
+def test_what_is_not_a_record_is_named(make, tmp_path, content, line, message):
+    if content == "no device":
+        content = json.dumps(make.record(device=None))
+    elif content == "no verdict in a bench":
+        bench = make.bench([make.record()])
+        del bench["runs"][0]["verified"]
+        content = json.dumps(bench)
+    path = tmp_path / "r.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(FormatError, match=message) as caught:
+        write_report([path], tmp_path / "out")
+    assert caught.value.path == str(path)
+    assert caught.value.line == line
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
+    records = make.several() + [make.record(n=n, device=make.gpu) for n in (9, 33)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
+    expected = [[n, n**3 / 2e9] for n in (7, 50, 100, 3353)]
+    on_cpu = {"fw-naive": expected, "fw-blocked": expected}
+    panels = {
+        axes.get_title(): {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
+        for axes in figure.axes
+    }
+    assert panels == {
+        "float64 on A CPU, P": on_cpu,
+        "int32 on A CPU, P": on_cpu,
+        "float64 on Board | 2, <Q>": {"fw-naive": [[n, n**3 / 2e9] for n in (9, 33)]},
+        "int32 on Board | 2, <Q>": {},
+    }
+    assert {axes.get_xscale() for axes in figure.axes} == {"log"}
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["fw-blocked", "fw-naive"]
+
+
+def test_of_graphs_of_one_size_the_median_is_drawn(make):
+    records = [make.record(graph, rate=u) for graph, u in zip("abc", (1, 5, 30), strict=True)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
+    assert figure.axes[0].lines[0].get_xydata().tolist() == [[100, 5]]
+
+
+def test_methods_look_different_up_to_fifty_of_them(make):
+    records = [make.record(method=f"m{number}") for number in range(50)]
+    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
+    looks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
+    assert len(set(looks)) == len(looks) == 50
+
+
+def test_figures_are_of_what_was_measured(make):
+    solved = collect(make.save(*make.several())).runs
+    nothing = tables.fastest(solved, collect(make.save(make.record())).peers).assign(
+        wall_seconds=np.nan
+    )
+    assert list(figures.drawn(solved, nothing)) == ["all-pairs-speed"]
+    timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"])))
+    drawn = figures.drawn(timed.runs, tables.fastest(timed.runs, timed.peers))
+    assert list(drawn) == [
+        "fastest",
+        *(f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")),
+    ]
+    del drawn["fastest"]
+    heights = {
+        name: {y for axes in each.figure.axes for line in axes.lines for y in line.get_ydata()}
+        for name, each in drawn.items()
+    }
+    # with a line at one, where the roof and the other package are
+    assert heights == {
+        "all-pairs-speed": {4e9},
+        "all-pairs-roof": {0.7, 1},
+        "all-pairs-speed-up-scipy": {2.5, 1},
+        "all-pairs-speed-up-igraph": {3.5, 1},
+    }
+
+
+def test_figures_are_svg_and_reproducible(runs):
+    one, other = (figures.svg(figures.against_n(runs, "wall_seconds", "s")) for _ in range(2))
+    root = ElementTree.fromstring(one)
+    assert root.tag == f"{SVG}svg"
+    words = " ".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
+    assert "fw-blocked" in words
+    assert "int32" in words
+    assert "date>" not in one
+    assert one == other
+
+
+def test_ids_of_figures_on_one_page_differ(whole):
+    page = Page(read(whole / "index.html"))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(set(ids)) == len(ids)
+    uses = [attributes.get("xlink:href", "") for _, attributes in page.elements]
+    uses = [each[1:] for each in uses if each]
+    clips = [attributes.get("clip-path", "") for _, attributes in page.elements]
+    uses += [each[5:-1] for each in clips if each]
+    assert uses
+    assert set(uses) <= set(ids)
+
+
+def test_the_page_needs_no_other_file_and_no_network(whole):
+    text = read(whole / "index.html")
+    page = Page(text)
+    tags = [tag for tag, _ in page.elements]
+    assert not {"link", "img", "iframe", "object", "embed", "base"} & set(tags)
+    for _, attributes in page.elements:
+        assert "src" not in attributes
+        assert all(
+            value.startswith("#") for name, value in attributes.items() if name.endswith("href")
+        )
+    assert "@import" not in text
+    assert re.findall(r"url\((?!#)", text) == []
+    policies = [
+        attributes["content"]
+        for _, attributes in page.elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"]
+    assert tags.count("svg") == tags.count("figure") == 4
+    assert list(page.tables) == [
+        "fastest",
+        "devices",
+        "runs-all-pairs",
+        "peers",
+        "left-out",
+        "software",
+    ]
+    for rows in page.tables.values():
+        heads, *rows = rows
+        assert {head["scope"] for head in heads} == {"col"}
+        for row in rows:
+            # a column of numbers knows all of them
+            assert [head.get("class") for head in heads] == [
+                "number" if "data-value" in cell else None for cell in row
+            ]
+
+
+def test_names_cannot_become_markup(make):
+    graph, method = "<script>alert(1)</script>", '"><b>'
+    left_out = {"problem": "all-pairs", "n": 1, "input": graph, "what": "<i>", "why": "</table>"}
+    bench = make.bench([make.record(graph, method=method)], left_out=[left_out])
+    page = Page(make.page(bench))
+    assert {row[0] for row in page.texts("runs-all-pairs")[1:]} == {graph}
+    assert {row[3] for row in page.texts("runs-all-pairs")[1:]} == {method}
+    assert page.texts("left-out")[1] == ["all-pairs", graph, "1", "<i>", "</table>"]
+    assert [tag for tag, _ in page.elements].count("script") == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ([{}], ["All verified."]),
+        ([{"verified": False}], ["Wrong: 1."]),
+        ([{"verified": None}, {"verified": None}], ["Not verified: 2."]),
+        ([{"verified": None}, {"verified": False}], ["Not verified: 1.", "Wrong: 1."]),
+    ],
+)
+def test_the_page_says_first_what_is_wrong_or_not_verified(make, changes, says):
+    runs = [make.record(f"graph {number}", **each) for number, each in enumerate(changes)]
+    text = make.page(*runs, make.record())
+    found = re.findall(r"<strong[^>]*>(.*?)</strong>", text)
+    assert sorted(found) == says
+
+
+def fastest(make, *documents):
+    """The table of the fastest of these, as a dictionary for each row."""
+    found = collect(make.save(*documents))
+    return tables.fastest(found.runs, found.peers)
+
+
+def test_the_fastest_was_verified(make):
+    runs = [
+        make.record("a", 10, "slow", wall_seconds=3.0),
+        make.record("a", 10, "fast", wall_seconds=2.0),
+        make.record("a", 10, "wrong", wall_seconds=1.0, verified=False),
+        make.record("a", 10, "unchecked", wall_seconds=1.5, verified=None),
+        make.record("b", 20, "unchecked", verified=None),
+        make.record("c", 5, "only"),
+    ]
+    best = fastest(make, *runs)
+    assert best[["input", "right", "count"]].values.tolist() == [
+        ["c", 1, 1],
+        ["a", 2, 4],
+        ["b", 0, 1],
+    ]
+    assert best["method"].fillna("none").tolist() == ["only", "fast", "none"]
+    page = Page(make.page(*runs))
+    assert [(row[1], row[4]) for row in page.texts("fastest")[1:]] == [
+        ("c", "only"),
+        ("a", "fast"),
+        ("b", ""),
+    ]
+
+
+def test_the_fastest_is_put_beside_the_fastest_right_answer_of_others(make):
+    run = make.record("a", 10, "near-far", wall_seconds=4.0)  # 2 s in the turns of the bench
+    bench = make.bench([run], ["wrong", "product", "slow", "quick"])
+    for peer, changes in zip(
+        bench["peers"], ({"verified": False}, {"what": "product"}, {}, {}), strict=True
+    ):
+        peer |= changes
+    ratios = {"wrong": 0.1, "product": 0.2, "slow": 30.0, "quick": 2.5}
+    bench["runs"][0] |= {"ratios": ratios}
+    (row,) = fastest(make, bench).itertuples()
+    assert (row.method, row.wall_seconds) == ("near-far", 2)
+    assert (row.peer, row.ratio, row.peer_seconds) == ("quick", 2.5, 5)
+
+
+def test_one_method_in_two_types_is_two_runs(make):
+    wide, narrow = (make.record(held_dtype=name) for name in ("float64", "uint16"))
+    found = collect(make.save(make.bench([wide, narrow | {"wall_seconds": 0.1}]))).runs
+    assert sorted(found["held_dtype"]) == ["float64", "uint16"]
+    assert "computed in" in Page(make.page(wide, narrow)).texts("runs-all-pairs")[0]
+
+
+def test_the_summary_fits_a_terminal(make):
+    graphs = [("grid-8x8", 64), ("complete-1024", 1024), ("connected-131072", 131072)]
+    changes = {"held_dtype": "uint16", "wall_seconds": 0.8}
+    runs = [make.record(graph, n, "fw-multikernel", **changes) for graph, n in graphs]
+    wrong = make.record("wrong", 2**17, "scc-forward-backward", verified=False)
+    text = tables.summary(fastest(make, make.bench(runs), wrong))
+    (head, rule, *rows), notes = (part.splitlines() for part in text.split("\n\n"))
+    assert head.split()[:3] == ["problem", "graph", "n"]
+    assert " scipy " in head
+    assert set(rule) == {"-", " "}
+    assert max(map(len, text.splitlines())) <= 100
+    cells = [re.split("  +", row.strip()) for row in rows]
+    assert cells[1] == [
+        *("all-pairs", "complete-1024", "1024", "fw-multikernel (uint16)"),
+        *("400 ms", "1 s", "2.5", "1 of 1"),
+    ]
+    assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1"]
+    assert [note.split(":")[0] for note in notes] == ["n", "ratio", "verified", "(type)"]
+    assert "time of scipy / time of the method" in notes[1]
+    documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
+    several = tables.summary(fastest(make, *documents))
+    assert "1 s scipy" in several
+    assert "1 s igraph" in several
+    assert "time of the other package" in several
+    alone = tables.summary(fastest(make, wrong)).split("\n\n")[1]
+    assert [note.split(":")[0] for note in alone.splitlines()] == ["n", "verified"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(83.0, "83 s"), (0.99961, "1 s"), (0.0295, "29.5 ms"), (2.5e-4, "250 us"), (3e-9, "0.003 us")],
+)
+def test_times_have_three_digits_and_a_unit(value, text):
+    assert tables.seconds(value) == text
+
+
+def test_the_first_figure_has_a_row_for_each_input(make):
+    graphs = [("a", 10), ("b", 300)]
+    runs = [make.record(*graph, method) for graph in graphs for method in ("slow", "fast")]
+    for run in runs:
+        run["wall_seconds"] = run["input"]["n"] * {"slow": 2e-3, "fast": 1e-3}[run["method"]]
+    other = make.record("c", 50, "scc-forward-backward", problem="scc", wall_seconds=1.0)
+    figure = figures.fastest(fastest(make, make.bench(runs), other))
+    first, second = figure.axes
+    assert (first.get_title("left"), second.get_title("left")) == ("all-pairs", "scc")
+    assert [label.get_text() for label in first.get_yticklabels()] == ["a (n = 10)", "b (n = 300)"]
+    marks = {line.get_label(): [] for line in first.lines if not line.get_label().startswith("_")}
+    for line in first.lines:
+        if line.get_label() in marks:
+            marks[line.get_label()] += line.get_xydata().tolist()
+    # half of the recorded time in the bench, and two and a half times as long
+    assert marks == {
+        "fastest method": [[0.005, 0], [0.15, 1]],
+        "fastest other package": [[0.0125, 0], [0.375, 1]],
+    }
+    words = [text.get_text() for text in first.texts]
+    assert words == ["2.5 x", "fast 5 ms; scipy 12.5 ms", "2.5 x", "fast 150 ms; scipy 375 ms"]
+    assert [text.get_text() for text in second.texts] == ["scc-forward-backward 1 s"]
+
+
+def test_a_report_of_one_run_that_took_no_time(make):
+    nothing = make.record(n=0, kernel_seconds=0.0, rate=None, verified=None)
+    del nothing["environment"], nothing["commit"]
+    page = Page(read(make.report(nothing) / "index.html"))
+    assert list(page.tables) == ["fastest", "devices", "runs-all-pairs", "software"]
+    assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
+
+
+def test_a_report_of_two_hundred_runs_on_several_devices(make):
+    runs = [
+        make.record(f"g{n}", n, method, dtype, device=device)
+        for n in (64, 128, 256, 512, 1024)
+        for method in [f"method-{number}" for number in range(10)]
+        for dtype in ("int32", "float64")
+        for device in (make.cpu, make.gpu)
+    ]
+    folder = make.report(make.bench(runs))
+    assert len(Page(read(folder / "index.html")).tables["runs-all-pairs"]) == 201
+    assert (folder / "index.html").stat().st_size < 2**20
+
+
+def call(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    return command.run(parser.parse_args([str(argument) for argument in arguments]))
+
+
+def test_the_command_writes_every_part_and_names_the_files(make, tmp_path, capsys):
+    paths = make.save(*make.several(), make.bench(make.several()))
+    assert call(*paths, "-o", tmp_path / "a" / "b") == 0
+    names = [
+        *("tables/all-pairs.csv", "runs.md", "summary.txt", "figures/fastest.svg"),
+        *(f"figures/all-pairs-{name}.svg" for name in ("speed", "roof", "speed-up-scipy")),
+        "index.html",
+    ]
+    expected = [str(tmp_path / "a" / "b" / name) for name in names]
+    assert capsys.readouterr().out.splitlines() == expected
+    found = [path for path in (tmp_path / "a" / "b").rglob("*") if path.is_file()]
+    assert sorted(map(str, found)) == sorted(expected)
+
+
+def test_the_command_writes_the_tables_alone(make, tmp_path):
+    assert call(*make.save(make.record()), "-o", tmp_path / "out", "--only", "tables") == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"tables", "runs.md", "summary.txt"}
+
+
+def test_the_same_records_make_the_same_report(make, tmp_path):
+    paths = make.save(*make.several(), make.bench(make.several()))
+    one, other = (write_report(paths, tmp_path / name) for name in "ab")
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
+
+
+def test_the_command_names_the_missing_extra(make, tmp_path, monkeypatch):
+    for module in [name for name in sys.modules if name.startswith("pyapsp.bench.report")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(PyApspError, match=r"pandas.*'report'"):
+        call(*make.save(make.record()), "-o", tmp_path / "out")

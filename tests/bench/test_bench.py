@@ -1,0 +1,290 @@
+"""The bench: what takes part, what is compared, and what the records say."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from statistics import median
+
+import numpy as np
+import pytest
+import scipy.sparse.csgraph
+
+from pyapsp import registry, verify
+from pyapsp.all_pairs.problem import ALL_PAIRS
+from pyapsp.bench import measurement as bench
+from pyapsp.bench import peers
+from pyapsp.bench.peers import all_pairs
+from pyapsp.errors import NegativeCycleError, ParameterError
+from pyapsp.graph import Graph, generators
+from pyapsp.paths import Rows
+from pyapsp.registry import runs
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return generators.random_graph(60, max_weight=50, seed=3)
+
+
+@pytest.mark.parametrize("problem", ["triangles", "truss"])
+def test_all_peers_have_the_right_answer(problem, device):
+    triangular = registry.problem(problem).sample(80, "power-law", 2, None)
+    names = [each.name for each in peers.PEERS if each.problem == problem]
+    outcome = bench.run(
+        registry.problem(problem), triangular, ["auto"], [None], [device], repeat=1, peers=names
+    )
+    assert outcome.ok
+    assert [row["name"] for row in outcome.peers if row["verified"]] == [
+        name for name in names if name not in outcome.left_out
+    ]
+
+
+def test_every_combination_has_a_record(graph, device):
+    outcome = bench.run(
+        ALL_PAIRS,
+        graph,
+        ["fw-naive", "fw-blocked"],
+        ["int32", "float32"],
+        [device],
+        repeat=2,
+        peers=["scipy"],
+    )
+    assert outcome.ok
+    assert outcome.left_out == {}
+    assert outcome.devices == {device.id: f"{device.name}, {device.platform_name}"}
+    assert [(row["method"], row["dtype"]) for row in outcome.runs] == [
+        ("fw-naive", "int32"),
+        ("fw-naive", "float32"),
+        ("fw-blocked", "int32"),
+        ("fw-blocked", "float32"),
+    ]
+    (scipy,) = outcome.peers
+    assert scipy["name"] == "scipy"
+    assert scipy["rate"] == pytest.approx(60**3 / scipy["median_seconds"])
+    for row in outcome.runs:
+        assert row["verified"] is True
+        assert row["max_error"] == 0
+        assert row["device"]["id"] == device.id
+        assert row["input"]["n"] == 60
+        times = row["times"]
+        assert {len(values) for values in times.values()} == {2}
+        for phase in ("kernel", "transfer", "wall", "device"):
+            assert row[f"{phase}_seconds"] == pytest.approx(median(times[phase]))
+        assert times["device"][0] == times["kernel"][0] + times["transfer"][0]
+        # a device that shares the memory of the host may transfer nothing
+        assert row["kernel_seconds"] <= row["device_seconds"] < row["median_seconds"]
+        assert row["rate"] == pytest.approx(60**3 / row["kernel_seconds"])
+        assert row["device_rate"] == pytest.approx(60**3 / row["device_seconds"])
+        assert row["roof_rate"] == max(row["roof_forms"].values())
+        assert row["fraction_of_roof"] == (row["rate"] / row["roof_rate"])
+        assert row["ratios"] == {"scipy": scipy["median_seconds"] / row["median_seconds"]}
+
+
+def test_all_take_turns_and_the_first_is_not_counted(graph, device, monkeypatch):
+    turns = []
+    monkeypatch.setattr(bench.Meter, "turn", recorded(turns, "roof", bench.Meter.turn))
+    monkeypatch.setattr(bench._Other, "_solve", recorded(turns, "peer", bench._Other._solve))
+    own_name = operator.attrgetter("name")
+    monkeypatch.setattr(bench._Own, "_solve", recorded(turns, own_name, bench._Own._solve))
+    outcome = bench.run(
+        ALL_PAIRS,
+        graph,
+        ["fw-naive", "fw-blocked"],
+        ["int32"],
+        [device],
+        repeat=2,
+        peers=["scipy"],
+    )
+    own = [f"{method} int32 on {device.id}" for method in ("fw-naive", "fw-blocked")]
+    assert turns[:3] == [*own, "peer"]
+    assert sorted(turns[3:7]) == sorted(turns[7:]) == sorted([*own, "peer", "roof"])
+    assert all(len(row["times"]["wall"]) == 2 for row in [*outcome.runs, *outcome.peers])
+
+
+def recorded(into, name, call):
+    def wrapper(self):
+        into.append(name if isinstance(name, str) else name(self))
+        return call(self)
+
+    return wrapper
+
+
+@pytest.mark.parametrize("arcs", [10**8, 0])
+@pytest.mark.parametrize("turn", [0, 2])
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_one_wrong_answer_in_any_turn_is_noticed(graph, device, arcs, turn, dtype, monkeypatch):
+    solve, calls = runs.solve, []
+
+    def wrong(request, started):
+        solved = solve(request, started)
+        if solved.record["method"] == "fw-naive":
+            calls.append(request)
+            if len(calls) == turn + 1:
+                solved.answer.distances[5, 7] += 1
+        return solved
+
+    monkeypatch.setattr(runs, "solve", wrong)
+    monkeypatch.setattr(verify, "_ORACLE_ARCS", arcs)
+    outcome = bench.run(ALL_PAIRS, graph, ["fw-blocked", "fw-naive"], [dtype], [device], repeat=3)
+    assert not outcome.ok
+    assert [row["verified"] for row in outcome.runs] == [True, False]
+    if arcs:
+        assert outcome.runs[1]["max_error"] == 1
+
+
+@pytest.mark.parametrize("turn", [0, 2])
+def test_wrong_predecessors_in_any_turn_are_noticed(graph, device, turn, monkeypatch):
+    solve, calls = runs.solve, []
+
+    def wrong(request, started):
+        solved = solve(request, started)
+        calls.append(request)
+        if len(calls) == turn + 1:
+            solved.answer.predecessors[5, 7] = 7
+        return solved
+
+    asked = {"predecessors": True}
+    assert bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], asked=asked, repeat=1).ok
+    monkeypatch.setattr(runs, "solve", wrong)
+    assert not bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], asked=asked, repeat=2).ok
+
+
+def test_what_cannot_run_is_left_out_with_the_reason(device):
+    negative = Graph.from_arcs(3, [0, 1], [1, 2], [4, -2])
+    outcome = bench.run(
+        ALL_PAIRS, negative, ["fw-blocked"], ["uint16", "int16"], [device], repeat=1
+    )
+    assert [row["dtype"] for row in outcome.runs] == ["int16"]
+    (name,) = outcome.left_out
+    assert name == f"fw-blocked uint16 on {device.id}"
+    assert "negative weight -2" in outcome.left_out[name]
+    with pytest.raises(Exception, match="negative weight -2"):
+        bench.run(ALL_PAIRS, negative, ["fw-blocked"], ["uint16"], [device], repeat=1)
+    with pytest.raises(NegativeCycleError):
+        bench.run(ALL_PAIRS, negative.reversed().symmetrized(), ["fw-blocked"], ["int16"], [device])
+
+
+def test_a_peer_that_is_not_installed_is_left_out(graph, device, monkeypatch):
+    absent = tuple(
+        dataclasses.replace(each, name="no-such-package") if each.name == "numba" else each
+        for each in peers.PEERS
+    )
+    monkeypatch.setattr(peers, "PEERS", absent)
+    outcome = bench.run(
+        ALL_PAIRS,
+        graph,
+        ["auto"],
+        ["int32"],
+        [device],
+        repeat=1,
+        peers=["scipy", "no-such-package"],
+    )
+    assert outcome.left_out == {"no-such-package": "not installed"}
+    assert [row["name"] for row in outcome.peers] == ["scipy"]
+    with pytest.raises(ParameterError, match="'peers' parameter of bench"):
+        bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], peers=["numpy"])
+
+
+def test_the_type_behind_auto_has_the_roof(graph, device):
+    outcome = bench.run(ALL_PAIRS, graph, ["auto"], ["auto"], [device], repeat=1)
+    assert outcome.runs[0]["dtype"] == "uint16"
+    assert outcome.runs[0]["fraction_of_roof"] > 0
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_trivial_graphs(n, device):
+    outcome = bench.run(
+        ALL_PAIRS,
+        Graph.from_arcs(n, [], []),
+        ["fw-blocked"],
+        ["int32"],
+        [device],
+        repeat=1,
+        peers=["scipy"],
+    )
+    assert outcome.ok
+
+
+def test_at_least_one_turn(graph):
+    with pytest.raises(ParameterError, match="repeat"):
+        bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], repeat=0)
+
+
+def test_dense_graphs_come_from_a_seed():
+    graph = bench.dense_graph(50, 0.3, 7)
+    assert graph == bench.dense_graph(50, 0.3, 7) != bench.dense_graph(50, 0.3, 8)
+    assert graph.m == round(0.3 * 50 * 49)
+    assert (bench.dense_graph(50).m, bench.dense_graph(5000).m) == (245, 2**20)
+    assert 1 <= graph.min_weight <= graph.max_weight <= 100
+    with pytest.raises(ParameterError, match="density"):
+        bench.dense_graph(50, 1.5)
+
+
+@pytest.mark.parametrize("peer", peers.installed(), ids=lambda each: f"{each.problem}-{each.name}")
+def test_peers_compute_what_they_say(peer):
+    problem = registry.problem(peer.problem)
+    graph = problem.sample(150, "uniform", 3, registry.methods(problem.id)[0].requires)
+    if isinstance(graph, Graph):
+        graph = graph.with_weights(np.ones(graph.m) if peer.unweighted else np.abs(graph.weights))
+    asked = [{}, {"sources": [5, 3]}] if peer.some else [{}]
+    for each in asked:
+        request = problem.ask(graph, "auto", **each)
+        oracle = (peer.oracle or problem.oracle)(request.input, request.options)
+        call, as_answer = peer.prepare(request.input, request.options)
+        for _ in range(2):  # a call leaves its input as it was
+            check = oracle(as_answer(call()))
+            assert check.ok, check.fault
+
+
+def test_scipy_chooses_its_own_method(monkeypatch):
+    """The peer is the call that a user makes, without a method."""
+    called = []
+    own = scipy.sparse.csgraph.shortest_path
+    monkeypatch.setattr(
+        scipy.sparse.csgraph,
+        "shortest_path",
+        lambda matrix, **options: called.append(options) or own(matrix, **options),
+    )
+    peer = peers.peer("all-pairs", "scipy")
+    request = ALL_PAIRS.ask(generators.ring(30), "auto")
+    call, as_answer = peer.prepare(request.input, request.options)
+    assert ALL_PAIRS.oracle(request.input, request.options)(as_answer(call())).ok
+    assert len(called) == 1
+    assert "method" not in called[0]
+
+
+def test_a_wrong_product_is_noticed():
+    graph = generators.random_graph(90, seed=9)
+    matrix = graph.to_dense().astype(np.float32)
+    np.fill_diagonal(matrix, 0)
+    product = (matrix[:, :, None] + matrix[None, :, :]).min(axis=1)
+    oracle = all_pairs._product(graph, None)
+    assert oracle(Rows(product, None)).ok
+    product[-1, -1] += 1
+    assert not oracle(Rows(product, None)).ok
+
+
+def test_scipy_and_igraph_are_always_there():
+    assert {"scipy", "igraph"} <= {each.name for each in peers.installed()}
+
+
+def test_the_automatic_choice_is_compared_with_the_methods_that_are_named(graph, device):
+    named = ["fw-naive", "fw-blocked"]
+    dtypes = ["int32", "float32"]
+    outcome = bench.run(ALL_PAIRS, graph, ["auto", *named], dtypes, [device], repeat=2)
+    assert [row["dtype"] for row in outcome.automatic] == dtypes
+    for row in outcome.automatic:
+        mine = [run for run in outcome.runs if run["dtype"] == row["dtype"]]
+        (chosen,) = [run for run in mine if run["automatic"]]
+        times = {run["method"]: run["wall_seconds"] for run in mine if not run["automatic"]}
+        assert list(times) == named
+        assert row["best"] == min(times, key=times.get)
+        assert row["best_seconds"] == times[row["best"]]
+        assert (row["method"], row["seconds"]) == (chosen["method"], chosen["wall_seconds"])
+        assert row["predicted_seconds"] == chosen["predicted_seconds"]
+        assert row["ratio"] == row["seconds"] / row["best_seconds"]
+
+
+@pytest.mark.parametrize("methods", [["auto"], ["fw-naive"]])
+def test_without_both_there_is_nothing_to_compare(graph, device, methods):
+    assert bench.run(ALL_PAIRS, graph, methods, ["int32"], [device], repeat=1).automatic == []

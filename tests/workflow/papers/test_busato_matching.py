@@ -1,0 +1,164 @@
+"""The experiments on matching, and their tables and figures."""
+
+from __future__ import annotations
+
+import tarfile
+
+import numpy as np
+import papers
+import pytest
+from papers.busato_matching import SOURCE, claims, experiments, inputs
+from papers.busato_matching.exhibits import EXHIBITS
+from papers.exhibits import Measured
+
+from pyapsp.errors import VerificationError
+from pyapsp.matching.reading import write_network
+
+SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 64, "complexes": 64}
+
+
+@pytest.fixture(scope="module")
+def measured(device):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiments, "LABELS", (32, 250))
+        patch.setattr(experiments, "NODES", (4, 8))
+        patch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+        documents = {
+            name: {
+                n: papers.measure(
+                    name,
+                    n,
+                    device=device,
+                    repeat=1,
+                    settings={} if name.endswith("complexes") else {"counts": [2]},
+                )
+            }
+            for name, n in ((f"busato-matching-{each}", n) for each, n in SIZES.items())
+        }
+    return Measured(documents)
+
+
+def test_every_exhibit_has_values(measured):
+    made = {each.name: each for _, make in EXHIBITS for each in [make(measured)]}
+    assert len(made) == len(EXHIBITS)
+    for name, exhibit in made.items():
+        ours = [column for column in exhibit.table if "ours" in column]
+        assert ours, name
+        assert exhibit.table[ours].notna().any().all(), name
+    table = made["table-10.1"].table
+    assert table["arcs: thesis"].notna().sum() == 7
+    assert table["arcs: ours"].notna().sum() == 2  # a stand-in for each kind
+    assert made["table-10.2"].table["arcs: thesis"].sum() == 72 * 3 + 182 + 90 + 40 + 156 + 140 + 58
+    times = made["figures-10.3-10.16"].table
+    others = [name for name in times.columns if ":" not in name and name != "search"]
+    costs = times.pivot_table("top ten, cost: ours", others, "search")
+    assert len(costs) > 0
+    assert (costs["refined"] <= costs["published"]).all()
+    assert set(times["matches"]) == {10, 50, 100}
+    perturbed = made["figures-10.10-10.11"].table
+    assert perturbed["increase, %: thesis"].notna().sum() == len(perturbed) / 5
+    answers = made["claims"].table.set_index("claim")["here: ours"]
+    # where all small exact queries are found, there is no cost that could increase
+    assert set(answers.drop(["M5, refined", "M5, one pass"])) <= {"yes", "no"}
+    assert {name for name, _ in EXHIBITS} == set(SOURCE.experiments)
+
+
+def test_claims_follow_the_measurements():
+    right = {
+        "queries": {"exact": 4, "queries": 4, "cost": 0.3, "distinct": 0.95},
+        "complexes": {"cost": 0.5},
+        "perturbed": {0.0: 0.2, 0.05: 0.26, 0.5: 0.3},
+        "levels": {1: 0.4, 2: 0.3, 3: 0.35},
+        "scores": {"label": 0.6, "bfs": 0.4, "label+bfs": 0.35, "label+degree+bfs": 0.3},
+    }
+
+    def answers(**changed):
+        facts = {name: {**each, **changed.get(name, {})} for name, each in right.items()}
+        searches = [{"search": search} for search in experiments.SEARCHES]
+        device = {"method": "device"}
+        runs = {
+            "queries": [
+                {"label": {**device, **search, "matches": 100, "nodes": 64}, **facts["queries"]}
+                | {"distinct_with_cost": None}
+                for search in searches
+            ],
+            "complexes": [
+                {"label": {**device, **search}, **facts["complexes"]} for search in searches
+            ],
+            "perturbed": [
+                {"label": {**search, "part": part}, "cost": cost}
+                for search in searches
+                for part, cost in facts["perturbed"].items()
+            ],
+            **{
+                name: [
+                    {"label": {option: value}, "cost": cost} for value, cost in facts[name].items()
+                ]
+                for name, option in (("levels", "levels"), ("scores", "scores"))
+            },
+        }
+        documents = {f"busato-matching-{name}": {1: {"runs": each}} for name, each in runs.items()}
+        return {each.id: each.holds for each in claims.claims(Measured(documents))}
+
+    first = answers()
+    assert len(first) == 5 * len(experiments.SEARCHES) + 2
+    assert all(first.values())
+    for claim, changed in (
+        ("M1", {"queries": {"exact": 3}}),
+        ("M2", {"queries": {"cost": 0.56}}),
+        ("M3", {"complexes": {"cost": 0.56}}),
+        ("M4", {"queries": {"distinct": 0.89}}),
+        ("M5", {"perturbed": {0.05: 0.22}}),
+        ("M6", {"levels": {3: 0.2}}),
+        ("M7", {"scores": {"label+bfs": 0.2}}),
+    ):
+        wrong = {each for each, holds in answers(**changed).items() if not holds}
+        assert wrong == {each for each in first if each.startswith(claim)}
+
+
+def test_a_wrong_match_ends_the_experiment(device, monkeypatch):
+    find = experiments.match_many
+
+    def wrong(*arguments, method, **options):
+        found = find(*arguments, method=method, **options)
+        if method == "device":
+            found[-1].partners[0, 0] ^= 1
+        return found
+
+    monkeypatch.setattr(experiments, "match_many", wrong)
+    with pytest.raises(VerificationError, match="the answer is wrong"):
+        papers.measure("busato-matching-levels", 64, device=device, repeat=1)
+
+
+def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypatch):
+    target, what = inputs.physical(5720, 32, None)
+    assert what.startswith("stand-in")
+    query = inputs.part(target, 6, 1)
+    folder = tmp_path / "a"
+    for each in ("PPI/32", "CORUM"):
+        (folder / each).mkdir(parents=True)
+    write_network(target, folder / "PPI" / "32" / "Danio_rerio.gfu")
+    shipped = folder / "PPI" / "32" / "queries" / "danio_rerio_udistr_32_6"
+    shipped.mkdir(parents=True)
+    write_network(query, shipped / "Danio_rerio_32_9.gfu")
+    small, _, _ = inputs.complexes(1572, None)
+    write_network(small, folder / "CORUM" / "10090_minimum.gfu")
+    write_network(query, folder / "CORUM" / "77.9606_full.gfu")
+    np.savetxt(folder / "CORUM" / "77.10090_minimum", np.eye(6, 1572))
+    with tarfile.open(tmp_path / "matching.tar.xz", "w:xz", preset=0) as packed:
+        packed.add(folder, "matching")
+    monkeypatch.setenv("PYAPSP_DATA_MIRROR", str(tmp_path))
+    with inputs.unpacked(5720) as there:
+        found, what = inputs.physical(5720, 32, there)
+        assert what == "Danio_rerio, file of the authors"
+        assert np.array_equal(found.labels, target.labels)
+        assert "drawn again" in inputs.physical(5720, 64, there)[1]
+        [theirs] = inputs.queries(found, 6, 32, 4, there)
+        assert np.array_equal(theirs.labels, query.labels)
+        # none of theirs has this size, or these labels
+        for nodes, labels in ((5, 32), (6, 64)):
+            assert len(inputs.queries(found, nodes, labels, 4, there)) == 4
+        _, [(named, matrix)], _ = inputs.complexes(1572, there)
+        assert (named.name, named.n, matrix.sum()) == ("77", 6, 6)
+    with inputs.unpacked(600) as nothing:
+        assert nothing is None

@@ -1,0 +1,103 @@
+"""Experiments and tables of F. Busato's thesis, 2018, chapter 20: Mangrove."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import papers
+import pytest
+from papers.busato_mining import experiments
+from papers.published import Published
+from papers.report import write_source
+
+from pyapsp.errors import VerificationError
+from pyapsp.mining.planted import TRACES, planted
+
+N = 600
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setattr(experiments, "TRACES", {2: TRACES[2]})
+
+
+def test_published_values_agree():
+    paper = Published("busato_mining")
+    times = {
+        (row["set"], row["trace"], row["miner"]): row["value"]
+        for row in paper.rows(exhibit="table 20.3")
+    }
+    assert len(times) == 2 * 4 * 4
+    # the ratios of the text: up to four orders over Daikon, up to three over [80]
+    assert times["I", 2, "Daikon"] / times["I", 2, "mangrove"] == 10_000
+    assert times["II", 3, "parallel"] / times["II", 3, "mangrove"] == 3145
+    for trace, recipe in TRACES.items():
+        for name, published in recipe.published.items():
+            row = {"quantity": "invariants", "trace": trace, "set": name}
+            assert paper.value(exhibit="table 20.2", **row) == published
+
+
+def test_planted_traces_have_the_published_invariants_of_set_i(device):
+    from pyapsp.mining import mine
+
+    for number, recipe in TRACES.items():
+        trace = planted(number, 6000)
+        assert (len(trace.numeric_names), len(trace.boolean_names)) == (recipe.variables,) * 2
+        assert len(mine(trace, "I", device=device)) == recipe.published["I"]
+
+
+def test_miners_and_overlap_are_beside_the_published_values(device, few, tmp_path):
+    paths = []
+    for name in ("miners", "overlap"):
+        document = papers.measure(f"busato-mining-{name}", N, device=device, repeat=1)
+        assert document["left_out"] == []
+        assert all(run["verified"] for run in document["runs"])
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(document))
+    write_source("busato-mining", paths, tmp_path / "out")
+    tables = {
+        path.stem: pd.read_csv(path) for path in (tmp_path / "out" / "exhibits").glob("*.csv")
+    }
+    assert tables.keys() == {"table-20.2", "table-20.3", "figure-20.2"}
+    row = tables["table-20.2"].set_index("trace").loc[2]
+    assert (row["invariants of set I: ours"], row["invariants of set I: GTX 780"]) == (142, 142)
+    times = tables["table-20.3"].set_index(["set", "trace"])
+    for name in ("I", "II"):
+        ours = times.loc[(name, 2)].filter(like=": ours").drop("mangrove, whole call, ms: ours")
+        assert (ours.astype(float) > 0).all()
+    assert times.loc[("II", 2), "mangrove, ms: GTX 780"] == "140"
+    assert times.loc[("II", 3), "mangrove, ms: GTX 780"] == "< 1"
+    assert tables["figure-20.2"]["overlap"].tolist() == ["on", "off"]
+
+
+def test_parts_are_measured_one_by_one(device, monkeypatch):
+    monkeypatch.setattr(
+        experiments,
+        "PARTS",
+        {name: experiments.PARTS[name] for name in ("all parts", "no overlap")},
+    )
+    monkeypatch.setattr(experiments, "SETS", {"I": experiments.SETS["I"]})
+    monkeypatch.setattr(experiments, "_SEQUENTIAL", 0)  # a sample of the entries is verified
+    document = papers.measure("busato-mining-parts", N, device=device, repeat=1)
+    assert {given["reference"]["what"] for given in document["inputs"]} == {
+        "NumPy, for a sample of the entries"
+    }
+    assert {run["invariants"] for run in document["runs"]} == {142, 1788}
+
+
+def test_wrong_invariants_are_noticed(device, monkeypatch):
+    right = experiments.mine
+
+    def wrong(*arguments, **options):
+        found = right(*arguments, **options)
+        found.found[0][1].words[0] ^= np.uint32(1)
+        return found
+
+    monkeypatch.setattr(experiments, "mine", wrong)
+    for known in (10**9, 0):
+        monkeypatch.setattr(experiments, "_SEQUENTIAL", known)
+        monkeypatch.setattr(experiments, "_SAMPLED", 2000)
+        with pytest.raises(VerificationError, match="wrong"):
+            papers.measure("busato-mining-overlap", N, device=device, repeat=1)

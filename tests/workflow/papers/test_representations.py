@@ -1,0 +1,83 @@
+"""Representations of graphs: each has the arcs of the graph, and the bytes that it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from papers.representations import FORMATS, csr_m_on_device, pitch, represent
+
+from pyapsp.errors import GraphError
+from pyapsp.graph import Graph, generators
+
+GRAPHS = {
+    "random": generators.random_graph(37, seed=3),
+    "undirected": Graph.from_arcs(9, [0, 0, 5, 8], [1, 5, 7, 0], [4, 3, 2, 9], directed=False),
+    "fractions": Graph.from_arcs(3, [0, 2], [1, 0], [0.5, 2.25]),
+    "wide": Graph.from_arcs(3, [0, 2], [1, 0], [2**40, 1]),
+    "no arcs": Graph.from_arcs(4, [], []),
+    "no vertices": Graph.from_arcs(0, [], []),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("of", GRAPHS)
+def test_every_format_has_the_arcs(name, of):
+    graph = GRAPHS[of]
+    if name == "half coo" and graph.directed:
+        with pytest.raises(GraphError, match="undirected"):
+            represent(graph, name)
+        return
+    found = represent(graph, name)
+    tails, heads, _ = graph.arcs()
+    np.testing.assert_array_equal(found.arcs(), [tails, heads])
+    assert found.bytes == sum(array.nbytes for array in found.arrays.values())
+
+
+def test_the_bytes_are_those_of_the_orders():
+    graph, undirected = GRAPHS["random"], GRAPHS["undirected"]
+    n, m = graph.n, graph.m
+    expected = {
+        "matrix": n * n,
+        "weighted matrix": 4 * n * n,
+        "pitched matrix": 4 * n * 64,
+        "csr": 4 * (n + 1 + m),
+        "weighted csr": 4 * (n + 1 + 2 * m),
+        "csr of records": 4 * (n + 1 + 2 * m),
+        "csr and reverse": 8 * (n + 1 + m),
+        "csr-m": 4 * (2 * n + m),
+        "coo": 8 * m,
+        "coo of records": 12 * m,
+    }
+    assert {name: represent(graph, name).bytes for name in expected} == expected
+    assert represent(undirected, "half coo").bytes == 4 * undirected.m
+    assert set(FORMATS) == {*expected, "half coo"}
+
+
+def test_weights_are_kept():
+    for of in ("random", "fractions", "wide"):
+        graph = GRAPHS[of]
+        for name in ("csr of records", "coo of records"):
+            np.testing.assert_array_equal(
+                represent(graph, name).arrays["arcs"]["weight"], graph.weights
+            )
+    matrix = represent(GRAPHS["fractions"], "pitched matrix").arrays["weights"]
+    assert matrix.shape == (3, 32)
+    assert matrix[2, :3].tolist() == [2.25, np.inf, 0]
+
+
+def test_the_pitch():
+    assert [pitch(n, 4) for n in (1, 32, 33, 100)] == [32, 32, 64, 128]
+    assert pitch(100, 1) == 128
+
+
+def test_large_matrices_are_refused():
+    large = Graph.from_arcs(2**15 + 1, [0], [1])
+    with pytest.raises(GraphError, match="at most 32,768"):
+        represent(large, "matrix")
+
+
+@pytest.mark.parametrize("of", GRAPHS)
+def test_csr_m_is_built_on_the_device(of, device):
+    made, right = csr_m_on_device(GRAPHS[of], device), represent(GRAPHS[of], "csr-m")
+    for name, array in right.arrays.items():
+        np.testing.assert_array_equal(made.arrays[name], array)

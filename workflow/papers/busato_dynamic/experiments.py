@@ -1,0 +1,288 @@
+"""[B], chapters 17 to 19: formats of graphs that change, updates, analytics, and trusses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
+from papers.experiment import Case, InTurns, Request
+from papers.runner import Label, Runner, require_equal
+from pyapsp.dynamic import Hornet, analytics
+from pyapsp.dynamic.formats import FORMATS
+from pyapsp.errors import VerificationError
+from pyapsp.graph import Graph
+from pyapsp.registry import method, problem
+from pyapsp.registry.timing import Turn
+from pyapsp.trusses.products import adjacency, trussness_by_products
+
+__all__ = ["BLOCKS", "EXPERIMENTS", "HORNETS", "TRUSSES", "UPDATED"]
+
+#: Containers of the tables of memory -> their options; the thesis has powers of two.
+HORNETS: dict[str, dict[str, Any]] = {
+    "Hornet": {},
+    "Hornet, powers of two, 2^16": {"block_steps": 1, "block_array": 2**16},
+    "Hornet, powers of two, 2^19": {"block_steps": 1, "block_array": 2**19},
+    "Hornet, powers of two, 2^22": {"block_steps": 1, "block_array": 2**22},
+}
+#: Options of the rates of updates. The thesis gives the least block and the block arrays that
+#: equal those of cuSTINGER and AIM.
+BLOCKS: dict[str, dict[str, Any]] = {
+    "Hornet": {},
+    "cuSTINGER's blocks": {"block_steps": 1, "least_block": 8, "block_array": 2**21},
+    "AIM's blocks": {"block_steps": 1, "least_block": 256, "block_array": 2**22},
+}
+#: Graphs of figures 18.7 and 18.8; the thesis has four, of which it names cage15.
+UPDATED = ("dblp-2010", "in-2004", "soc-LiveJournal1", "cage15")
+#: Methods for trusses -> name and container.
+TRUSSES: dict[str, tuple[str, dict[str, Any]]] = {
+    "Delta on a Hornet": ("truss-delta", {"container": "hornet"}),
+    "Delta on CSR": ("truss-delta", {"container": "csr"}),
+    "Iterative on a Hornet": ("truss-iterative", {"container": "hornet"}),
+    "Iterative on CSR": ("truss-iterative", {"container": "csr"}),
+    "peeling": ("truss-peeling", {}),
+}
+# Edges of the batches of table 17.1, as a part of all.
+_PART = 100
+# Edges up to which SciPy finds trusses in seconds.
+_PRODUCTS = 100_000
+
+
+def _fresh(graph: Graph, count: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of random edges that are different and not in the graph."""
+    random = np.random.default_rng(seed)
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    known, found = tails << 32 | graph.indices, np.zeros(0, np.int64)
+    while found.size < count:
+        ends = random.integers(0, graph.n, (2, 2 * count + 8))
+        found = np.unique(np.concatenate([found, ends[0] << 32 | ends[1]]))
+        found = found[~np.isin(found, known)]
+    found = random.permutation(found)[:count]
+    return found >> 32, found & (2**32 - 1)
+
+
+def _bytes(held: Any) -> int:
+    memory = held.memory
+    return int(memory if isinstance(memory, int) else memory.total)
+
+
+def _formats(n: int, request: Request) -> Iterator[Case]:
+    """Yield each graph of table 18.2: initialisation, one batch in and out, memory."""
+    makers: dict[str, Callable[[Graph], Any]] = {
+        name: partial(cls, device=request.device) for name, cls in FORMATS.items()
+    }
+    for name, options in HORNETS.items():
+        makers[name] = partial(Hornet.from_graph, device=request.device, **options)
+    for name in GRAPHS:
+        graph = stand_in(name, n)
+        ends = _fresh(graph, max(graph.m // _PART, 1), 2)
+        degrees = np.diff(graph.indptr)
+        runners = []
+        for form, make in makers.items():
+            label: Label = {"graph": name, "format": form}
+            runners.append(Runner(label, partial(_turn, make, graph, ends)))
+        about = {
+            "label": {"graph": name},
+            "n": graph.n,
+            "m": graph.m,
+            "deviation": float(degrees.std()),
+            "longest": int(degrees.max()),
+            "reference": {"what": "the graph"},
+        }
+        yield Case(about, runners)
+
+
+def _turn(make: Callable[[Graph], Any], graph: Graph, ends: Any) -> Turn:
+    seconds, started = {}, time.perf_counter()
+    held = make(graph)
+    for phase, act in (("insert", "insert_edges"), ("delete", "delete_edges")):
+        seconds["init" if phase == "insert" else "insert"] = time.perf_counter() - started
+        if phase == "insert":
+            memory = _bytes(held)
+            used = held.memory.block_arrays if isinstance(held, Hornet) else None
+        started = time.perf_counter()
+        duplicates = {} if phase == "delete" else {"duplicates": "keep"}
+        if getattr(held, act)(*ends, **duplicates) != ends[0].size:
+            raise VerificationError(f"{phase}: another number of edges")
+        _ = held.degree()[:1]  # waits
+    seconds["delete"] = time.perf_counter() - started
+    right = graph.to_scipy()
+    found = held.to_csr()
+    require_equal(found.indptr, right.indptr, "the container")
+    require_equal(found.indices, right.indices, "the container")
+    seconds["wall"] = sum(seconds.values())
+    facts = {"bytes": memory, "blocks": used, "rebuilt": getattr(held, "rebuilt", 0)}
+    return Turn(seconds, facts)
+
+
+def _updates(n: int, request: Request) -> Iterator[Case]:
+    """Yield batches of growing size into four graphs, with and without a look for duplicates."""
+    for name in UPDATED:
+        graph = stand_in(name, n)
+        sizes = [10**power for power in range(8) if 10**power <= max(graph.m // 4, 1)]
+        batches = {size: _fresh(graph, size, size) for size in sizes}
+        runners = []
+        for blocks, options in BLOCKS.items():
+            held = Hornet.from_graph(graph, device=request.device, **options)
+            for size, ends in batches.items():
+                for kind in ("ignore", "keep"):
+                    label = {"graph": name, "blocks": blocks, "batch": size, "duplicates": kind}
+                    runners.append(Runner(label, partial(_batch, held, ends, kind)))
+        about = {"label": {"graph": name}, "n": graph.n, "m": graph.m}
+        yield Case({**about, "reference": {"what": "the number of edges"}}, runners)
+
+
+def _batch(held: Hornet, ends: Any, kind: str) -> Turn:
+    """Insert a batch and delete it; the host waits for the answer to a question about it."""
+    size, before, seconds = ends[0].size, held.m, {}
+    started = time.perf_counter()
+    added = held.insert_edges(*ends, duplicates=kind)
+    _ = held.degree([0])
+    seconds["insert"] = time.perf_counter() - started
+    right = added == size and held.m == before + size and bool(held.has_edges(*ends).all())
+    started = time.perf_counter()
+    gone = held.delete_edges(*ends)
+    _ = held.degree([0])
+    seconds["delete"] = time.perf_counter() - started
+    if not right or gone != size or held.m != before or held.has_edges(*ends).any():
+        raise VerificationError(f"{size} edges: {added} inserted, {gone} deleted")
+    return Turn({**seconds, "wall": sum(seconds.values())}, {"edges": size})
+
+
+def _analytics(n: int, request: Request) -> Iterator[Case]:
+    """Yield searches and products on each graph, with one kernel text for both formats."""
+    for name in GRAPHS:
+        graph = stand_in(name, n)
+        matrix, hub = graph.to_scipy().astype(float), int(np.argmax(np.diff(graph.indptr)))
+        vector = np.random.default_rng(4).random(graph.n).astype(np.float32)
+        product = matrix @ vector
+        held = {
+            "CSR": analytics.CsrRows(graph, device=request.device),
+            "Hornet": Hornet.from_graph(graph, device=request.device),
+        }
+        levels = analytics.bfs(held["CSR"], hub)
+        runners = []
+        for form, rows in held.items():
+            calls = {
+                "BFS": partial(analytics.bfs, rows, hub),
+                "SpMV": partial(analytics.spmv, rows, vector),
+            }
+            rights = {"BFS": (levels, 0.0), "SpMV": (product, 1e-4 * float(product.max()))}
+            for what, call in calls.items():
+                label: Label = {"graph": name, "what": what, "format": form}
+                right = rights[what]
+                runners.append(Runner(label, partial(_timed, call, *right)))
+        traversed = int(np.diff(graph.indptr)[levels >= 0].sum())
+        about = {"label": {"graph": name}, "n": graph.n, "m": graph.m, "traversed": traversed}
+        yield Case({**about, "reference": {"what": "SciPy, and the other format"}}, runners)
+
+
+def _timed(call: Callable[[], NDArray[Any]], right: NDArray[Any], tolerance: float) -> Turn:
+    started = time.perf_counter()
+    found = call()
+    seconds = time.perf_counter() - started
+    require_equal(found, right, "the answer", tolerance)
+    return Turn({"wall": seconds}, {})
+
+
+def _trusses(n: int, request: Request) -> Iterator[Case]:
+    """Yield power graphs of scale 10 and more, up to n edges: all trusses, and k = 3 and 4.
+
+    The first one is smaller if it would have more.
+    """
+    truss, last = problem("truss"), (n // 16).bit_length() - 1
+    for scale in range(min(10, last), last + 1):
+        graph = power_graph(scale)
+        for k in (None, 3, 4):
+            label = {"scale": scale, "k": "all" if k is None else k}
+            known: list[NDArray[np.int32]] = []
+            runners = []
+            if graph.m <= _PRODUCTS:
+                runners.append(
+                    Runner(
+                        {**label, "method": "SciPy"},
+                        partial(_products, graph, k, known),
+                    )
+                )
+            for what, (name, options) in TRUSSES.items():
+                asked = truss.ask(graph, method(name, **options), device=request.device, k=k)
+                runners.append(
+                    Runner(
+                        {**label, "method": what},
+                        partial(_decomposed, asked, known),
+                    )
+                )
+            about = {"label": label, "n": graph.n, "m": graph.m // 2}
+            reference = "SciPy" if graph.m <= _PRODUCTS else "the other methods"
+            yield Case({**about, "reference": {"what": reference}}, runners)
+
+
+def _products(graph: Graph, k: int | None, known: list[NDArray[np.int32]]) -> Turn:
+    started = time.perf_counter()
+    values = trussness_by_products(graph, adjacency(graph), k)
+    return _compared(values, {"wall": time.perf_counter() - started}, {}, known)
+
+
+def _decomposed(asked: Any, known: list[NDArray[np.int32]]) -> Turn:
+    started = time.perf_counter()
+    answer = asked.method.run(asked.method.plan(asked.input, asked.options))
+    seconds = {"kernel": answer.stats["kernel_seconds"], "wall": time.perf_counter() - started}
+    return _compared(answer.values, seconds, answer.stats["more"], known)
+
+
+def _compared(
+    values: NDArray[np.int32],
+    seconds: dict[str, float],
+    facts: dict[str, Any],
+    known: list[NDArray[np.int32]],
+) -> Turn:
+    """Return a turn whose values are those of the first one."""
+    if not known:
+        known.append(values)
+    require_equal(values, known[0], "the trusses")
+    return Turn(seconds, {**facts, "k_max": int(values.max(initial=0))})
+
+
+def _memory(n: int, settings: Any) -> float:
+    return 2e9 + 200.0 * n
+
+
+EXPERIMENTS = {
+    "busato-dynamic-formats": InTurns(
+        exhibits="tables 17.1 and 18.2, figures 18.5 and 18.6",
+        methods=(),
+        sizes=(200_000,),
+        make=_formats,
+        memory=_memory,
+        least=64,
+    ),
+    "busato-dynamic-updates": InTurns(
+        exhibits="figures 18.7 and 18.8",
+        methods=(),
+        sizes=(1_000_000,),
+        make=_updates,
+        memory=_memory,
+        least=64,
+    ),
+    "busato-dynamic-analytics": InTurns(
+        exhibits="figures 18.9 and 18.10",
+        methods=(),
+        sizes=(1_000_000,),
+        make=_analytics,
+        memory=_memory,
+        least=64,
+    ),
+    "busato-dynamic-trusses": InTurns(
+        exhibits="tables 19.2 and 19.3, figure 19.1",
+        methods=("truss-delta", "truss-iterative", "truss-peeling"),
+        sizes=(65_536,),
+        make=_trusses,
+        memory=_memory,
+        least=64,
+    ),
+}

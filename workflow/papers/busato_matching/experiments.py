@@ -1,0 +1,263 @@
+"""[B] chapter 10: time and cost of matches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+
+from papers.busato_matching import inputs
+from papers.experiment import Case, InTurns, Request
+from papers.runner import Label, Runner, require_equal
+from pyapsp.matching import Matches, Network, match_many
+from pyapsp.matching.experiments import costs_differ, perturbed
+from pyapsp.matching.options import SCORES
+from pyapsp.registry.timing import Turn
+
+__all__ = [
+    *("EXPERIMENTS", "LABELS", "MATCHES", "NODES", "PARTS", "SEARCHES", "THRESHOLDS"),
+]
+
+# [B] 10.1.4 and 10.2.1: nodes of queries, labels, and matches. 43 labels are of the gene ontology.
+NODES, LABELS, MATCHES = (4, 8, 16, 32, 64, 128), (32, 43, 64, 250), (10, 50, 100)
+LEVELS, PARTS, THRESHOLDS = (1, 2, 3, 4, 5), (0.0, 0.05, 0.1, 0.2, 0.5), (0.01, 0.05, 0.1, 1.0)
+SEARCHES: dict[str, dict[str, Any]] = {
+    "published": {"published": True},
+    "one pass": {"rounds": 0, "distinct": False},
+    "refined": {},
+}
+# [B] 10.3 takes the best ten matches of a perturbed query.
+_TEN = 10
+# Queries of a group; the paper has 100.
+_QUERIES = 4
+_REFERENCE = "the sequential reference"
+
+
+def _facts(found: Sequence[Matches]) -> dict[str, Any]:
+    """Return costs and their deviation, as the paper has them: of distinct matches with a cost."""
+    each_query = [each.costs[each.order] for each in found]
+    each_query = [costs[costs > 0] for costs in each_query]
+    mismatched = sum(int((each.units > 0).sum()) for each in found)
+    costs, top = (np.concatenate([some[:most] for some in each_query]) for most in (None, _TEN))
+    return {
+        "queries": len(found),
+        "cost": float(costs.mean()) if costs.size else 0.0,
+        "deviation": float(costs.std()) if costs.size else 0.0,
+        "top_ten": float(top.mean()) if top.size else 0.0,
+        "best": float(np.mean([each.costs.min() for each in found])),
+        "exact": sum(int(each.units.min() == 0) for each in found),
+        "distinct": float(np.mean([each.distinct for each in found])),
+        "distinct_with_cost": costs.size / mismatched if mismatched else None,
+    }
+
+
+def _runners(
+    request: Request,
+    label: Label,
+    queries: Sequence[Network],
+    target: Network,
+    timed: Sequence[str] = ("device",),
+    tell: Callable[[list[Matches]], dict[str, Any]] = _facts,
+    **options: Any,
+) -> Iterator[Runner]:
+    """Yield a runner for each method, whose matches must be those of the reference."""
+
+    @cache
+    def right() -> list[Matches]:
+        return match_many(queries, target, method="reference", **options)
+
+    def turn(method: str) -> Turn:
+        started = time.perf_counter()
+        found = match_many(queries, target, method=method, device=request.device, **options)
+        seconds = time.perf_counter() - started
+        for each, expected in zip(found, right(), strict=True):
+            require_equal(each.partners, expected.partners, f"{label}, {method}")
+            require_equal(each.units, expected.units, f"{label}, {method}")
+        times = {
+            "total": seconds / len(queries),
+            "kernel": found[0].stats["seconds"] / len(queries),
+        }
+        return Turn(times, tell(found))
+
+    for method in timed:
+        yield Runner({**label, "method": method}, partial(turn, method))
+
+
+def _case(target: Network, what: str, label: Label, runners: Sequence[Runner], **more: Any) -> Case:
+    degrees = target.degrees
+    about = {
+        "label": label,
+        "m": target.m,
+        "target": what,
+        "average_degree": float(degrees.mean()),
+        "deviation": float(degrees.std()),
+        "reference": {"what": _REFERENCE},
+        **more,
+    }
+    return Case(about, runners)
+
+
+def _count(request: Request) -> int:
+    return int(max(request.chosen("counts", (_QUERIES,))))
+
+
+def _sizes(n: int) -> list[int]:
+    return [nodes for nodes in NODES if nodes <= n // 8]
+
+
+def _by_size(n: int, request: Request) -> Iterator[Case]:
+    with inputs.unpacked(n) as folder:
+        for labels in LABELS:
+            target, what = inputs.physical(n, labels, folder)
+            for nodes in _sizes(n):
+                queries = inputs.queries(target, nodes, labels, _count(request), folder)
+                runners: list[Runner] = []
+                for search, options in SEARCHES.items():
+                    for matches in MATCHES if labels == LABELS[0] else MATCHES[-1:]:
+                        label: Label = {
+                            "labels": labels, "nodes": nodes, "search": search, "matches": matches
+                        }  # fmt: skip
+                        both = ("device", "reference") if matches == MATCHES[-1] else ("device",)
+                        runners += _runners(
+                            request, label, queries, target, both, matches=matches, **options
+                        )
+                yield _case(target, what, {"labels": labels, "nodes": nodes}, runners)
+
+
+def _varied(
+    variants: dict[Any, dict[str, Any]], name: str
+) -> Callable[[int, Request], Iterator[Case]]:
+    """Return an experiment with an option of the published search, for queries of all sizes."""
+
+    def make(n: int, request: Request) -> Iterator[Case]:
+        with inputs.unpacked(n) as folder:
+            target, what = inputs.physical(n, LABELS[0], folder)
+            exact = {
+                nodes: inputs.queries(target, nodes, LABELS[0], _count(request), folder)
+                for nodes in _sizes(n)[:4]
+            }
+        for nodes, queries in exact.items():
+            each = [
+                _runners(
+                    request,
+                    {"nodes": nodes, name: value},
+                    queries,
+                    target,
+                    published=True,
+                    **options,
+                )
+                for value, options in variants.items()
+            ]
+            yield _case(target, what, {"nodes": nodes}, list(chain(*each)))
+
+    return make
+
+
+def _perturbed(n: int, request: Request) -> Iterator[Case]:
+    with inputs.unpacked(n) as folder:
+        for labels in LABELS:
+            target, what = inputs.physical(n, labels, folder)
+            known = np.unique(target.labels).tolist()
+            for nodes in _sizes(n)[1:4]:
+                exact = inputs.queries(target, nodes, labels, _count(request), folder)
+                runners: list[Runner] = []
+                for part in PARTS:
+                    queries = [
+                        perturbed(query, part, seed, known) for seed, query in enumerate(exact)
+                    ]
+                    for search, options in SEARCHES.items():
+                        label: Label = {
+                            "labels": labels, "nodes": nodes, "search": search, "part": part
+                        }  # fmt: skip
+                        runners += _runners(
+                            request, label, queries, target, matches=_TEN, **options
+                        )
+                yield _case(target, what, {"labels": labels, "nodes": nodes}, runners)
+
+
+def _complexes(n: int, request: Request) -> Iterator[Case]:
+    with inputs.unpacked(n) as folder:
+        target, found, what = inputs.complexes(n, folder)
+    queries = [query for query, _ in found]
+    matrices = [matrix for _, matrix in found]
+    costs: dict[tuple[str, float], list[np.ndarray]] = {}
+    runners: list[Runner] = []
+    for threshold in THRESHOLDS:
+        for search, options in SEARCHES.items():
+
+            def tell(
+                found: list[Matches], key: tuple[str, float] = (search, threshold)
+            ) -> dict[str, Any]:
+                costs[key] = [each.costs for each in found]
+                each = {each.query.name: float(each.costs[each.order].mean()) for each in found}
+                best = {each.query.name: float(each.costs.min()) for each in found}
+                return {**_facts(found), "costs": each, "best_costs": best}
+
+            label: Label = {"search": search, "threshold": threshold}
+            runners += _runners(
+                request, label, queries, target, ("device", "reference"), tell,
+                similarity=matrices, threshold=threshold, **options,
+            )  # fmt: skip
+
+    def concluded(runs: list[dict[str, Any]]) -> dict[str, Any]:
+        p_values = {}
+        for threshold in THRESHOLDS:
+            pairs = [costs.get((search, threshold), []) for search in ("refined", "published")]
+            if all(pairs):
+                _, corrected = costs_differ(list(zip(*pairs, strict=True)))
+                p_values[str(threshold)] = [float(value) for value in corrected]
+        return {"p_values": p_values}
+
+    facts = {query.name: [query.n, 2 * query.m] for query in queries}
+    case = _case(target, what, {}, runners, complexes=facts)
+    yield Case(case.about, runners, concluded)
+
+
+_SUBSETS = {
+    "+".join(some): {"scores": some} for size in (1, 2, 3) for some in combinations(SCORES, size)
+}
+EXPERIMENTS = {
+    "busato-matching-queries": InTurns(
+        exhibits="table 10.1, figures 10.3, 10.5 and 10.12 to 10.16",
+        methods=(),
+        sizes=(600,),
+        settings=("counts",),
+        least=64,
+        make=_by_size,
+    ),
+    "busato-matching-levels": InTurns(
+        exhibits="figures 10.7 and 10.8",
+        methods=(),
+        sizes=(600,),
+        settings=("counts",),
+        least=64,
+        make=_varied({each: {"levels": each} for each in LEVELS}, "levels"),
+    ),
+    "busato-matching-scores": InTurns(
+        exhibits="figure 10.9",
+        methods=(),
+        sizes=(600,),
+        settings=("counts",),
+        least=64,
+        make=_varied(_SUBSETS, "scores"),
+    ),
+    "busato-matching-perturbed": InTurns(
+        exhibits="figures 10.10 and 10.11",
+        methods=(),
+        sizes=(600,),
+        settings=("counts",),
+        least=64,
+        make=_perturbed,
+    ),
+    "busato-matching-complexes": InTurns(
+        exhibits="table 10.2, figures 10.4, 10.6, 10.13, 10.18, 10.19 and 10.21",
+        methods=(),
+        sizes=(400,),
+        least=64,
+        make=_complexes,
+    ),
+}

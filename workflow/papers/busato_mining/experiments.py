@@ -1,0 +1,208 @@
+"""[B], chapter 20: miners on the traces of table 20.2, parts of Mangrove, overlap."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from papers.experiment import Case, InTurns, Request
+from papers.runner import Runner
+from pyapsp.errors import PyApspError, VerificationError
+from pyapsp.mining import Invariants, Trace, mine
+from pyapsp.mining.evaluate import evaluate
+from pyapsp.mining.inference import Survivors, combinations
+from pyapsp.mining.planted import TRACES, planted
+from pyapsp.mining.sequential import sequential
+from pyapsp.mining.templates import SETS
+from pyapsp.registry.timing import Turn
+
+__all__ = ["EXPERIMENTS", "MINERS", "PARTS"]
+
+#: Miners on a device -> options of `mine`. "parallel" is what the thesis compares with, [80] there:
+#: a work-item for each entry, no vectors, no early exit, no inference.
+MINERS: dict[str, dict[str, Any]] = {
+    "mangrove": {},
+    "a group for each entry": {"mapping": "entry"},
+    "parallel": {"mapping": "item", "width": 1, "early_exit": False, "inference": False},
+}
+#: Mangrove without one of its parts.
+PARTS: dict[str, dict[str, Any]] = {
+    "all parts": {},
+    "no slabs": {"mapping": "entry"},
+    "no inference": {"inference": False},
+    "no early exit": {"early_exit": False},
+    "no vectors": {"width": 1},
+    "no overlap": {"overlap": False},
+}
+# Instants times statements up to which miners take some seconds: without an early exit on a CPU and
+# on another device, and the sequential miner where statements hold.
+_PARALLEL, _SEQUENTIAL = (10**9, 3 * 10**12), 4 * 10**9
+# Statements that NumPy checks in some seconds, one by one.
+_LOOP = 20_000
+# Entries of each batch that are verified by NumPy where the sequential miner takes too long.
+_SAMPLED = 20
+
+
+class _Judge:
+    """Compares invariants with those of the sequential miner, or checks a sample of the entries."""
+
+    def __init__(self, trace: Trace, chosen: str, known: bool) -> None:
+        self.trace, self.chosen = trace, chosen
+        self.what = "the sequential miner" if known else "NumPy, for a sample of the entries"
+        self._right = frozenset(sequential(trace, chosen)) if known else None
+
+    def require(self, found: Invariants, what: str) -> None:
+        """Raise a VerificationError if invariants are wrong."""
+        formulas = frozenset(found)
+        if self._right is None:
+            self._sample(found, what)
+            self._right = formulas
+        if formulas != self._right:
+            wrong = sorted(formulas ^ self._right)
+            raise VerificationError(f"{what}: {len(wrong)} invariants are wrong, e.g. {wrong[0]}")
+
+    def _sample(self, found: Invariants, what: str) -> None:
+        random = np.random.default_rng(0)
+        values = {kind: self.trace.values(kind) for kind in ("boolean", "numeric")}
+        for batch, each in found.found:
+            for place in random.integers(len(each.words), size=_SAMPLED) if len(each.words) else ():
+                rows = [values[batch.kind][row] for row in each.entries[place]]
+                for bit, statement in enumerate(batch.statements):
+                    holds = bool(np.all(evaluate(statement.root, rows)))
+                    if not statement.hidden and holds != bool(each.words[place] >> bit & 1):
+                        raise VerificationError(f"{what}: {statement.formula.text} is wrong")
+
+
+def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariants:
+    """Check each statement about each entry with NumPy."""
+    found = []
+    for batch in SETS[chosen].batches():
+        rows = values[batch.kind]
+        entries = combinations(len(rows), batch.arity)
+        words = np.zeros(len(entries), np.uint32)
+        for place, entry in enumerate(entries):
+            some = [rows[row] for row in entry]
+            for bit, statement in enumerate(batch.statements):
+                words[place] |= np.uint32(bool(np.all(evaluate(statement.root, some))) << bit)
+        found.append((batch, Survivors(entries, words)))
+    return Invariants({kind: trace.names(kind) for kind in values}, trace.n, found)
+
+
+def _runner(label: dict[str, Any], judge: _Judge, run: Callable[[], Invariants]) -> Runner:
+    def turn() -> Turn:
+        started = time.perf_counter()
+        found = run()
+        wall = time.perf_counter() - started
+        judge.require(found, ", ".join(str(value) for value in label.values()))
+        seconds = dict(found.facts.get("seconds", {}))
+        seconds.pop("total", None)
+        facts = {key: found.facts[key] for key in ("checked", "entries", "pieces") if seconds}
+        return Turn({"wall": wall, **seconds}, {"invariants": len(found), **facts})
+
+    return Runner(label, turn)
+
+
+def _case(
+    number: int, chosen: str, n: int, request: Request, forms: dict[str, dict[str, Any]]
+) -> Iterator[Case]:
+    """Yield one trace and set with miners on the device, and the sequential one."""
+    trace, recipe = planted(number, n), TRACES[number]
+    label = {"trace": number, "set": chosen}
+    statements = sum(
+        comb(recipe.variables, batch.arity) * len(batch.statements)
+        for batch in SETS[chosen].batches()
+    )
+    checks = n * statements
+    short = recipe.ordered == 0 or checks <= _SEQUENTIAL
+    judge = _Judge(trace, chosen, short)
+    runners = []
+    for miner, options in forms.items():
+        most = _PARALLEL[not request.device.traits.scalar_groups]
+        if options.get("early_exit", True) or checks <= most:
+            runners.append(
+                _runner(
+                    {**label, "miner": miner},
+                    judge,
+                    lambda options=options: mine(  # type: ignore[misc]
+                        trace, chosen, device=request.device, **options
+                    ),
+                )
+            )
+    if short and forms is MINERS:
+        given = {**label, "miner": "sequential"}
+        runners.append(_runner(given, judge, lambda: sequential(trace, chosen)))
+        if statements <= _LOOP and checks <= _SEQUENTIAL:
+            values = {kind: trace.values(kind) for kind in ("boolean", "numeric")}
+            given = {**label, "miner": "NumPy"}
+            runners.append(_runner(given, judge, lambda: _loop(trace, chosen, values)))
+    about = {
+        "label": label,
+        "variables": recipe.variables,
+        "reference": {"what": judge.what},
+    }
+    yield Case(about, runners, lambda runs: {"invariants": runs[0]["invariants"]} if runs else {})
+
+
+def _miners(n: int, request: Request) -> Iterator[Case]:
+    for number in TRACES:
+        for chosen in SETS:
+            yield from _case(number, chosen, n, request, MINERS)
+
+
+def _parts(n: int, request: Request) -> Iterator[Case]:
+    for number in (2, 4):
+        for chosen in SETS:
+            yield from _case(number, chosen, n, request, PARTS)
+
+
+def _overlap(n: int, request: Request) -> Iterator[Case]:
+    """Yield a trace that is read from a file, in four pieces."""
+    try:
+        import polars
+    except ModuleNotFoundError:
+        raise PyApspError("this experiment needs polars; install the extra 'mining'") from None
+    trace = planted(4, n)
+    columns = {
+        name: row
+        for kind in ("boolean", "numeric")
+        for name, row in zip(trace.names(kind), trace.values(kind), strict=True)
+    }
+    instants = max(-(-n // 4) // 1024, 1) * 1024
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.parquet"
+        polars.DataFrame(columns).write_parquet(path, row_group_size=instants)
+        judge = _Judge(trace, "I", n * 7500 <= _SEQUENTIAL)
+        options: dict[str, Any] = {"device": request.device, "instants": instants}
+        runners = [
+            _runner(
+                {"overlap": "on" if overlap else "off"},
+                judge,
+                lambda overlap=overlap: mine(path, "I", overlap=overlap, **options),  # type: ignore[misc]
+            )
+            for overlap in (True, False)
+        ]
+        size = path.stat().st_size
+        yield Case({"bytes": size, "reference": {"what": judge.what}}, runners)
+
+
+def _memory(n: int, settings: Any) -> float:
+    return 2e9 + 1500.0 * n
+
+
+EXPERIMENTS = {
+    "busato-mining-miners": InTurns(
+        exhibits="tables 20.2 and 20.3", methods=(), sizes=(4096,), make=_miners, memory=_memory
+    ),
+    "busato-mining-parts": InTurns(
+        exhibits="what each part gains", methods=(), sizes=(4096,), make=_parts, memory=_memory
+    ),
+    "busato-mining-overlap": InTurns(
+        exhibits="figure 20.2", methods=(), sizes=(100_000,), make=_overlap, memory=_memory
+    ),
+}

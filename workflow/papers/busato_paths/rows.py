@@ -1,0 +1,82 @@
+"""Rows that the tables of chapters 8 and 9 share: ours beside the published values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from papers.exhibits import milliseconds, ratio
+from papers.published import Published
+
+__all__ = ["of_graph", "of_times"]
+
+
+def of_graph(
+    paper: Published,
+    exhibit: str,
+    n: int,
+    given: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    quantities: Iterable[str],
+    ours: str,
+) -> dict[str, Any]:
+    """Return the facts of a stand-in.
+
+    Parameters
+    ----------
+    paper : Published
+    exhibit : str
+        The table of the thesis.
+    n : int
+        The size of the experiment.
+    given : dict
+        The record of the stand-in.
+    sizes : dict of str to int
+        Its vertices and arcs; published ones are in millions.
+    quantities : iterable of str
+        Other facts.
+    ours : str
+        What their columns are called.
+    """
+    name = given["label"]["graph"]
+    row: dict[str, Any] = {"n": n, "graph": name}
+    for quantity, value in sizes.items():
+        row[f"{quantity}: stand-in"] = value
+        theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=name)
+        row[f"million {quantity}: published"] = theirs
+    for quantity in quantities:
+        row[f"{quantity}: {ours}"] = given[quantity]
+        theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=name)
+        row[f"{quantity}: published"] = theirs
+    return row
+
+
+def of_times(
+    paper: Published,
+    exhibit: str,
+    n: int,
+    graph: str,
+    arcs: int,
+    found: Mapping[str, float | None],
+) -> dict[str, Any]:
+    """Return times and rates of methods on a graph.
+
+    Parameters
+    ----------
+    paper, exhibit, n
+        As for `of_graph`.
+    graph : str
+    arcs : int
+        The arcs of the stand-in; a rate is this number over the time.
+    found : dict of str to float or None
+        Method -> seconds.
+    """
+    row: dict[str, Any] = {"n": n, "graph": graph}
+    for method, seconds in found.items():
+        row[f"{method}, ms: ours"] = milliseconds(seconds)
+        row[f"{method}, MTEPS: ours"] = ratio(arcs / 1e6, seconds)
+        for quantity, unit in (("time", "ms"), ("rate", "MTEPS")):
+            theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=graph, method=method)
+            if theirs is not None:
+                row[f"{method}, {unit}: published"] = theirs
+    return row

@@ -1,0 +1,212 @@
+"""[B] chapter 6: levels, features, knobs and rivals of BFS-4K, on stand-ins of its graphs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from papers.busato_traversal.bfs_4k.stand_ins import NAMES, facts, stand_in
+from papers.experiment import Case, InTurns, Request, Settings
+from papers.runner import Label, Runner, require_equal
+from pyapsp.device import Device
+from pyapsp.graph import Graph
+from pyapsp.registry import Method, method
+from pyapsp.registry.timing import Turn
+from pyapsp.traversal.bfs.bfs import bfs
+from pyapsp.traversal.bfs.bfs_4k import Bfs4K
+from pyapsp.traversal.search import default_source
+
+__all__ = ["EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
+
+#: Mappings of figure 6.11, and the parameters that fix them.
+MAPPINGS: dict[str, dict[str, Any]] = {
+    "virtual warp 1": {"least_width": 1, "resident": 16, "discover": 0},
+    "virtual warp 4": {"least_width": 4, "resident": 16, "discover": 0},
+    "edge-discover": {"resident": 2048, "discover": 1},
+}
+#: The tables of duplicates of figure 6.12, and ours.
+TABLES = ("off", "per-warp", "hash64", "hash32")
+#: The knobs, and the values that are tried; the others stay as they are.
+KNOBS = {
+    "least_width": (1, 2, 4, 8, 16, 32),
+    "heavy": (0, 5, 15, 50, 200),
+    "piece": (4, 16, 64),
+    "discover": (0, 1, 2, 4),
+    "single": (0, 1, 2, 4, 16),
+    "group": (32, 64, 128, 256),
+    "coalesce": (0, 1, 4, 10),
+}
+# Figure 6.14: features that are added one after the other.
+_NONE = {"least_width": 1, "single": 0, "discover": 0, "dynamic": "off", "duplicates": "off"}
+_FEATURES: dict[str, dict[str, Any]] = {
+    "virtual warps": {"least_width": 4},
+    "and edge-discover": {"discover": 2, "extended": 1},
+    "and dynamic parallelism": {"dynamic": "relaunch-fused"},
+    "and detection of duplicates": {"duplicates": "hash32"},
+    "and the single-block kernel": {"single": 1},
+}
+# The rivals of table 6.2; BFS-4K has the parameters that suit the device.
+_RIVALS = ("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-luo", "bfs-b40c", "bfs-4k")
+_WIDTHS = (1, 2, 4, 16, 32)
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A graph, the source with most arcs, and the levels that SciPy finds."""
+
+    graph: Graph
+    source: int
+    right: np.ndarray
+    device: Device
+
+    @classmethod
+    def of(cls, graph: Graph, request: Request) -> _Input:
+        source = int(default_source(graph)[0])
+        found = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=source)
+        levels = np.where(np.isfinite(found), found, -1).astype(np.int32)
+        return cls(graph, source, levels, request.device)
+
+    def runner(self, label: Label, chosen: Method, *, counted: bool = False) -> Runner:
+        """Return a search; if it is counted, with the statistics of its levels."""
+
+        def turn() -> Turn:
+            levels: list[list[dict[str, Any]]] = []
+            if counted:
+                assert isinstance(chosen, Bfs4K)
+                chosen.on_levels = levels.append
+            started = time.perf_counter()
+            found = bfs(self.graph, self.source, chosen, parents=False, device=self.device)
+            wall = time.perf_counter() - started
+            require_equal(found.levels, self.right, f"{chosen!r} on {self.graph.name}")
+            stats = found.stats
+            seconds = {"kernel": stats["kernel_seconds"], "wall": wall}
+            seconds["transfer"] = stats["transfer_seconds"]
+            about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
+            return Turn(seconds, {**about, "levels": levels[0] if levels else None})
+
+        return Runner(label, turn)
+
+    def case(self, runners: list[Runner], **label: Any) -> Case:
+        """Return a case with the facts of the graph."""
+        histogram = np.bincount(self.right[self.right >= 0]).tolist()
+        about = {"graph": self.graph.name, **facts(self.graph), "depth": len(histogram) - 1}
+        about |= {"n": self.graph.n, "reached": int((self.right >= 0).sum())}
+        if len(histogram) <= 100:
+            about["levels"] = histogram
+        return Case({"label": label, "reference": {"what": "SciPy"}, **about}, runners)
+
+
+def _form(device: Device, **parameters: Any) -> Method:
+    """Return BFS-4K with groups of several work-items, also on a CPU, where they are loops."""
+    cpu = device.traits.scalar_groups
+    sizes = {"group": 32, "warp": 8} if cpu else {"group": 128, "warp": 32}
+    if parameters.get("least_width", 1) > sizes["warp"]:
+        sizes["warp"] = 32
+    defaults = {"queue": 16, "least_width": 4, "resident": 16 if cpu else 2048, "coalesce": 10}
+    return method("bfs-4k", **{**sizes, **defaults, **parameters})
+
+
+def _levels(n: int, request: Request) -> Iterator[Case]:
+    """Yield a case for each mapping and table of duplicates, and the choice of kernels."""
+    given = _Input.of(stand_in("as-skitter", n), request)
+    runners = []
+    for mapping, parameters in MAPPINGS.items():
+        for table in TABLES:
+            more = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
+            chosen = _form(request.device, **more, **parameters)
+            label: Label = {"mapping": mapping, "table": table}
+            runners.append(given.runner(label, chosen, counted=True))
+    whole = _form(request.device, single=1, discover=1, duplicates="hash32", dynamic="off")
+    label = {"mapping": "chosen by level", "table": "hash32"}
+    yield given.case([*runners, given.runner(label, whole, counted=True)])
+
+
+def _features(n: int, request: Request) -> Iterator[Case]:
+    """Yield the searches of figure 6.14."""
+    given = _Input.of(stand_in("as-skitter", n), request)
+    names = ("bfs-sequential", "bfs-harish", "bfs-edge")
+    runners = [given.runner({"features": name}, method(name)) for name in names]
+    parameters = dict(_NONE)
+    for name, more in {"queues": {}, **_FEATURES}.items():
+        parameters |= more
+        runners.append(given.runner({"features": name}, _form(request.device, **parameters)))
+    yield given.case(runners)
+
+
+def _searches(n: int, request: Request) -> Iterator[Case]:
+    """Yield a case for each graph of table 6.1."""
+    for name in NAMES:
+        given = _Input.of(stand_in(name, n), request)
+        runners = [given.runner({"graph": name, "method": each}, method(each)) for each in _RIVALS]
+        for width in _WIDTHS:
+            label: Label = {"graph": name, "method": "bfs-virtual-warp", "width": width}
+            runners.append(
+                given.runner(label, method("bfs-virtual-warp", width=width, group=_group(request)))
+            )
+        yield given.case(runners, graph=name)
+
+
+def _group(request: Request) -> int:
+    return min(64, request.device.capabilities.max_work_group_size)
+
+
+def _knobs(n: int, request: Request) -> Iterator[Case]:
+    """Yield a search for each value of each knob."""
+    given = _Input.of(stand_in("as-skitter", n), request)
+    runners = [
+        given.runner(
+            {"knob": knob, "value": value},
+            _form(request.device, **{"single": 1, "discover": 2, "heavy": 15, knob: value}),
+        )
+        for knob, values in KNOBS.items()
+        for value in values
+    ]
+    yield given.case(runners)
+
+
+def _memory(n: int, settings: Settings) -> float:
+    """Return an estimate of the host memory: 82 arcs for each vertex, several times."""
+    return 1e9 + 20_000 * n
+
+
+_SIZES = (20_000,)
+
+EXPERIMENTS = {
+    "busato-traversal-bfs-levels": InTurns(
+        exhibits="figures 6.5, 6.6, 6.11 and 6.12",
+        methods=("bfs-4k",),
+        sizes=_SIZES,
+        least=100,
+        make=_levels,
+        memory=_memory,
+    ),
+    "busato-traversal-bfs-features": InTurns(
+        exhibits="figures 6.13 and 6.14",
+        methods=("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-4k"),
+        sizes=_SIZES,
+        least=100,
+        make=_features,
+        memory=_memory,
+    ),
+    "busato-traversal-bfs-rivals": InTurns(
+        exhibits="tables 6.1 and 6.2, figure 6.15",
+        methods=(*_RIVALS, "bfs-virtual-warp"),
+        sizes=_SIZES,
+        least=100,
+        make=_searches,
+        memory=_memory,
+    ),
+    "busato-traversal-bfs-knobs": InTurns(
+        exhibits="section 6.5",
+        methods=("bfs-4k",),
+        sizes=_SIZES,
+        least=100,
+        make=_knobs,
+        memory=_memory,
+    ),
+}

@@ -1,0 +1,281 @@
+"""[B] chapter 7: configurations of Helix, rivals, and what each technique contributes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csgraph
+
+from papers.experiment import Case, InTurns, Request, Settings
+from papers.runner import Label, Runner, require_equal
+from pyapsp.device import Device
+from pyapsp.graph import Graph, generators
+from pyapsp.paths import PathOptions
+from pyapsp.registry import Method, method, methods
+from pyapsp.registry.timing import Turn
+from pyapsp.traversal.bfs.bfs import bfs
+from pyapsp.traversal.bfs.helix import dimensions, form
+from pyapsp.traversal.bfs.helix.automatic import facts_of, on_a_cpu, published
+
+__all__ = ["ABLATIONS", "BALANCES", "EXPERIMENTS", "GRAPHS", "QUEUES", "SYNCS", "UPDATES"]
+
+# Searches of a turn, each from another source.
+_SOURCES = 3
+#: The dimensions of figure 7.6.
+BALANCES: dict[str, dict[str, Any]] = {
+    "node 1": {"balance": "node", "width": 1},
+    "node 4": {"balance": "node", "width": 4},
+    "node 8, shuffle": {"balance": "node-shuffle", "width": 8},
+    "node 32, shuffle": {"balance": "node-shuffle", "width": 32},
+    "scan, warp": {"balance": "scan-warp"},
+    "scan, block": {"balance": "scan-block"},
+    "search, warp": {"balance": "search-warp"},
+    "search, block": {"balance": "search-block"},
+    "device-wide": {"balance": "device", "leaves": "drop", "chunk": "dynamic"},
+}
+QUEUES, SYNCS, UPDATES = (
+    ("vertex", "edge", "two-phase"),
+    ("multi", "batched", "single-group"),
+    ("ballot", "local"),
+)
+#: Section 7.3 and 7.4.2: pairs of forms that differ in one technique, the published choice last.
+ABLATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "search, indices in local memory": ({"balance": "naive-warp"}, {"balance": "search-warp"}),
+    "CSR-M": ({"rows": "csr"}, {"rows": "csr-m"}),
+    "unordered scan": (
+        {"scan": "ordered", "balance": "scan-block"},
+        {"scan": "unordered", "balance": "scan-block"},
+    ),
+    "bitmask of 8 bits": ({"bitmask": "none"}, {"bitmask": "8"}),
+    "bitmask of 8 bits, not 32": ({"bitmask": "32"}, {"bitmask": "8"}),
+    "bitmask of 8 bits, not atomic": ({"bitmask": "atomic"}, {"bitmask": "8"}),
+    "leaves dropped": (
+        {"balance": "device", "leaves": "keep"},
+        {"balance": "device", "leaves": "drop"},
+    ),
+    "dynamic chunk": (
+        {"balance": "device", "chunk": "fixed"},
+        {"balance": "device", "chunk": "dynamic"},
+    ),
+    "packed prefix sum": (
+        {"balance": "device", "prefix": "two-pass"},
+        {"balance": "device", "prefix": "packed"},
+    ),
+    "bins, not one list": ({"heavy": "relaunch"}, {"heavy": "bins"}),
+    "bins": ({"heavy": "none"}, {"heavy": "bins"}),
+    "warp gathering": ({"gather": "none"}, {"gather": "warp"}),
+    "block gathering": ({"gather": "none"}, {"gather": "block"}),
+    "duplicates after load": ({"duplicates": "none"}, {"duplicates": "load-warp"}),
+    "duplicates during lookup": ({"duplicates": "load-warp"}, {"duplicates": "lookup-warp"}),
+    "compare-and-exchange": ({"duplicates": "load-warp"}, {"duplicates": "cas"}),
+}
+
+
+def _with_hub(n: int) -> Graph:
+    """Return a grid and a vertex that has an arc to every second vertex, as in a circuit."""
+    side = max(isqrt(n), 2)
+    tails, heads, _ = generators.grid_2d(side, side).arcs()
+    others = np.arange(1, side * side, 2)
+    hub = np.zeros(others.size, np.int64)
+    ends = np.concatenate([tails, hub, others]), np.concatenate([heads, others, hub])
+    return Graph.from_arcs(side * side, *ends)
+
+
+#: Stand-ins for the categories of table 7.1: function of about the number of vertices.
+GRAPHS = {
+    "grid": lambda n: generators.grid_2d(max(isqrt(n), 2), max(isqrt(n), 2)),
+    "small world": lambda n: generators.small_world(max(n, 6), 4),
+    "random, mean 4": lambda n: generators.random_graph(n, min(4 * n, n * (n - 1))),
+    "random, mean 24": lambda n: generators.random_graph(n, min(24 * n, n * (n - 1))),
+    "random, mean 80": lambda n: generators.random_graph(
+        n // 2, min(40 * n, n // 2 * (n // 2 - 1))
+    ),
+    "power law": lambda n: generators.power_law(n, 8 * n),
+    "R-MAT": lambda n: generators.rmat(max((n - 1).bit_length(), 3), 16),
+    "grid with a hub": _with_hub,
+}
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A graph, some sources, and the levels that SciPy finds from them."""
+
+    name: str
+    graph: Graph
+    sources: list[int]
+    right: np.ndarray
+    device: Device
+
+    @classmethod
+    def of(cls, name: str, n: int, device: Device) -> _Input:
+        graph = GRAPHS[name](n)
+        leaving = np.flatnonzero(np.diff(graph.indptr))
+        drawn = np.random.default_rng(7).choice(leaving, min(_SOURCES, leaving.size), replace=False)
+        sources = [int(each) for each in drawn]
+        found = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=sources)
+        right = np.where(np.isfinite(found), found, -1).astype(np.int32)
+        return cls(name, graph, sources, right, device)
+
+    def runner(self, label: Label, chosen: Method) -> Runner:
+        """Return a search from each source; its seconds are those of one search."""
+
+        def turn() -> Turn:
+            started = time.perf_counter()
+            found = bfs(self.graph, self.sources, chosen, parents=False, device=self.device)
+            wall = time.perf_counter() - started
+            require_equal(found.levels, self.right, f"{chosen!r} on {self.name}")
+            stats, count = found.stats, len(self.sources)
+            seconds = {"kernel": stats["kernel_seconds"] / count, "wall": wall / count}
+            about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
+            return Turn(seconds, {**about, "kernel_seconds": seconds["kernel"]})
+
+        return Runner({"graph": self.name, **label}, turn)
+
+    def case(self, runners: list[Runner], **more: Any) -> Case:
+        """Return a case with the statistics of table 7.1 and the bins of figure 7.4."""
+        degrees, facts = np.diff(self.graph.indptr), facts_of(self.graph)
+        depths = self.right.max(axis=1)
+        largest = max(facts.most.bit_length(), 1)
+        about = {
+            "arcs": self.graph.m,
+            "mean": facts.mean,
+            "deviation": float(degrees.std()),
+            "gini": facts.gini,
+            "largest": facts.most,
+            # of the sources: that of all vertices takes n searches
+            "eccentricity": float(depths.mean()),
+            "bins": np.histogram(degrees, 2 ** np.arange(largest + 1))[0].tolist(),
+        }
+        label = {"graph": self.name}
+        return Case(
+            {"label": label, "n": self.graph.n, "reference": {"what": "SciPy"}, **about, **more},
+            runners,
+        )
+
+
+def _sizes(device: Device) -> dict[str, int]:
+    return {"group": 1, "warp": 1} if device.traits.scalar_groups else {"group": 128, "warp": 32}
+
+
+def _form(device: Device, asked: Mapping[str, Any], sizes: Mapping[str, int]) -> Method | None:
+    """Return Helix with these values and none that costs extra; None if they do not go together."""
+    plain = {**on_a_cpu(), "duplicates": "none", "update": "ballot", **sizes}
+    plain["scan"] = "unordered" if sizes["group"] > sizes["warp"] else "ordered"
+    set_ = dimensions.completed({**sizes, **asked}, plain, device)
+    return None if set_ is None else method("bfs-helix", **set_)
+
+
+def _configurations(n: int, request: Request) -> Iterator[Case]:
+    """Yield the configurations of figure 7.6, for each graph."""
+    device = request.device
+    for name in GRAPHS:
+        given = _Input.of(name, n, device)
+        runners = []
+        for balance, parameters in BALANCES.items():
+            for queue in QUEUES:
+                for sync in SYNCS:
+                    for update in UPDATES:
+                        asked = {**parameters, "queue": queue, "sync": sync, "update": update}
+                        chosen = _form(device, asked, _sizes(device))
+                        if chosen is not None:
+                            label: Label = {"balance": balance, "queue": queue}
+                            label |= {"sync": sync, "update": update}
+                            runners.append(given.runner(label, chosen))
+        yield given.case(runners, spaces=_spaces(device))
+
+
+def _spaces(device: Device) -> list[dict[str, int]]:
+    """Count the legal configurations, with all bases of the bins, and with one."""
+    found = []
+    one: list[dict[str, Any]] = [{"heavy": "none"}, {"base": 10}]
+    for sizes in ({"group": 1, "warp": 1}, {"group": 128, "warp": 32}):
+        if sizes["group"] <= device.capabilities.max_work_group_size:
+            found.append(
+                {
+                    "work-items of a group": sizes["group"],
+                    "of a warp": sizes["warp"],
+                    "configurations: ours": sum(
+                        dimensions.count(device, {**sizes, **each}) for each in one
+                    ),
+                    "with all bases: ours": dimensions.count(device, sizes),
+                }
+            )
+    return found
+
+
+def _rivals(n: int, request: Request) -> Iterator[Case]:
+    """Yield Helix as it is chosen, as published, and all other searches, for each graph."""
+    device = request.device
+    sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else {}
+    for name in GRAPHS:
+        given = _Input.of(name, n, device)
+        facts, resident = facts_of(given.graph), form.resident(device)
+        published_set = dimensions.completed(
+            {}, published(facts, resident=max(resident, 1024), **sizes), device
+        )
+        assert published_set is not None
+        runners = [given.runner({"method": "bfs-helix"}, method("bfs-helix"))]
+        label: Label = {"method": "bfs-helix, table 7.2"}
+        runners.append(given.runner(label, method("bfs-helix", **published_set)))
+        for other in methods("bfs"):
+            if (
+                other.id != "bfs-helix"
+                and other().unmet(given.graph, PathOptions(device, np.dtype(np.int32))) is None
+            ):
+                runners.append(given.runner({"method": other.id}, other()))
+        yield given.case(runners)
+
+
+def _ablations(n: int, request: Request) -> Iterator[Case]:
+    """Yield both forms of each pair, for each graph; those of warps need groups of several."""
+    device = request.device
+    sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else _sizes(device)
+    base = {"balance": "scan-warp"}
+    for name in GRAPHS:
+        given = _Input.of(name, n, device)
+        runners = []
+        for technique, pair in ABLATIONS.items():
+            found = [_form(device, {**base, **each}, sizes) for each in pair]
+            for side, each in zip(("without", "with"), found, strict=True):
+                if all(found) and each is not None:
+                    runners.append(given.runner({"technique": technique, "form": side}, each))
+        yield given.case(runners)
+
+
+def _memory(n: int, settings: Settings) -> float:
+    return 2e9 + 5e3 * n
+
+
+_METHODS = ("bfs-helix",)
+
+EXPERIMENTS = {
+    "busato-traversal-configurations": InTurns(
+        exhibits="figure 7.6, table 7.2, claims of section 7.4.2",
+        methods=_METHODS,
+        sizes=(20_000,),
+        least=10,
+        make=_configurations,
+        memory=_memory,
+    ),
+    "busato-traversal-rivals": InTurns(
+        exhibits="figure 7.7, table 7.1, figure 7.4",
+        methods=_METHODS,
+        sizes=(20_000,),
+        least=10,
+        make=_rivals,
+        memory=_memory,
+    ),
+    "busato-traversal-ablations": InTurns(
+        exhibits="sections 7.3 and 7.4.2",
+        methods=_METHODS,
+        sizes=(20_000,),
+        least=10,
+        make=_ablations,
+        memory=_memory,
+    ),
+}

@@ -1,0 +1,329 @@
+"""[B] chapters 3 and 5: bytes of formats; times of techniques that divide work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from papers.busato_traversal.partition.stand_ins import NAMES, stand_in
+from papers.experiment import Case, InTurns, Request
+from papers.representations import FORMATS, represent
+from papers.runner import Label, Runner, require_equal
+from pyapsp.device.kernels import Stopwatch, build_warps
+from pyapsp.graph.families import FAMILIES
+from pyapsp.graph.families import draw as draw_graph
+from pyapsp.registry import (
+    Check,
+    Method,
+    Options,
+    Plan,
+    method,
+    problem,
+)
+from pyapsp.registry.timing import Turn
+from pyapsp.traversal.partitioning.multi_phase import PartitionMultiPhase
+from pyapsp.traversal.partitioning.offsets import Offsets
+from pyapsp.traversal.partitioning.technique import Run
+
+__all__ = ["EXPERIMENTS", "GRIDS", "ROUNDS", "TECHNIQUES"]
+
+# [B] figure 5.10 does not give the range of the random sizes: ours
+_LARGEST = 16
+#: Values of IS in figure 5.12, and multiples of the resident groups.
+ROUNDS = (1, 2, 3, 4, 5, 6, 7, 8, 10)
+GRIDS = ("chunks", "resident", 2, 8, 32, 128)
+_DYNAMIC = "partition-dynamic-warp"
+#: Name in the exhibits -> method and parameters, without the group.
+TECHNIQUES: dict[str, tuple[str, dict[str, Any]]] = {
+    "work-items to threads": ("partition-items", {}),
+    **{
+        f"virtual warps of {warp}": ("partition-virtual-warp", {"warp": warp, "items": 1})
+        for warp in (2, 4, 8, 16, 32)
+    },
+    "dynamic virtual warps": (_DYNAMIC, {"heavy": "none"}),
+    "threads + relaunch": (_DYNAMIC, {"width": 1, "heavy": "relaunch"}),
+    "dynamic + relaunch": (_DYNAMIC, {"heavy": "relaunch"}),
+    "dynamic + fused relaunch": (_DYNAMIC, {"heavy": "relaunch-fused"}),
+    "dynamic + group strip": (_DYNAMIC, {"heavy": "group-strip"}),
+    "CTA + warp + scan": ("partition-cta-warp-scan", {"large": 1, "medium": 1}),
+    "direct search": ("partition-direct", {}),
+    "local warp search": ("partition-local-warp", {"held": "local"}),
+    "local warp search, registers": ("partition-local-warp", {"held": "registers"}),
+    "block search": ("partition-block", {"items": 2048}),
+    "two-phase": ("partition-two-phase", {"form": "chunks"}),
+    "two-phase, merge path": ("partition-two-phase", {"form": "merge-path"}),
+    "Multi-phase": ("partition-multi-phase", {"find": "search"}),
+    "Multi-phase, marks": ("partition-multi-phase", {"find": "marks"}),
+}
+
+
+def _completed(name: str, parameters: Mapping[str, Any], group: int, request: Request) -> Method:
+    """Return a technique with a group, and values that suit it."""
+    found = {**parameters, "group": group}
+    warp = min(8 if request.device.traits.scalar_groups else 32, group)
+    if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase"):
+        found["warp"] = warp
+    if name == "partition-multi-phase":
+        usual = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
+        if found.get("find") == "marks":
+            usual = {"each": 4, "search": "optimised", "multiple": 8, "rounds": 4}
+        found = usual | found
+    if name in ("partition-two-phase", "partition-multi-phase"):
+        found.setdefault("each", 10 if group > 1 else 64)
+    return method(name, **found)
+
+
+def _groups(request: Request, on_cpu: tuple[int, ...], on_gpu: tuple[int, ...]) -> tuple[int, ...]:
+    usual = on_cpu if request.device.traits.scalar_groups else on_gpu
+    return tuple(request.chosen("threads", usual))
+
+
+class _Judge:
+    """The check of the owners for an input, made when it is first needed."""
+
+    def __init__(self, given: Offsets, options: Options) -> None:
+        self._make = cache(lambda: problem("partition").oracle(given, options))
+
+    def require(self, answer: Any) -> None:
+        found: Check = self._make()(answer)
+        found.require()
+
+
+def _runner(
+    label: Label, technique: Method, given: Offsets, options: Options, judge: _Judge
+) -> Runner:
+    """Return a runner: the times of the kernels, of their phases, and of transfers."""
+    plans: list[Plan] = []
+
+    def turn() -> Turn:
+        if not plans:
+            plans.append(technique.plan(given, options))
+        answer = technique.run(plans[0])
+        judge.require(answer)
+        stats = answer.stats
+        more = dict(stats["more"])
+        seconds = {
+            "kernel": stats["kernel_seconds"],
+            "transfer": stats["transfer_seconds"],
+            **more.pop("phase_seconds"),
+        }
+        facts = {
+            "method": technique.id,
+            "parameters": plans[0].parameters,
+            "device_bytes": plans[0].device_bytes,
+            "rate": given.units / max(stats["kernel_seconds"], 1e-9),
+            **more,
+        }
+        return Turn(seconds, facts)
+
+    return Runner(label, turn)
+
+
+def _case(
+    given: Offsets,
+    request: Request,
+    label: Label,
+    contenders: Iterator[tuple[Any, Method]],
+) -> Case:
+    options = Options(request.device, np.dtype(np.int32))
+    judge = _Judge(given, options)
+    runners = [
+        _runner(label | own, each, given, options, judge)
+        for own, each in contenders
+        if _fits(each, options)
+    ]
+    about = {"label": label, **given.about(), "reference": {"what": "numpy.repeat"}}
+    return Case(about, runners)
+
+
+def _fits(technique: Any, options: Options) -> bool:
+    """Return whether any parameters of the technique fit the device."""
+    return any(
+        technique.fits(each | technique.parameters, options)
+        for each in technique.candidates(options)
+    )
+
+
+def _formats(n: int, request: Request) -> Iterator[Case]:
+    for family in FAMILIES:
+        graph = draw_graph(family, n, 3).symmetrized()
+        right = np.stack(graph.arcs()[:2])
+
+        def runner(name: str, graph: Any = graph, right: Any = right, of: str = family) -> Runner:
+            def turn() -> Turn:
+                started = time.perf_counter()
+                made = represent(graph, name)
+                seconds = time.perf_counter() - started
+                require_equal(np.stack(made.arcs()), right, name)
+                return Turn({"conversion": seconds}, {"bytes": made.bytes})
+
+            return Runner({"family": of, "format": name}, turn)
+
+        about = {
+            "label": {"family": family},
+            "n": graph.n,
+            "m": graph.m,
+            "reference": {"what": "the arcs of the graph"},
+        }
+        yield Case(about, [runner(name) for name in FORMATS])
+
+
+def _techniques(n: int, request: Request) -> Iterator[Case]:
+    groups = _groups(request, (1, 64), (64, 128, 256))
+    for name in NAMES:
+        contenders = (
+            ({"technique": title, "group": group}, _completed(*technique, group, request))
+            for title, technique in TECHNIQUES.items()
+            for group in groups
+            if technique[1].get("warp", 1) <= group
+        )
+        yield _case(stand_in(name, n), request, {"input": name}, contenders)
+
+
+def _uniform(n: int) -> Offsets:
+    sizes = np.random.default_rng(510).integers(0, _LARGEST + 1, n)
+    sizes[0] = _LARGEST
+    return Offsets.of_sizes(sizes, f"uniform-{n}")
+
+
+def _multi(request: Request, group: int, **parameters: Any) -> Method:
+    return _completed("partition-multi-phase", parameters, group, request)
+
+
+def _one(
+    make: Callable[[Request], Iterator[tuple[Any, Method]]],
+) -> Callable[[int, Request], Iterator[Case]]:
+    """Return the cases of an experiment on n items of random sizes."""
+
+    def cases(n: int, request: Request) -> Iterator[Case]:
+        yield _case(_uniform(n), request, {}, make(request))
+
+    return cases
+
+
+def _by_group(request: Request) -> Iterator[tuple[Any, Method]]:
+    for group in _groups(request, (1, 16, 64, 256), (32, 64, 128, 256, 512, 1024)):
+        yield {"group": group}, _multi(request, group, each=4)
+
+
+def _by_rounds(request: Request) -> Iterator[tuple[Any, Method]]:
+    for group in _groups(request, (1, 64), (128, 256)):
+        for rounds in ROUNDS:
+            each = 10 if group > 1 else 16
+            label = {"group": group, "rounds": rounds}
+            yield label, _multi(request, group, each=each, rounds=rounds)
+
+
+def _by_grid(request: Request) -> Iterator[tuple[Any, Method]]:
+    for group in _groups(request, (1, 64), (128, 256)):
+        for grid in GRIDS:
+            named = {"grid": grid} if isinstance(grid, str) else {"grid": "multiple"}
+            multiple = {} if isinstance(grid, str) else {"multiple": grid}
+            label: Label = {"group": group, "grid": str(grid)}
+            yield label, _multi(request, group, **named, **multiple)
+
+
+def _searches(n: int, request: Request) -> Iterator[Case]:
+    (group, *_) = _groups(request, (1,), (128,))
+    for name in NAMES:
+        forms: dict[str, dict[str, Any]] = {
+            kind: {"search": kind} for kind in ("standard", "optimised", "interpolation")
+        }
+        for deviation, mean in ((8, 9), (5, 3)):
+            chosen = {"search": "hybrid", "deviation": deviation, "mean": mean}
+            forms[f"hybrid {deviation} {mean}"] = chosen
+        # one unit each, so that there are many searches
+        contenders = (
+            ({"search": title, "group": group}, _multi(request, group, each=8, rounds=1, **form))
+            for title, form in forms.items()
+        )
+        yield _case(stand_in(name, n), request, {"input": name}, contenders)
+
+
+def _steps(n: int, request: Request) -> Iterator[Case]:
+    given, options = _uniform(n), Options(request.device, np.dtype(np.int32))
+    judge = _Judge(given, options)
+
+    def runner(group: int) -> Runner:
+        technique = _multi(request, group)
+        assert isinstance(technique, PartitionMultiPhase)
+        plans: list[Plan] = []
+
+        def turn() -> Turn:
+            if not plans:
+                plan = technique.plan(given, options)
+                defines = technique.defines(plan.parameters)
+                for steps in (1, 2):
+                    some = {**defines, "PYAPSP_STEPS": steps}
+                    program = build_warps(options.device, technique.file, some)
+                    plans.append(replace(plan, state=program))
+                plans.append(plan)
+            seconds: dict[str, float] = {}
+            for name, plan in zip(("load", "load and search"), plans, strict=False):
+                run = Run(technique, plan, Stopwatch())
+                technique.expand(run)
+                run.queue.finish()
+                seconds[name] = run.stats()["phase_seconds"]["expansion"]
+            answer = technique.run(plans[-1])
+            judge.require(answer)
+            seconds |= answer.stats["more"]["phase_seconds"]
+            return Turn(seconds, {"parameters": plans[-1].parameters})
+
+        return Runner({"group": group}, turn)
+
+    about = {"label": {}, **given.about(), "reference": {"what": "numpy.repeat"}}
+    groups = _groups(request, (1, 64), (128, 256))
+    yield Case(about, [runner(group) for group in groups])
+
+
+_MULTI = ("partition-multi-phase",)
+EXPERIMENTS = {
+    "busato-traversal-formats": InTurns(
+        exhibits="table 3.1", methods=(), sizes=(1024,), make=_formats
+    ),
+    "busato-traversal-techniques": InTurns(
+        exhibits="table 5.3, figures 5.6 to 5.9, claims",
+        methods=tuple(dict.fromkeys(name for name, _ in TECHNIQUES.values())),
+        sizes=(200_000,),
+        settings=("threads",),
+        least=100,
+        make=_techniques,
+    ),
+    "busato-traversal-groups": InTurns(
+        exhibits="figure 5.10",
+        methods=_MULTI,
+        sizes=(2**17,),
+        settings=("threads",),
+        make=_one(_by_group),
+    ),
+    "busato-traversal-steps": InTurns(
+        exhibits="figure 5.11", methods=_MULTI, sizes=(2**17,), settings=("threads",), make=_steps
+    ),
+    "busato-traversal-rounds": InTurns(
+        exhibits="figure 5.12",
+        methods=_MULTI,
+        sizes=(2**17,),
+        settings=("threads",),
+        make=_one(_by_rounds),
+    ),
+    "busato-traversal-grids": InTurns(
+        exhibits="section 5.2: grids",
+        methods=_MULTI,
+        sizes=(2**17,),
+        settings=("threads",),
+        make=_one(_by_grid),
+    ),
+    "busato-traversal-searches": InTurns(
+        exhibits="section 5.2: searches",
+        methods=_MULTI,
+        sizes=(200_000,),
+        settings=("threads",),
+        least=100,
+        make=_searches,
+    ),
+}
