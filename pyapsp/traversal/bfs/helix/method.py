@@ -113,7 +113,7 @@ class BfsHelix(Search):
         # relaxed loads and stores in place of read-modify-write operations
         standard = capabilities.c_standard if capabilities.device_scope_fence else None
         optimise = group == 1 or options.device.traits.optimises_barriers
-        name = f"traversal/{file}"
+        name = f"traversal/bfs/{file}"
         return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
