@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pyapsp.base.error import PyApspError
 
 if TYPE_CHECKING:
     from pyapsp.base.negative_cycle import NegativeCycleError as NegativeCycleError
@@ -34,31 +36,6 @@ __all__ = [
     "StallError",
     "VerificationError",
 ]
-
-
-class PyApspError(Exception):
-    """Base class of every error raised by pyapsp.
-
-    Attributes
-    ----------
-    graph : int or None
-        If one graph of a batch causes the error, its number.
-    """
-
-    graph: int | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # by default `__init__` would get the message, but in most classes it takes other arguments;
-        # a pool of processes waits for ever for an error that it cannot restore
-        return _restored, (type(self), self.args, self.__dict__)
-
-
-def _restored(kind: type[PyApspError], args: tuple[Any, ...], values: dict[str, Any]) -> Any:
-    """Return a copy of an error, in another process for instance."""
-    error = kind.__new__(kind)
-    error.args = args
-    error.__dict__.update(values)
-    return error
 
 
 class ParameterError(PyApspError, ValueError):
@@ -278,6 +255,12 @@ class DiskSpaceError(PyApspError, OSError):
 
 class VerificationError(PyApspError, AssertionError):
     """An answer failed a check against the graph or against an oracle."""
+
+
+# Tracebacks name the module that users import.
+for _kind in [each for each in vars().values() if isinstance(each, type)]:
+    if issubclass(_kind, PyApspError):
+        _kind.__module__ = "pyapsp.errors"
 
 
 def __getattr__(name: str) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scipy.sparse.csgraph import NegativeCycleError as SciPyNegativeCycleError
 
-from pyapsp.base.errors import PyApspError
+from pyapsp.base.error import PyApspError
 
 __all__ = ["NegativeCycleError"]
 

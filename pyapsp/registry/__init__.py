@@ -6,7 +6,7 @@ line, workflow, tables and documentation enumerate the registry.
 """
 
 from pyapsp.registry.algorithm import Method, Requirements
-from pyapsp.registry.descriptor import Problem, in_order
+from pyapsp.registry.descriptor import Choice, Problem, Request
 from pyapsp.registry.index import (
     method,
     method_of,
@@ -17,14 +17,8 @@ from pyapsp.registry.index import (
     register_problem,
 )
 from pyapsp.registry.limits import check_limits, check_memory
-from pyapsp.registry.steps import (
-    Answer,
-    Check,
-    Choice,
-    Options,
-    Plan,
-    Request,
-)
+from pyapsp.registry.order import in_order
+from pyapsp.registry.steps import Answer, Check, Options, Parameters, Plan, Stats
 
 __all__ = [
     "Answer",
@@ -32,10 +26,12 @@ __all__ = [
     "Choice",
     "Method",
     "Options",
+    "Parameters",
     "Plan",
     "Problem",
     "Request",
     "Requirements",
+    "Stats",
     "check_limits",
     "check_memory",
     "in_order",

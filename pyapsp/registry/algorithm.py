@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
-from pyapsp.registry.steps import Answer, Plan
+from pyapsp.registry.steps import Answer, Parameters, Plan
 
 __all__ = ["Method", "Requirements"]
 
@@ -42,7 +42,7 @@ class Method(ABC):
     problem : str
         The id of the `Problem` that it solves.
     area : str
-        The folder of its module: ``dense``, ``sparse`` or ``traversal``.
+        The folder of its module, e.g. ``all_pairs/dense``.
     summary : str
         One line for tables.
     source : str
@@ -77,10 +77,10 @@ class Method(ABC):
             is_integer = isinstance(value, Integral) and not isinstance(value, bool)
             if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
                 raise ParameterError.of(name, self.id, _legal(self.choices[name]), value)
-        self.parameters: dict[str, Any] = {
-            name: value if isinstance(value, str) else int(value)
+        self.parameters = Parameters(
+            (name, value if isinstance(value, str) else int(value))
             for name, value in parameters.items()
-        }
+        )
 
     def __repr__(self) -> str:
         given = "".join(f", {name}={value}" for name, value in self.parameters.items())
@@ -104,7 +104,7 @@ class Method(ABC):
         return None
 
     @abstractmethod
-    def plan(self, given: Any, options: Any) -> Plan:
+    def plan(self, given: Any, options: Any) -> Plan[Any, Any, Any]:
         """Check the request against the device, choose parameters and build the kernels.
 
         Parameters
@@ -122,11 +122,11 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def run(self, plan: Plan) -> Answer:
+    def run(self, plan: Any) -> Answer:
         """Run a plan of this method."""
 
 
-def _legal(values: Sequence[Any]) -> str:
+def _legal(values: Sequence[int | str]) -> str:
     if isinstance(values, range):
         return f"a multiple of {values.step} in [{values[0]}, {values[-1]}]"
     return f"one of {', '.join(map(str, values))}"

@@ -1,57 +1,16 @@
-"""What a problem defines: its inputs, its unit of work, and how an answer is checked."""
+"""What a problem defines: its inputs, its unit of work, how an answer is checked; a call of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.json import Json
 from pyapsp.registry.algorithm import Method
-from pyapsp.registry.index import methods
-from pyapsp.registry.steps import Check, Choice, Plan, Request
+from pyapsp.registry.steps import Check, Plan
 
-__all__ = ["Problem", "in_order"]
-
-
-def in_order(
-    request: Request, preferred: Sequence[str] = (), last: Sequence[str] = ()
-) -> Iterator[Choice]:
-    """Yield the method asked for; for ``"auto"`` all that can run.
-
-    Parameters
-    ----------
-    request : Request
-    preferred, last : sequence of str
-        Ids of methods that come first, in this order, and of those that come last. The others are
-        in the order of `methods`.
-
-    Raises
-    ------
-    PyApspError
-        If the method asked for cannot run; for ``"auto"`` if no method can: the error of the first.
-    """
-    asked = request.method
-    if isinstance(asked, Method):
-        error = asked.unmet(request.input, request.options)
-        if error is not None:
-            raise error
-        yield Choice(asked, request.options, "as asked")
-        return
-
-    def place(cls: type[Method]) -> int:
-        name = cls.id
-        return preferred.index(name) if name in preferred else len(preferred) + (name in last)
-
-    known, refused = methods(request.problem.id), []
-    for each in (cls() for cls in sorted(known, key=place)):
-        error = each.unmet(request.input, request.options)
-        if error is None:
-            yield Choice(each, request.options, "auto, the first that can answer")
-        else:
-            refused.append(error)
-    if len(refused) == len(known):
-        raise refused[0] if refused else ParameterError(f"{request.problem.id} has no methods")
+__all__ = ["Choice", "Problem", "Request"]
 
 
 @dataclass(frozen=True)
@@ -116,8 +75,58 @@ class Problem:
     ask: Callable[..., Request]
     work: Callable[[Any, Any, Any], int]
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
-    choices: Callable[[Request], Iterator[Choice]] = in_order
+    choices: Callable[[Request], Iterator[Choice]]
     settle: Callable[[Request, Plan, Any], Any] = lambda request, plan, answer: answer
     reusing: Callable[[Any, Any], Any] = lambda given, options: options
     fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A problem with its input and the checked arguments.
+
+    Attributes
+    ----------
+    problem : Problem
+    input : object
+    method : Method or str
+        ``"auto"``, or the method asked for.
+    options : Options
+    asked : dict
+        Arguments for the record of the run, in addition to method and dtype.
+    reasons : tuple of str
+        The decisions so far, for ``explain``.
+    """
+
+    problem: Problem
+    input: Any
+    method: Method | str
+    options: Any
+    asked: dict[str, Json] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method that may run, and its options.
+
+    Attributes
+    ----------
+    method : Method
+    options : Options
+        The options of the request, adapted to this method.
+    reason : str
+        Why this method was chosen.
+    seconds : float or None
+        The predicted time, if methods are ranked by it; after a race the corrected one. It is
+        ``predicted_seconds`` of the record.
+    told : callable, optional
+        Called with the seconds of the whole call, if this choice has answered it.
+    """
+
+    method: Method
+    options: Any
+    reason: str
+    seconds: float | None = None
+    told: Callable[[float], None] | None = None

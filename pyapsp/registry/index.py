@@ -5,13 +5,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.registry.algorithm import Method
-
-if TYPE_CHECKING:
-    from pyapsp.registry.descriptor import Problem
+from pyapsp.registry.descriptor import Problem
 
 __all__ = [
     "method",

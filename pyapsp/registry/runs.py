@@ -174,7 +174,7 @@ def _parameters(method: Method, plan: Plan) -> str:
     row, origin = plan.tuning, "the default of the method, not tuned"
     if row is not None:
         near = {"device": "this device", "architecture": "this architecture"}
-        where = near.get(row["level"], "this kind of device")
+        where = near.get(str(row["level"]), "this kind of device")
         origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
     asked = ", ".join(method.parameters)
     return f"{listed} ({f'{asked} as asked; ' if asked else ''}{origin})"

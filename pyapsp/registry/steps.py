@@ -1,21 +1,58 @@
-"""The values that the steps of a call pass on: options, request, choice, plan, answer, check."""
+"""The values that a method gets and returns: options, plan, answer, check."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Generic, TypedDict, TypeVar
 
 import numpy as np
 
 from pyapsp.base.errors import VerificationError
+from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 
-if TYPE_CHECKING:
-    from pyapsp.registry.algorithm import Method
-    from pyapsp.registry.descriptor import Problem
+__all__ = ["Answer", "Check", "Options", "Parameters", "Plan", "Stats"]
 
-__all__ = ["Answer", "Check", "Choice", "Options", "Plan", "Request"]
+_Input = TypeVar("_Input", covariant=True)
+_Options = TypeVar("_Options", bound="Options", covariant=True)
+_State = TypeVar("_State", covariant=True)
+
+
+class Parameters(dict[str, "int | str"]):
+    """The parameters of a method, all with values."""
+
+    def integer(self, name: str) -> int:
+        """Return a parameter that is a number."""
+        value = self[name]
+        assert isinstance(value, int), name
+        return value
+
+    def word(self, name: str) -> str:
+        """Return a parameter that is a word."""
+        value = self[name]
+        assert isinstance(value, str), name
+        return value
+
+
+class Stats(TypedDict, total=False):
+    """What a method measures.
+
+    Attributes
+    ----------
+    kernel_seconds, transfer_seconds : float
+    kernel_hash : str
+    work : int
+        The units of work, if the method counts them.
+    more : dict
+        Values that only this method reports.
+    """
+
+    kernel_seconds: float
+    transfer_seconds: float
+    kernel_hash: str
+    work: int
+    more: dict[str, Json]
 
 
 @dataclass(frozen=True)
@@ -40,7 +77,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Generic[_Input, _Options, _State]):
     """A run that has been checked against the device but not started.
 
     Attributes
@@ -48,8 +85,7 @@ class Plan:
     input : object
         The input to solve, for most problems a graph.
     options : Options
-    parameters : dict
-        The parameters of the method, all with values.
+    parameters : Parameters
     device_bytes : int
         Device memory that the run will allocate.
     state : object
@@ -62,19 +98,19 @@ class Plan:
         Further lines for ``explain``.
     """
 
-    input: Any
-    options: Any
-    parameters: dict[str, Any]
+    input: _Input
+    options: _Options
+    parameters: Parameters
     device_bytes: int
-    state: Any = None
+    state: _State
     build_seconds: float = 0.0
-    tuning: dict[str, Any] | None = None
+    tuning: Record | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def spare_bytes(self) -> int:
         """The device memory that the run may use and does not."""
-        available: int = self.options.device.capabilities.global_memory
+        available = self.options.device.capabilities.global_memory
         limit = self.options.memory_limit
         return (available if limit is None else min(available, limit)) - self.device_bytes
 
@@ -85,12 +121,10 @@ class Answer:
 
     Attributes
     ----------
-    stats : dict
-        ``kernel_seconds``, ``transfer_seconds``, ``kernel_hash``, and in ``more`` the values that
-        only this method reports.
+    stats : Stats
     """
 
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: Stats = field(default_factory=Stats)
 
 
 @dataclass(frozen=True)
@@ -117,53 +151,3 @@ class Check:
         """Raise `VerificationError` unless `ok`."""
         if not self.ok:
             raise VerificationError(self.fault)
-
-
-@dataclass(frozen=True)
-class Request:
-    """A problem with its input and the checked arguments.
-
-    Attributes
-    ----------
-    problem : Problem
-    input : object
-    method : Method or str
-        ``"auto"``, or the method asked for.
-    options : Options
-    asked : dict
-        Arguments for the record of the run, in addition to method and dtype.
-    reasons : tuple of str
-        The decisions so far, for ``explain``.
-    """
-
-    problem: Problem
-    input: Any
-    method: Method | str
-    options: Any
-    asked: dict[str, Any] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A method that may run, and its options.
-
-    Attributes
-    ----------
-    method : Method
-    options : Options
-        The options of the request, adapted to this method.
-    reason : str
-        Why this method was chosen.
-    seconds : float or None
-        The predicted time, if methods are ranked by it; after a race the corrected one. It is
-        ``predicted_seconds`` of the record.
-    told : callable, optional
-        Called with the seconds of the whole call, if this choice has answered it.
-    """
-
-    method: Method
-    options: Any
-    reason: str
-    seconds: float | None = None
-    told: Callable[[float], None] | None = None

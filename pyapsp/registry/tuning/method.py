@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
-from pyapsp.registry import Method, Plan, check_memory
+from pyapsp.registry import Method, Parameters, Plan, check_memory
 from pyapsp.registry.tuning.lookup import Match, tuned
 
 __all__ = ["BufferedMethod", "TunableMethod"]
@@ -33,15 +33,15 @@ class TunableMethod(Method):
     growth: ClassVar[float] = 0.0
 
     @abstractmethod
-    def candidates(self, options: Any) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Any) -> Iterator[Mapping[str, int | str]]:
         """Yield complete parameter sets, from the likely fastest to the one that needs least."""
 
-    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+    def fits(self, parameters: Parameters, options: Any) -> bool:
         """Return whether parameters are a legal set within the limits of the device.
 
         By default: whether the device has groups of this size.
         """
-        group: int = parameters.get("group", 1)
+        group = parameters.integer("group") if "group" in parameters else 1
         return bool(group <= options.device.capabilities.max_work_group_size)
 
     def rule(self, options: Any) -> str:
@@ -50,7 +50,7 @@ class TunableMethod(Method):
 
     def sets(
         self, n: int, family: str, options: Any, *, rows: bool = True
-    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+    ) -> Iterator[tuple[Parameters, Match | None]]:
         """Yield the tuned set and then the candidates, each with the given parameters.
 
         Parameters
@@ -65,7 +65,7 @@ class TunableMethod(Method):
 
         Yields
         ------
-        parameters : dict
+        parameters : Parameters
         match : Match or None
             The row that completed them.
 
@@ -76,10 +76,11 @@ class TunableMethod(Method):
         """
         found = tuned(self, n, options, family) if rows and self.choices else None
         if found is not None:
-            yield found
+            parameters, match = found
+            yield Parameters(parameters), match
         fitting = False
         for candidate in self.candidates(options):
-            parameters = candidate | self.parameters
+            parameters = Parameters({**candidate, **self.parameters})
             if self.fits(parameters, options):
                 fitting = True
                 yield parameters, None
@@ -97,17 +98,17 @@ class BufferedMethod(TunableMethod):
     """
 
     @abstractmethod
-    def buffers(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, given: Any, options: Any, parameters: Parameters) -> list[int]:
         """Return the bytes of each device buffer that a run will allocate."""
 
     @abstractmethod
-    def prepare(self, given: Any, options: Any, parameters: Mapping[str, Any]) -> Any:
+    def prepare(self, given: Any, options: Any, parameters: Parameters) -> Any:
         """Build the kernels, and return the state of the plan."""
 
     def check(self, given: Any, options: Any) -> None:
         """Raise if the type of the answer cannot represent the input or its distances."""
 
-    def plan(self, given: Any, options: Any) -> Plan:
+    def plan(self, given: Any, options: Any) -> Plan[Any, Any, Any]:
         """Check input and memory, choose parameters and build the kernels."""
         self.check(given, options)
         started = time.perf_counter()
