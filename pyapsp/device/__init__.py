@@ -9,11 +9,12 @@ from __future__ import annotations
 from pyapsp.device.failures import device_errors, let_go
 from pyapsp.device.model import Capabilities, Device, event_seconds, event_times
 from pyapsp.device.quirks import Traits
-from pyapsp.device.selection import choose, devices, no_device
+from pyapsp.device.selection import DeviceLike, choose, devices, no_device
 
 __all__ = [
     "Capabilities",
     "Device",
+    "DeviceLike",
     "Traits",
     "choose",
     "device_errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pyapsp.base.errors import NoDeviceError, ParameterError
 from pyapsp.device import loader
@@ -14,7 +14,10 @@ from pyapsp.device.model import Device
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["choose", "devices", "failed", "no_device"]
+__all__ = ["DeviceLike", "choose", "devices", "failed", "no_device"]
+
+#: What `choose` takes.
+DeviceLike: TypeAlias = Union[Device, str, int, "cl.Device", "cl.Context", None]
 
 _KINDS = ("gpu", "cpu", "accelerator")  # best first
 
@@ -72,7 +75,7 @@ def _usable(number: int, platform: cl.Platform) -> tuple[Device, ...]:
     )
 
 
-def choose(spec: Device | str | int | cl.Device | cl.Context | None = None) -> Device:
+def choose(spec: DeviceLike = None) -> Device:
     """Choose a device; the user is never prompted.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyapsp.graph import datasets, generators
-from pyapsp.graph.coerce import as_graph
+from pyapsp.graph.coerce import GraphLike, as_graph
 from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
@@ -12,6 +12,7 @@ from pyapsp.graph.model import Facts, Graph
 __all__ = [
     "Facts",
     "Graph",
+    "GraphLike",
     "as_graph",
     "datasets",
     "from_frame",

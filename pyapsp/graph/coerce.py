@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import GraphError
 from pyapsp.graph import convert, frames, validation
@@ -13,10 +14,31 @@ from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
 
-__all__ = ["as_graph"]
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+    import polars
+    import scipy.sparse
+
+__all__ = ["GraphLike", "as_graph"]
+
+#: What `as_graph` takes, and so every function of this package that takes a graph.
+GraphLike: TypeAlias = Union[
+    Graph,
+    str,
+    "os.PathLike[str]",
+    ArrayLike,
+    "scipy.sparse.sparray",
+    "scipy.sparse.spmatrix",
+    "networkx.Graph",
+    "igraph.Graph",
+    "pandas.DataFrame",
+    "polars.DataFrame",
+]
 
 
-def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
+def as_graph(source: GraphLike, directed: bool = True, *, copy: bool = True) -> Graph:
     """Convert a graph-like object to a graph.
 
     Parameters
@@ -43,7 +65,7 @@ def as_graph(source: Any, directed: bool = True, *, copy: bool = True) -> Graph:
     return graph if directed else graph.symmetrized()
 
 
-def _recognise(source: Any, copy: bool) -> Graph:
+def _recognise(source: GraphLike, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
     # the matrices come early, because the other tests take long beside a small graph
