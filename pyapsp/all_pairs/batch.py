@@ -27,6 +27,7 @@ from pyapsp.all_pairs.dense.batch.predecessors import find_predecessors
 from pyapsp.all_pairs.dense.fw_packed import lost
 from pyapsp.all_pairs.solver import solve
 from pyapsp.base.errors import ParameterError, PyApspError
+from pyapsp.base.json import Record
 from pyapsp.device import Device, choose
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.convert import is_sparse
@@ -39,14 +40,16 @@ from pyapsp.paths.certificate import oracle
 from pyapsp.paths.result import Result
 from pyapsp.registry import (
     Method,
+    Parameters,
     Plan,
     Request,
+    Stats,
     check_limits,
     method_of,
     problem,
 )
 from pyapsp.registry import method as find_method
-from pyapsp.registry.runs import record
+from pyapsp.registry.record import record
 from pyapsp.registry.trials import fault_of
 
 __all__ = ["Batch", "Solved", "batch_of"]
@@ -224,10 +227,11 @@ class Batch:
         request = Request(
             problem("all-pairs"), None, method, options, {"predecessors": self.predecessors}
         )
-        plan = Plan(None, options, done.form.parameters, pipeline.device_bytes)
+        parameters = Parameters(done.form.parameters)
+        plan = Plan(None, options, parameters, pipeline.device_bytes, None)
         # values of one graph are means over its group
-        spent = {"kernel_seconds": seconds, "transfer_seconds": None, "kernel_hash": done.form.hash}
-        about = {"name": None, "n": n, "graphs": m, "hash": None}
+        spent = Stats(kernel_seconds=seconds, transfer_seconds=None, kernel_hash=done.form.hash)
+        about: Record = {"name": None, "n": n, "graphs": m, "hash": None}
         stats = record(request, name, plan, spent, n**3, None, about)
         reasons = (
             f"method {name}: {reason}",

@@ -12,13 +12,11 @@ from pyapsp.all_pairs.batch import batch_of
 from pyapsp.all_pairs.dense.batch.jobs import array_dtype, check_out
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
-from pyapsp.cluster.batches import collected, each_of
-from pyapsp.cluster.devices import own_device
-from pyapsp.cluster.ranks import joined
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method
+from pyapsp.registry.ranks import on_ranks
 
-__all__ = ["solve_each", "solve_many"]
+__all__ = ["arrays_of", "solve_each", "solve_many"]
 
 
 @overload
@@ -170,7 +168,7 @@ def solve_many(
            [inf,  2.,  0.]])
     """
     if comm is not None:
-        asked = {
+        options = {
             "method": method,
             "directed": directed,
             "dtype": out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
@@ -179,7 +177,7 @@ def solve_many(
             "group": group,
             "check": check,
         }
-        answers: list[Result] = _all_of(comm, graphs, out, device, asked)
+        answers: list[Result] = on_ranks("solve_many")(comm, graphs, out, device, options)
         return answers
     batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
     if not isinstance(graphs, np.ndarray):
@@ -189,7 +187,7 @@ def solve_many(
         return [found[number] for number in range(len(found))]
     if dtype is None and isinstance(out, np.ndarray):
         dtype = out.dtype
-    graphs, distances, before = _arrays(graphs, out, dtype, predecessors)
+    graphs, distances, before = arrays_of(graphs, out, dtype, predecessors)
     for _ in batch.array(graphs, distances, before):
         pass
     return distances if before is None else (distances, before)
@@ -238,7 +236,7 @@ def solve_each(
     ...     print(number, result.diameter())
     """
     if comm is not None:
-        asked = {
+        options = {
             "method": method,
             "directed": directed,
             "dtype": dtype,
@@ -247,16 +245,17 @@ def solve_each(
             "group": group,
             "check": check,
         }
-        return _some_of(comm, graphs, device, asked)
+        some: Iterator[tuple[int, Result]] = on_ranks("solve_each")(comm, graphs, device, options)
+        return some
     batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
     if isinstance(graphs, np.ndarray):
-        solved = batch.array(*_arrays(graphs, None, dtype, predecessors))
+        solved = batch.array(*arrays_of(graphs, None, dtype, predecessors))
     else:
         solved = batch.graphs(graphs, dtype)
     return (each for some in solved for each in some.results())
 
 
-def _arrays(
+def arrays_of(
     graphs: np.ndarray, out: np.ndarray | None, dtype: Any, predecessors: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return weights that share no memory with the answers, and the arrays of the answers."""
@@ -265,44 +264,3 @@ def _arrays(
     check_out(distances, graphs.shape, chosen)
     weights = graphs.copy() if shares_memory(graphs, distances) else graphs
     return weights, distances, np.empty(graphs.shape, np.int32) if predecessors else None
-
-
-def _some_of(
-    comm: Any, graphs: Any, device: Any, asked: dict[str, Any]
-) -> Iterator[tuple[int, Result]]:
-    """Yield the graphs that this rank solves."""
-    with joined(comm) as ranks:
-        if not isinstance(graphs, np.ndarray):
-            graphs = list(graphs)
-        elif asked["dtype"] is None or isinstance(asked["dtype"], str):
-            asked = {**asked, "dtype": array_dtype(graphs, asked["dtype"])}  # one for all
-        ranks.same(**asked, graphs=len(graphs))
-        own = own_device(ranks, device)
-        asked = {**asked, "memory_limit": own.limit(asked["memory_limit"])}
-
-        def work(some: slice) -> Iterator[tuple[int, Result]]:
-            return solve_each(graphs[some], device=own.device, **asked)
-
-        yield from each_of(ranks, graphs, work)
-
-
-def _all_of(
-    comm: Any, graphs: Any, out: np.ndarray | None, device: Any, asked: dict[str, Any]
-) -> Any:
-    """Return the answers for all graphs on all ranks."""
-    with joined(comm) as ranks:
-        if not isinstance(graphs, np.ndarray):
-            if out is not None:
-                raise ParameterError("only the distances of a 3-D array go into 'out'")
-            mine = dict(_some_of(ranks, graphs, device, asked))
-            found = {number: each for some in ranks.all(mine) for number, each in some.items()}
-            return [found[number] for number in range(len(found))]
-        graphs, distances, before = _arrays(graphs, out, asked["dtype"], asked["predecessors"])
-        numbers = []
-        for number, each in _some_of(ranks, graphs, device, asked):
-            numbers.append(number)
-            distances[number] = each.distances
-            if before is not None:
-                before[number] = each.predecessors
-        collected(ranks, numbers, distances, before)
-        return distances if before is None else (distances, before)

@@ -9,19 +9,23 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from pyapsp.all_pairs.race import choices
-from pyapsp.all_pairs.request import requested
-from pyapsp.all_pairs.solver import settle
-from pyapsp.graph import Graph, read
+from pyapsp.all_pairs.request import Arguments, requested
+from pyapsp.all_pairs.settle import settle
+from pyapsp.graph import Graph, GraphLike, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.numbers.precision import DTYPES
-from pyapsp.paths import AllPairsOptions, about, fits, sample
+from pyapsp.paths import AllPairsOptions, Rows, about, fits, sample
 from pyapsp.paths.certificate import oracle
-from pyapsp.registry import Problem, register_problem
+from pyapsp.registry import Method, Problem, Request, register_problem
 
 __all__ = ["ALL_PAIRS"]
 
 
-def _work(graph: Graph, options: AllPairsOptions, answer: Any) -> int:
+def _ask(graph: GraphLike, method: str | Method = "auto", **options: Any) -> Request:
+    return requested(graph, Arguments(method=method, **options))
+
+
+def _work(graph: Graph, options: AllPairsOptions, answer: Rows) -> int:
     """Return the updates d = min(d, a + b): n^2 for each row that the method computed."""
     return options.count(graph.n) * graph.n**2
 
@@ -50,7 +54,7 @@ ALL_PAIRS = register_problem(
         read=read,
         sample=sample,
         about=about,
-        ask=requested,
+        ask=_ask,
         work=_work,
         oracle=oracle,
         choices=choices,

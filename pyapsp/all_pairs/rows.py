@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from pyapsp.all_pairs.request import requested
-from pyapsp.all_pairs.solver import check_rows, rows_of
+from pyapsp.all_pairs.request import Arguments, requested
+from pyapsp.all_pairs.settle import check_rows, rows_of
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.device import let_go
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
-from pyapsp.registry import Method, Request, runs
+from pyapsp.registry import Method, Request, Stats, runs
+from pyapsp.registry.record import reasons, record
 from pyapsp.registry.runs import Planned
 
 if TYPE_CHECKING:
@@ -92,10 +93,8 @@ def row_blocks(
     """
     if block is not None and not (isinstance(block, Integral) and block > 0):
         raise ParameterError.of("block", "row_blocks", "a positive number of rows", block)
-    request = requested(
-        graph,
-        method,
-        "row_blocks",
+    arguments = Arguments(
+        method=method,
         directed=directed,
         sources=sources,
         cutoff=cutoff,
@@ -105,8 +104,8 @@ def row_blocks(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
-        copy=True,
     )
+    request = requested(graph, arguments, "row_blocks", copy=True)
     # with explicit sources, methods compute rows and not a matrix
     rows = request.options.rows(request.input.n)
     request = replace(request, options=replace(request.options, sources=rows))
@@ -198,7 +197,7 @@ def _result(
     distances: np.ndarray,
     before: np.ndarray | None,
     some: slice,
-    stats: dict[str, Any],
+    stats: Stats,
     started: float,
 ) -> Result:
     done, told = some.start + len(distances), planned.plan.options
@@ -206,7 +205,7 @@ def _result(
         told = replace(told, sources=request.options.sources[:done])
     work = request.problem.work(request.input, told, None)
     seconds = time.perf_counter() - started
-    about = runs.record(request, planned.method.id, planned.plan, stats, work, seconds)
+    about = record(request, planned.method.id, planned.plan, stats, work, seconds)
     rows, labels = request.options.rows(request.input.n)[some], request.input.labels
-    reasons = runs.reasons(request, planned)
-    return Result(distances, before, rows, labels, about | {"sources": done}, reasons)
+    lines = reasons(request, planned.choice, planned.plan)
+    return Result(distances, before, rows, labels, about | {"sources": done}, lines)

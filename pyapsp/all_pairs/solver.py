@@ -4,50 +4,47 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.host import reserve
-from pyapsp.graph import Graph, as_graph
-from pyapsp.numbers.checks import (
-    check_answer,
-    check_diagonal,
-    converted,
-    is_near_limit,
-    may_clip,
-)
-from pyapsp.numbers.precision import holds_all
-from pyapsp.paths import AllPairsOptions, Rows
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike
 from pyapsp.paths.device_result import DeviceResult
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import Result
-from pyapsp.registry import Method, Plan, Request, runs
+from pyapsp.registry import Method, runs
+from pyapsp.registry.ranks import on_ranks
+from pyapsp.registry.record import reasons
 
-__all__ = ["check_rows", "explain", "rows_of", "settle", "solve"]
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["explain", "solve"]
 
 
 def solve(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
     directed: bool = True,
     sources: Sequence[int] | np.ndarray | None = None,
     cutoff: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     out: np.ndarray | str | PathLike[str] | None = None,
-    device: Any = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
     keep: Literal["host", "device"] = "host",
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> Result:
     """Compute shortest paths between all pairs of vertices.
 
@@ -144,25 +141,26 @@ def solve(
            [inf,  2.,  0.]])
     """
     started = time.perf_counter()
-    asked = {
-        "directed": directed,
-        "sources": sources,
-        "cutoff": cutoff,
-        "dtype": dtype,
-        "predecessors": predecessors,
-        "memory_limit": memory_limit,
-        "checkpoint": checkpoint,
-        "check": check,
-    }
+    arguments = Arguments(
+        method=method,
+        directed=directed,
+        sources=sources,
+        cutoff=cutoff,
+        dtype=dtype,
+        predecessors=predecessors,
+        out=out,
+        device=device,
+        memory_limit=memory_limit,
+        checkpoint=checkpoint,
+        progress=progress,
+        check=check,
+        keep=keep,
+    )
     if comm is not None:
-        if keep != "host":
-            raise ParameterError.of("keep", "solve", "host, with comm", keep)
-        return _on_ranks(comm, graph, method, asked, out, device, progress, started)
+        return cast("Result", on_ranks("solve")(comm, graph, arguments, started))
     if isinstance(out, str | PathLike):
         raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
-    request = requested(
-        graph, method, out=out, device=device, progress=progress, keep=keep, **asked
-    )
+    request = requested(graph, arguments)
     if out is not None:
         reserve(out)
     solved = runs.solve(request, started)
@@ -173,46 +171,17 @@ def solve(
     return Result(answer.distances, answer.predecessors, *about)
 
 
-def _on_ranks(
-    comm: Any,
-    graph: Any,
-    method: str | Method,
-    asked: dict[str, Any],
-    out: Any,
-    device: Any,
-    progress: Callable[[int, int], None] | None,
-    started: float,
-) -> Result:
-    """Solve with other processes."""
-    from pyapsp.cluster import ranks as processes
-    from pyapsp.cluster.devices import own_device
-    from pyapsp.cluster.solve import run
-
-    with processes.joined(comm) as ranks:
-        if out is not None and not isinstance(out, str | PathLike):
-            raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
-        shown = {name: each for name, each in asked.items() if name != "sources"}
-        ranks.same(method=method, out=out, **shown)
-        rows = ranks.share(asked["sources"])
-        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
-        own = own_device(ranks, device)
-        request = requested(
-            whole, method, device=own.device, progress=progress, **{**asked, "sources": rows}
-        )
-        return run(ranks, own, request, out, started)
-
-
 def explain(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
     directed: bool = True,
     sources: Sequence[int] | np.ndarray | None = None,
     cutoff: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     out: np.ndarray | None = None,
-    device: Any = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     checkpoint: str | PathLike[str] | None = None,
     keep: Literal["host", "device"] = "host",
@@ -227,9 +196,8 @@ def explain(
     str
         Several lines, the same as `Result.explain` returns after the run.
     """
-    request = requested(
-        graph,
-        method,
+    arguments = Arguments(
+        method=method,
         directed=directed,
         sources=sources,
         cutoff=cutoff,
@@ -241,92 +209,8 @@ def explain(
         checkpoint=checkpoint,
         keep=keep,
     )
+    request = requested(graph, arguments)
     refused: list[DeviceError] = []
     for planned in runs.plans(request, refused):
-        return "\n".join(runs.reasons(request, planned))
+        return "\n".join(reasons(request, planned.choice, planned.plan))
     raise runs.least(refused)
-
-
-def settle(request: Request, plan: Plan, answer: Rows) -> Rows:
-    """Convert an answer to the rows, type and cutoff that were asked for.
-
-    Raises
-    ------
-    NegativeCycleError, PrecisionError
-        As `solve`.
-    """
-    kept = request.options.kept
-    check_rows(request, answer)
-    if isinstance(answer.distances, DeviceRows):
-        return answer
-    rows = request.options.sources if plan.options.sources is None else None
-    distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
-    if kept is not None:
-        kept.put(distances)
-        distances = kept
-    if distances is answer.distances and before is answer.predecessors:
-        return answer
-    return replace(answer, distances=distances, predecessors=before)
-
-
-def check_rows(request: Request, answer: Rows) -> None:
-    """Check for negative cycles and clipped distances, unless the method has done so.
-
-    Raises
-    ------
-    NegativeCycleError, PrecisionError
-        As `solve`.
-    """
-    graph, distances, sources = request.input, answer.distances, request.options.sources
-    if answer.checked:
-        return
-    if graph.has_negative:  # as a negative cycle has
-        check_diagonal(graph, distances.diagonal())
-    if isinstance(distances, DeviceRows):
-        if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
-            return
-        distances = distances.get()
-    if request.options.must_check(graph):
-        # Without negative weights, a clipped distance in one row cannot make another row wrong.
-        everything = sources is None or graph.has_negative
-        check_answer(graph, distances if everything else distances[sources])
-
-
-def _may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
-    if graph.has_negative or holds_all(graph, rows.dtype):
-        return may_clip(graph, rows.dtype, graph.n**2)
-    return is_near_limit(graph, rows.largest(), rows.dtype)
-
-
-def rows_of(
-    request: Request,
-    told: AllPairsOptions,
-    answer: Rows,
-    rows: np.ndarray | None = None,
-    out: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return distances and predecessors in the type and up to the cutoff asked for.
-
-    Parameters
-    ----------
-    request : Request
-    told : AllPairsOptions
-        The options of the plan.
-    answer : Rows
-        The answer of a method to this plan.
-    rows : (k,) int64 ndarray, optional
-        The rows of the answer to return; by default all.
-    out : (k, n) ndarray, optional
-        Array for the distances.
-    """
-    options, distances, before = request.options, answer.distances, answer.predecessors
-    if rows is not None:
-        here = out if distances.dtype == options.dtype else None
-        # the row numbers are in range; without "clip", `take` makes a copy to check that
-        distances = np.take(distances, rows, axis=0, out=here, mode="clip")
-        before = None if before is None else before[rows]
-    if distances.dtype != options.dtype:
-        distances = converted(distances, options.dtype, out)
-    if told.cutoff is None:
-        options.hide(distances, before)
-    return distances, before

@@ -228,19 +228,20 @@ def _dry_run(
     graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
 ) -> int:
     """Print what would be done, the memory that it needs and the predicted time."""
-    from pyapsp.all_pairs.request import requested
+    from pyapsp.all_pairs.request import Arguments, requested
     from pyapsp.base.errors import DeviceError
     from pyapsp.paths import AllPairsMethod
     from pyapsp.registry import runs
+    from pyapsp.registry.record import reasons
 
-    request = requested(graph, method, **asked)
+    request = requested(graph, Arguments(method=method, **asked))
     refused: list[DeviceError] = []
     planned = next(runs.plans(request, refused), None)
     if planned is None:
         raise runs.least(refused)
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
-    seconds, reasons = planned.choice.seconds, runs.reasons(request, planned)
+    seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)
     if method != "auto":
         seconds = chosen.predict(plan.input.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
@@ -257,11 +258,11 @@ def _dry_run(
                 "device_bytes": plan.device_bytes,
                 "answer_bytes": answer,
                 "predicted_seconds": seconds,
-                "reasons": reasons,
+                "reasons": lines,
             }
         )
         return 0
-    print(*reasons, sep="\n")
+    print(*lines, sep="\n")
     where = "on disk" if _is_mapped(arguments) else "of the host"
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
     if chosen.multidevice:

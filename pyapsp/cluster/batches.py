@@ -1,4 +1,7 @@
-"""Batches on ranks: a rank takes the next graphs when it has solved its last ones."""
+"""`solve_many` and `solve_each` on ranks.
+
+A rank takes the next graphs when it has solved its last ones.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.base.errors import PyApspError
-from pyapsp.cluster.ranks import Ranks
+from pyapsp.all_pairs.dense.batch.jobs import array_dtype
+from pyapsp.all_pairs.many import arrays_of, solve_each
+from pyapsp.base.errors import ParameterError, PyApspError
+from pyapsp.cluster.devices import own_device
+from pyapsp.cluster.ranks import Ranks, joined
+from pyapsp.paths.result import Result
+from pyapsp.registry.ranks import register_on_ranks
 
-__all__ = ["collected", "each_of"]
+__all__ = ["collected", "each_of", "solve_each_on_ranks", "solve_many_on_ranks"]
 
 # The graphs of a rank are taken in at least so many parts.
 _PARTS = 4
@@ -66,3 +74,47 @@ def collected(ranks: Ranks, mine: Sequence[int], *arrays: np.ndarray | None) -> 
             for array in arrays:
                 if array is not None and run.size:
                     ranks.broadcast(array[run[0] : run[-1] + 1], root)
+
+
+@register_on_ranks("solve_each")
+def solve_each_on_ranks(
+    comm: Any, graphs: Any, device: Any, options: dict[str, Any]
+) -> Iterator[tuple[int, Result]]:
+    """Yield the graphs that this rank solves."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            graphs = list(graphs)
+        elif options["dtype"] is None or isinstance(options["dtype"], str):
+            options = {**options, "dtype": array_dtype(graphs, options["dtype"])}  # one for all
+        ranks.same(**options, graphs=len(graphs))
+        own = own_device(ranks, device)
+        options = {**options, "memory_limit": own.limit(options["memory_limit"])}
+
+        def work(some: slice) -> Iterator[tuple[int, Result]]:
+            return solve_each(graphs[some], device=own.device, **options)
+
+        yield from each_of(ranks, graphs, work)
+
+
+@register_on_ranks("solve_many")
+def solve_many_on_ranks(
+    comm: Any, graphs: Any, out: np.ndarray | None, device: Any, options: dict[str, Any]
+) -> Any:
+    """Return the answers for all graphs on all ranks."""
+    with joined(comm) as ranks:
+        if not isinstance(graphs, np.ndarray):
+            if out is not None:
+                raise ParameterError("only the distances of a 3-D array go into 'out'")
+            mine = dict(solve_each_on_ranks(ranks, graphs, device, options))
+            results = {number: each for some in ranks.all(mine) for number, each in some.items()}
+            return [results[number] for number in range(len(results))]
+        dtype, predecessors = options["dtype"], options["predecessors"]
+        graphs, distances, before = arrays_of(graphs, out, dtype, predecessors)
+        numbers = []
+        for number, each in solve_each_on_ranks(ranks, graphs, device, options):
+            numbers.append(number)
+            distances[number] = each.distances
+            if before is not None:
+                before[number] = each.predecessors
+        collected(ranks, numbers, distances, before)
+        return distances if before is None else (distances, before)

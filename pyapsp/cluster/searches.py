@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
 
 from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.progress import of_sources
 from pyapsp.cluster.answers import Answers
+from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, as_graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Plan
+from pyapsp.registry.ranks import register_on_ranks
 
-__all__ = ["part_of", "solve_searches", "totals_of_all"]
+__all__ = ["SummaryTeam", "part_of", "solve_searches", "summary_on_ranks", "totals_of_all"]
+
+_R = TypeVar("_R")
 
 # Bytes of rows of a rank before they go to the answer. Blocks of a rank, at the least.
 _ROWS, _BLOCKS = 2**26, 2
@@ -121,3 +126,52 @@ def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     total = longer.copy()
     total[: shorter.size] += shorter
     return total
+
+
+class SummaryTeam(Team):
+    """The ranks of a communicator, for `pyapsp.all_pairs.summaries`."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self.rank, self.size = ranks.rank, ranks.size
+
+    def same(self, **values: object) -> None:
+        """Raise an error on all ranks if one has other values."""
+        self._ranks.same(**values)
+
+    def order(self, order: np.ndarray | None) -> np.ndarray | None:
+        """Return the order of the vertices of rank 0."""
+        common: np.ndarray | None = self._ranks.share(order)
+        return common
+
+    def part(self, options: AllPairsOptions, n: int) -> AllPairsOptions:
+        """Return the options to plan with."""
+        return part_of(self._ranks, options, n)
+
+    def totals(
+        self,
+        session: Session,
+        places: np.ndarray,
+        width: float | None,
+        tell: Callable[[int, int], None] | None,
+    ) -> Iterator[tuple[slice, Totals]]:
+        """Yield the sums over rows."""
+        return totals_of_all(self._ranks, session, places, width, tell)
+
+
+@register_on_ranks("summary")
+def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: Any) -> _R:
+    """Call a summary with the graph of rank 0 and the device of each rank.
+
+    Rank 0 alone reports progress.
+    """
+    with Ranks(options["comm"]) as ranks:
+        others = list(arguments)
+        graph = others.pop(0) if others else options.pop("graph")
+        graph = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        own = own_device(ranks, options.get("device"))
+        limit = own.limit(options.get("memory_limit"))
+        options |= {"device": own.device, "memory_limit": limit, "comm": SummaryTeam(ranks)}
+        if ranks.rank > 0:
+            options.pop("progress", None)
+        return function(graph, *others, **options)

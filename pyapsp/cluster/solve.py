@@ -6,47 +6,61 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
-from pyapsp.base.errors import CapabilityError, DeviceError
+from pyapsp.base.errors import CapabilityError, DeviceError, ParameterError
 from pyapsp.base.host import cores
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.dense import solve_dense
-from pyapsp.cluster.devices import Own
+from pyapsp.cluster.devices import Own, own_device
 from pyapsp.cluster.files import loaded, opened
-from pyapsp.cluster.ranks import Ranks
+from pyapsp.cluster.ranks import Ranks, joined
 from pyapsp.cluster.searches import part_of, solve_searches
+from pyapsp.graph import GraphLike, as_graph
 from pyapsp.paths import AllPairsMethod
 from pyapsp.paths.result import Result
-from pyapsp.registry import Choice, Method, Plan, Request, runs
+from pyapsp.registry import Choice, Method, Plan, Request
 from pyapsp.registry import method as find_method
+from pyapsp.registry.ranks import register_on_ranks
+from pyapsp.registry.record import reasons, record
 from pyapsp.registry.trials import refusal
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["solve_on_ranks"]
 
 _DENSE = "fw-outofcore"
+# The arguments that all ranks must have alike.
+_SAME = (
+    "method",
+    "directed",
+    "cutoff",
+    "dtype",
+    "predecessors",
+    "memory_limit",
+    "checkpoint",
+    "check",
+)
 
 
-def run(
-    ranks: Ranks,
-    own: Own,
-    request: Request,
-    out: str | os.PathLike[str] | None,
-    started: float,
+@register_on_ranks("solve")
+def solve_on_ranks(
+    comm: MPI.Comm, graph: GraphLike, arguments: Arguments, started: float
 ) -> Result:
-    """Answer a request on all ranks.
+    """Solve on the ranks of a communicator.
 
     Parameters
     ----------
-    ranks : Ranks
-    own : Own
-    request : Request
-        For the device of this rank.
-    out : path-like or None
-        As for `answers.opened`.
+    comm : mpi4py.MPI.Comm
+    graph : graph-like
+        Only that of rank 0 is used.
+    arguments : Arguments
+        Of `solve`, the same on all ranks.
     started : float
         Start time of the call, by `time.perf_counter`.
 
@@ -60,6 +74,28 @@ def run(
     PyApspError
         As `pyapsp.solve`; `RankError` if another rank has failed.
     """
+    out = arguments.out
+    if arguments.keep != "host":
+        raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
+    with joined(comm) as ranks:
+        if out is not None and not isinstance(out, str | os.PathLike):
+            raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
+        ranks.same(out=out, **{name: getattr(arguments, name) for name in _SAME})
+        sources = ranks.share(arguments.sources)
+        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        own = own_device(ranks, arguments.device)
+        own_arguments = replace(arguments, sources=sources, device=own.device, out=None)
+        return _run(ranks, own, requested(whole, own_arguments), out, started)
+
+
+def _run(
+    ranks: Ranks,
+    own: Own,
+    request: Request,
+    out: str | os.PathLike[str] | None,
+    started: float,
+) -> Result:
+    """Answer a request on all ranks, for the device of this one."""
     graph, options = request.input, request.options
     choice = _chosen(ranks, request)
     method = cast("AllPairsMethod", choice.method)
@@ -74,6 +110,7 @@ def run(
                 options,
                 found["parameters"],
                 found["device_bytes"],
+                None,
                 build_seconds=found["build_seconds"],
                 notes=found["notes"],
             )
@@ -81,16 +118,16 @@ def run(
     told = options if method.by_source else replace(options, sources=None)
     work = request.problem.work(graph, told, None)
     seconds = time.perf_counter() - started
-    record = runs.record(request, method.id, plan, stats, work, seconds)
-    record |= {"ranks": ranks.size, "rank": ranks.rank, "hosts": sorted(set(ranks.hosts))}
-    record["automatic"] = not isinstance(request.method, Method)
-    reasons = (
-        *runs.reasons(request, runs.Planned(choice, plan)),
+    about = record(request, method.id, plan, stats, work, seconds)
+    about |= {"ranks": ranks.size, "rank": ranks.rank, "hosts": sorted(set(ranks.hosts))}
+    about["automatic"] = not isinstance(request.method, Method)
+    lines = (
+        *reasons(request, choice, plan),
         f"rank {ranks.rank} of {ranks.size} on {ranks.host}, with {cores()} of its "
         f"{os.cpu_count()} cores",
     )
     distances, before, places = _result(answers, out)
-    return Result(distances, before, answers.sources[places], graph.labels, record, reasons)
+    return Result(distances, before, answers.sources[places], graph.labels, about, lines)
 
 
 def _chosen(ranks: Ranks, request: Request) -> Choice:

@@ -40,7 +40,9 @@ class Stats(TypedDict, total=False):
 
     Attributes
     ----------
-    kernel_seconds, transfer_seconds : float
+    kernel_seconds : float
+    transfer_seconds : float or None
+        None if they cannot be told from those of other inputs.
     kernel_hash : str
     work : int
         The units of work, if the method counts them.
@@ -49,7 +51,7 @@ class Stats(TypedDict, total=False):
     """
 
     kernel_seconds: float
-    transfer_seconds: float
+    transfer_seconds: float | None
     kernel_hash: str
     work: int
     more: dict[str, Json]

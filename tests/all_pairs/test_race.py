@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors
 from pyapsp.all_pairs import choice, parts, race
-from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.sparse import source_blocks
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import random_graph
@@ -116,7 +116,7 @@ def calls(always, monkeypatch):
 
 def _asked(graph, device):
     """Return a request and its ranking."""
-    request = requested(graph, "auto", device=device)
+    request = requested(graph, Arguments(device=device))
     return request, choice.ranked(request.input, request.options)
 
 

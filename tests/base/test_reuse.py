@@ -13,7 +13,7 @@ import pytest
 
 import pyapsp
 from pyapsp.all_pairs.choice import suited
-from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.base import host, reuse
 from pyapsp.base.reuse import empty, is_new, pinned
 from pyapsp.device.kernels import Stopwatch, mapped, staging
@@ -256,7 +256,7 @@ def test_words_of_a_method_are_decoded_on_the_host(device, in_pieces):
 @pytest.mark.parametrize(("missing", "way"), [(0, "copying"), (1, "fetching")])
 def test_the_device_converts_only_in_memory_that_the_run_may_use(missing, way, device, in_pieces):
     graph, given = _graph(), {"dtype": "float64", "device": device}
-    request = requested(graph, "fw-minplus", **given)
+    request = requested(graph, Arguments(method="fw-minplus", **given))
     plan = next(runs.plans(request, [])).plan
     limit = plan.device_bytes + 4 * 8 * _N**2 - missing
     *_, last = _solved(5, graph, "fw-minplus", memory_limit=limit, **given)

@@ -14,6 +14,7 @@ import pyapsp
 from pyapsp.errors import CapabilityError, DeviceError, ParameterError
 from pyapsp.paths import Weights
 from pyapsp.registry import runs
+from pyapsp.registry.record import SCHEMA
 
 CASES = [
     (problem, method, family)
@@ -118,7 +119,7 @@ def test_records_say_the_same_of_every_problem(problem, device):
     assert record["rate"] == pytest.approx(record["work"] / record["kernel_seconds"])
     assert record["wall_seconds"] >= record["kernel_seconds"]
     assert record["device"]["name"] == device.name
-    assert record["schema"] == runs.SCHEMA
+    assert record["schema"] == SCHEMA
     assert found.reasons[0].startswith(f"method {method.id}: as asked")
 
 

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 
 from pyapsp.all_pairs.sparse.totals import totals_of
 from pyapsp.all_pairs.summaries.searches import Searches
+from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import ParameterError
-from pyapsp.cluster.entrance import on_ranks
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import infinity
@@ -25,7 +25,7 @@ __all__ = ["diameter"]
 _PIVOTS, _GAIN, _BATCH = 6, 0.1, 512
 
 
-@on_ranks
+@shared
 def diameter(
     graph: Any,
     *,

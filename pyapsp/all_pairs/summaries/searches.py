@@ -12,10 +12,9 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
-from pyapsp.cluster.ranks import Ranks
-from pyapsp.cluster.searches import part_of, totals_of_all
 from pyapsp.device import choose
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.validation import flag
@@ -52,8 +51,8 @@ class Searches:
         An estimate of the largest number of levels, if there is one.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources that `totals` has done.
-    comm : Ranks, optional
-        The ranks that share the sources of `totals`. All of them have the same graph.
+    comm : Team, optional
+        The processes that share the sources of `totals`. All of them have the same graph.
 
     Attributes
     ----------
@@ -84,7 +83,7 @@ class Searches:
         rows: bool = False,
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
-        comm: Ranks | None = None,
+        comm: Team | None = None,
     ) -> None:
         memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
@@ -112,13 +111,13 @@ class Searches:
                 order = _order(graph)
             if comm is not None:
                 # ranks exchange sums by places in the order; each may have another method
-                order = comm.share(order)
+                order = comm.order(order)
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
         self._session: Session | None = None
-        self._ranks = comm
+        self._team = comm
         if graph.n:
-            options = self._options if comm is None else part_of(comm, self._options, graph.n)
+            options = self._options if comm is None else comm.part(self._options, graph.n)
             self._session = self._method.start(self._method.plan(graph, options))
 
     def totals(
@@ -129,10 +128,8 @@ class Searches:
             return
         places = vertices if self._place is None else self._place[vertices]
         order = np.arange(places.size) if self._place is None else np.argsort(places)
-        if self._ranks is not None:
-            for some, totals in totals_of_all(
-                self._ranks, self._session, places[order], width, self._tell
-            ):
+        if self._team is not None:
+            for some, totals in self._team.totals(self._session, places[order], width, self._tell):
                 yield order[some], totals
             return
         for some, totals in self._session.totals(places[order], width):

@@ -14,8 +14,8 @@ import numpy as np
 
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.searches import Searches
+from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import NegativeWeightError, ParameterError, PrecisionError
-from pyapsp.cluster.entrance import on_ranks
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import flag, is_real
 from pyapsp.numbers.checks import advice
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@on_ranks
+@shared
 def eccentricity(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -99,7 +99,7 @@ def eccentricity(
     return farthest
 
 
-@on_ranks
+@shared
 def radius(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -144,7 +144,7 @@ def radius(
     return found
 
 
-@on_ranks
+@shared
 def average_shortest_path_length(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -187,7 +187,7 @@ def average_shortest_path_length(
     return total / pairs if pairs else float("nan")
 
 
-@on_ranks
+@shared
 def wiener_index(
     graph: Any,
     *,
@@ -232,7 +232,7 @@ def wiener_index(
     return halves
 
 
-@on_ranks
+@shared
 def closeness_centrality(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,
@@ -294,7 +294,7 @@ def closeness_centrality(
     return close
 
 
-@on_ranks
+@shared
 def distance_histogram(
     graph: Any,
     sources: Sequence[int] | np.ndarray | None = None,

@@ -13,7 +13,7 @@ import pyapsp
 from pyapsp.all_pairs import race
 from pyapsp.all_pairs.dense import predecessors
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
-from pyapsp.all_pairs.request import requested
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.device.kernels import Stopwatch, staging
 from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
@@ -455,9 +455,9 @@ def test_narrow_distances_become_wide_on_the_way(method, held, predecessors, dev
     graph, told = _graph(method), np.dtype(held)
     distances = pyapsp.solve(graph, "dijkstra-cpu", device=device).distances
     out = np.empty((_N, _N))
-    request = requested(
-        graph, pyapsp.method(method), device=device, predecessors=predecessors, out=out
-    )
+    chosen = pyapsp.method(method)
+    arguments = Arguments(method=chosen, device=device, predecessors=predecessors, out=out)
+    request = requested(graph, arguments)
     suited = race.suited
     monkeypatch.setattr(race, "suited", lambda *given: suited(*given[:3], told))
     solved = runs.solve(request)

@@ -1,0 +1,125 @@
+"""What a run leaves behind: its record, and the reasons of its choices as text."""
+
+from __future__ import annotations
+
+import platform
+from functools import cache
+
+import numpy as np
+import scipy
+
+from pyapsp.base.json import Record
+from pyapsp.base.version import __version__
+from pyapsp.device.loader import opencl
+from pyapsp.numbers.precision import name_of
+from pyapsp.registry.algorithm import Method
+from pyapsp.registry.descriptor import Choice, Request
+from pyapsp.registry.steps import Options, Plan, Stats
+
+__all__ = ["SCHEMA", "reasons", "record"]
+
+#: Version of the record format.
+SCHEMA = 4
+
+
+def reasons(
+    request: Request, choice: Choice, plan: Plan[object, Options, object]
+) -> tuple[str, ...]:
+    """Return what was chosen and why, as lines of text."""
+    device = plan.options.device
+    return (
+        f"method {choice.method.id}: {choice.reason}",
+        *request.reasons,
+        f"device {device.id} ({device.name}, {device.platform_name})",
+        f"parameters: {_parameters(choice.method, plan)}",
+        f"device memory: {plan.device_bytes / 2**20:,.1f} MiB",
+        *plan.notes,
+    )
+
+
+def _parameters(method: Method, plan: Plan[object, Options, object]) -> str:
+    """Return the parameters and where they are from, as text."""
+    if not plan.parameters:
+        return "none"
+    listed = ", ".join(f"{name}={value}" for name, value in plan.parameters.items())
+    if method.parameters.keys() == plan.parameters.keys():
+        return f"{listed} (as asked)"
+    row, origin = plan.tuning, "the default of the method, not tuned"
+    if row is not None:
+        near = {"device": "this device", "architecture": "this architecture"}
+        where = near.get(str(row["level"]), "this kind of device")
+        origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
+    asked = ", ".join(method.parameters)
+    return f"{listed} ({f'{asked} as asked; ' if asked else ''}{origin})"
+
+
+def record(
+    request: Request,
+    method: str,
+    plan: Plan[object, Options, object],
+    stats: Stats,
+    work: int,
+    wall_seconds: float | None,
+    about: Record | None = None,
+) -> Record:
+    """Return the record of a run.
+
+    Parameters
+    ----------
+    request : Request
+    method : str
+        The id of the method.
+    plan : Plan
+    stats : Stats
+    work : int
+        Units of work of the run.
+    wall_seconds : float or None
+        Seconds since the start of the call.
+    about : dict, optional
+        The facts of the input, if `Problem.about` cannot return them.
+    """
+    options = request.options
+    device, seconds = options.device, stats["kernel_seconds"]
+    return {
+        "schema": SCHEMA,
+        "pyapsp": __version__,
+        "problem": request.problem.id,
+        "method": method,
+        "parameters": plan.parameters,
+        "tuning": plan.tuning,
+        "dtype": name_of(options.dtype),
+        "held_dtype": name_of(plan.options.dtype),
+        **request.asked,
+        "device": {
+            **device.identity,
+            "units": device.capabilities.compute_units,
+            "memory": device.capabilities.global_memory,
+        },
+        "environment": _environment(),
+        "kernel_hash": stats["kernel_hash"],
+        "input": request.problem.about(request.input) if about is None else about,
+        "build_seconds": plan.build_seconds,
+        "kernel_seconds": seconds,
+        "transfer_seconds": stats["transfer_seconds"],
+        **stats.get("more", {}),
+        "wall_seconds": wall_seconds,
+        "unit": request.problem.unit,
+        "work": work,
+        "rate": work / seconds if seconds > 0 else None,
+        "roof_rate": None,
+        "fraction_of_roof": None,
+        "peak_device_bytes": plan.device_bytes,
+        "verified": None,
+    }
+
+
+@cache
+def _environment() -> dict[str, str]:
+    """Return the versions of the software that a run depends on."""
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "pyopencl": opencl().VERSION_TEXT,
+        "os": platform.platform(),
+    }
