@@ -14,7 +14,8 @@ from mpi4py import MPI
 
 import pyapsp
 from pyapsp.all_pairs.summaries import searches
-from pyapsp.cluster import answers, devices, measure, ranks, window
+from pyapsp.cluster import answers, measure, ranks, window
+from pyapsp.cluster import solve as entrance
 from pyapsp.errors import (
     DeviceMemoryError,
     NegativeCycleError,
@@ -217,8 +218,8 @@ def errors() -> None:
 def memory() -> None:
     """A rank keeps to its part of the memory of a device."""
     graph = generators.random_graph(200, 800, seed=1)
-    own = devices.own_device
-    devices.own_device = lambda *given: replace(own(*given), memory=1000)
+    own = entrance.own_device
+    entrance.own_device = lambda *given: replace(own(*given), memory=1000)
     try:
         for method in (DENSE, "near-far", "johnson"):
             try:
@@ -230,7 +231,7 @@ def memory() -> None:
             else:
                 raise AssertionError(f"{method}: no error")
     finally:
-        devices.own_device = own
+        entrance.own_device = own
 
 
 PARTS = dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, memory
