@@ -12,6 +12,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch import (
     ONE_GROUP,
@@ -28,8 +29,8 @@ from pyapsp.all_pairs.dense.fw_packed import lost
 from pyapsp.all_pairs.solver import solve
 from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.base.json import Record
-from pyapsp.device import Device, choose
-from pyapsp.graph import Graph, as_graph
+from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.convert import is_sparse
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.validation import flag, integer
@@ -103,7 +104,7 @@ class Batch:
         pinned = all(map(is_pinned, (weights, distances))) and before is None
         return self._solved(m, n, distances.dtype, parts, pinned=pinned)
 
-    def graphs(self, graphs: Iterable[Any], dtype: Any) -> Iterator[Solved]:
+    def graphs(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
         """Solve an iterable of graph-like objects, a window of them at a time."""
         single = isinstance(graphs, Graph | str | PathLike) or is_sparse(graphs)
         if single or not isinstance(graphs, Iterable):
@@ -111,9 +112,9 @@ class Batch:
             raise ParameterError.of("graphs", "solve_many", rule, type(graphs).__name__)
         return self._windows(graphs, dtype)
 
-    def _windows(self, graphs: Iterable[Any], dtype: Any) -> Iterator[Solved]:
+    def _windows(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
         window: list[tuple[tuple[int, str], int, Graph]] = []
-        held = 0
+        size = 0
         for number, source in enumerate(graphs):
             with _named(number):
                 # an iterator may fill the same array again for the next graph
@@ -121,10 +122,10 @@ class Batch:
                 chosen, _ = resolve(graph, dtype, "solve_many")
                 check_weights(graph, chosen)
             window.append(((padded(graph.n), chosen.name), number, graph))
-            held += chosen.itemsize * graph.n**2
-            if held >= _WINDOW:
+            size += chosen.itemsize * graph.n**2
+            if size >= _WINDOW:
                 yield from self._window(window)
-                window, held = [], 0
+                window, size = [], 0
         yield from self._window(window)
 
     def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[Solved]:
@@ -152,27 +153,27 @@ class Batch:
             memory_limit=self.memory_limit,
             check=self.check,
         )
-        asked, reason = self.method, "as asked"
-        if asked == "auto":
+        method, reason = self.method, "as asked"
+        if method == "auto":
             chosen, reason = automatic(n, m, options)
             if chosen and (fault := _fault(chosen, options)):
                 chosen, reason = None, f"{chosen} failed its self test for batches: {fault}"
-            asked = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
+            method = ONE_GROUP if chosen == ONE_GROUP else find_method(chosen) if chosen else "auto"
             reason = f"auto: {reason}"
-        if isinstance(asked, AllPairsMethod):
-            error = asked.unmet(Graph.from_arcs(1, [], []).facts, options)
+        if isinstance(method, AllPairsMethod):
+            error = method.unmet(Graph.from_arcs(1, [], []).facts, options)
             if error is not None:
                 raise error
-        make = maker(asked, n, options) if m and n else None
+        make = maker(method, n, options) if m and n else None
         if make is None:
             for group in groups(1):
-                result = self._solve(group, 0, asked, options)
+                result = self._solve(group, 0, method, options)
                 yield Solved(group, result.stats, result.reasons)
             return
         pipeline = Pipeline(make, n, options, m, group=self.size, pinned=pinned)
         for done in pipeline.run(groups(pipeline.group)):
             self._settle(done, options)
-            yield self._described(done, pipeline, asked, reason, options)
+            yield self._described(done, pipeline, method, reason, options)
 
     def _settle(self, done: Done[Group], options: AllPairsOptions) -> None:
         """Solve graphs with remarks again with `solve`, which raises the error of each."""
@@ -248,8 +249,8 @@ def _fault(form: str, options: AllPairsOptions) -> str | None:
         graphs = [sample(_SIZE, family, 0, Weights()) for family in FAMILIES]
         batch = batch_of(form, True, options.predecessors, options.device, None, None, True)
         solved = batch.graphs(graphs, options.dtype)
-        for number, found in (each for some in solved for each in some.results()):
-            answer = Rows(found.distances, found.predecessors)
+        for number, result in (each for some in solved for each in some.results()):
+            answer = Rows(result.distances, result.predecessors)
             check = oracle(graphs[number], options)(answer)
             if not check.ok:
                 return f"{FAMILIES[number]}, {options.dtype}: {check.fault}"
@@ -276,7 +277,7 @@ def batch_of(
     method: str | Method,
     directed: bool,
     predecessors: bool,
-    device: Any,
+    device: DeviceLike,
     memory_limit: int | None,
     group: int | None,
     check: bool,
@@ -294,8 +295,8 @@ def batch_of(
         )
     )
     one_group = isinstance(method, str) and method == ONE_GROUP
-    asked = method if one_group else method_of("all-pairs", method, "solve_many")
-    return Batch(asked, directed, predecessors, choose(device), memory_limit, group, check)
+    checked = method if one_group else method_of("all-pairs", method, "solve_many")
+    return Batch(checked, directed, predecessors, choose(device), memory_limit, group, check)
 
 
 @contextmanager

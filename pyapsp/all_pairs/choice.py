@@ -29,7 +29,7 @@ from pyapsp.registry import method as find_method
 from pyapsp.registry import methods
 from pyapsp.registry.tuning.database import Databases, Unchanging, databases
 
-__all__ = ["Candidate", "Ranking", "candidates", "ranked", "suited", "told"]
+__all__ = ["Candidate", "Question", "Ranking", "candidates", "in_order", "ranked", "suited"]
 
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
 # several devices. The last method is used if no other can run.
@@ -38,7 +38,7 @@ _DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidev
 # one arc and one source.
 _UPDATES = 64
 # Number of cached rankings.
-_KEPT = 1024
+_CACHE_SIZE = 1024
 # Seconds that the host takes to convert an answer: a constant, and for each distance. If the answer
 # is converted while it comes from a device with its own memory, only the bytes count by which the
 # host writes more than comes.
@@ -81,19 +81,19 @@ class Candidate:
     def reason(self) -> str:
         """Why it was chosen, as text."""
         others = "; ".join(self.others) or "no other"
-        held = f"; this type is exact because {self.proof}" if self.proof else ""
+        narrow = f"; this type is exact because {self.proof}" if self.proof else ""
         time = "predicted time" if self.ratio is None else "time, by a trial"
-        return f"auto, the shortest {time}: {self} (then {others}){held}"
+        return f"auto, the shortest {time}: {self} (then {others}){narrow}"
 
     def __str__(self) -> str:
-        held = f" in {self.dtype}" if self.proof else ""
+        narrow = f" in {self.dtype}" if self.proof else ""
         time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
         if self.seconds is not None and self.ratio is not None:
             time += f" (predicted {self.seconds / self.ratio * 1e3:.3g} ms)"
-        return f"{self.method.id}{held} {time}"
+        return f"{self.method.id}{narrow} {time}"
 
 
-class _Asked(NamedTuple):
+class Question(NamedTuple):
     """The arguments of a ranking, and the key of its cache.
 
     Attributes
@@ -143,7 +143,7 @@ class Ranking:
 
     Attributes
     ----------
-    asked : NamedTuple
+    question : Question
         The facts and options that decide, hashable.
     choices : tuple of Candidate
         The best first.
@@ -151,7 +151,7 @@ class Ranking:
         The seconds that a proof of short distances can save.
     """
 
-    asked: _Asked
+    question: Question
     choices: tuple[Candidate, ...]
     gain: float
 
@@ -217,7 +217,7 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
 def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     """Return the ranking of the candidates; see `candidates`."""
     some, rows = options.sources is not None, options.count(graph.n)
-    asked = _Asked(
+    question = Question(
         _methods(),
         databases(),
         graph.facts,
@@ -231,15 +231,15 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
         some and not _host_holds_all(graph, options),
     )
     bound = distance_bound(graph)
-    ranking = _ranking(asked, bound)
+    ranking = _ranking(question, bound)
     if ranking.depends and ranking.seconds > _WORTH * _sounding_seconds(graph):
-        asked = asked._replace(facts=graph.sounded)
-        ranking = _ranking(asked, bound)
+        question = question._replace(facts=graph.sounded)
+        ranking = _ranking(question, bound)
     for proof, price in _PROOFS if ranking.gain else ():
         if ranking.gain > price(graph):
             proved = proof(graph)
             if proved < bound:
-                bound, ranking = proved, _ranking(asked, proved)
+                bound, ranking = proved, _ranking(question, proved)
     return ranking
 
 
@@ -262,69 +262,70 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
 
 
 # Predictions take as long as solving a small graph, and graphs with equal facts are common.
-@lru_cache(maxsize=_KEPT)
-def _ranking(asked: _Asked, bound: int | float) -> Ranking:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _ranking(question: Question, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
-    facts, options = asked.facts, asked.held_in(asked.dtype)
-    default = _method(_DEFAULT_ROWS if asked.alone or asked.few else _DEFAULT)
-    if asked.helpers and not asked.alone:
+    facts, options = question.facts, question.held_in(question.dtype)
+    default = _method(_DEFAULT_ROWS if question.alone or question.few else _DEFAULT)
+    if question.helpers and not question.alone:
         default = _method(_SEVERAL)
     types = [Candidate(default, options.dtype)]
-    held = narrower(facts, options.dtype, bound)
-    if held is not None:
-        types.insert(0, Candidate(default, held, proof=f"no distance exceeds {bound:g}"))
+    narrow = narrower(facts, options.dtype, bound)
+    if narrow is not None:
+        types.insert(0, Candidate(default, narrow, proof=f"no distance exceeds {bound:g}"))
     # the narrowest type that a proof could allow for a graph with these facts
     shortest = narrower(facts, options.dtype, 0) or options.dtype
     known = {
-        dtype: _predictions(asked, dtype) for dtype in {shortest, *(kind.dtype for kind in types)}
+        dtype: _predictions(question, dtype)
+        for dtype in {shortest, *(kind.dtype for kind in types)}
     }
-    found = [
+    choices = [
         replace(kind, method=method, seconds=seconds)
         for kind in types
         for method, seconds in known[kind.dtype]
         if _holds(method, facts, bound)
     ]
-    found.sort(key=lambda choice: choice.seconds or 0.0)
+    choices.sort(key=lambda choice: choice.seconds or 0.0)
     gain = 0.0
-    if found and not facts.has_negative:
-        now = found[0].seconds or 0.0
+    if choices and not facts.has_negative:
+        now = choices[0].seconds or 0.0
         hoped = (seconds for method, seconds in known[shortest] if _holds(method, facts, 0))
         gain = now - min(hoped, default=now)
-    there = {(choice.method.id, choice.dtype) for choice in found}
+    there = {(choice.method.id, choice.dtype) for choice in choices}
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
     if default.unmet(facts, options) is not None:
         unknown = []
-    first = asked.few and not any(choice.method.by_source for choice in found)
-    found = [*unknown, *found] if first else [*found, *unknown]
-    if not asked.alone and (_LAST, options.dtype) not in there:
-        found.append(Candidate(_method(_LAST), options.dtype))
-    return Ranking(asked, told(found), gain)
+    first = question.few and not any(choice.method.by_source for choice in choices)
+    choices = [*unknown, *choices] if first else [*choices, *unknown]
+    if not question.alone and (_LAST, options.dtype) not in there:
+        choices.append(Candidate(_method(_LAST), options.dtype))
+    return Ranking(question, in_order(choices), gain)
 
 
-def told(found: Iterable[Candidate]) -> tuple[Candidate, ...]:
+def in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return the candidates, each with the next ones as text."""
-    found = list(found)
-    texts = tuple(map(str, found))
-    return tuple(replace(each, others=texts[place:]) for place, each in enumerate(found, start=1))
+    choices = list(choices)
+    texts = tuple(map(str, choices))
+    return tuple(replace(each, others=texts[place:]) for place, each in enumerate(choices, start=1))
 
 
-def _predictions(asked: _Asked, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
+def _predictions(question: Question, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
-    options, found = asked.held_in(dtype), []
-    conversion, values = 0.0, asked.rows * asked.facts.n
-    if dtype != asked.dtype:
-        on_the_way = staging.suits(options.device.handle, values * asked.dtype.itemsize)
-        wider = asked.dtype.itemsize - dtype.itemsize
+    options, choices = question.held_in(dtype), []
+    conversion, values = 0.0, question.rows * question.facts.n
+    if dtype != question.dtype:
+        on_the_way = staging.suits(options.device.handle, values * question.dtype.itemsize)
+        wider = question.dtype.itemsize - dtype.itemsize
         conversion = _CALL + values * (wider * _BYTE if on_the_way else _VALUE)
-    with Unchanging(asked.databases):
-        for method in (cls() for cls in asked.methods):
-            suits = method.by_source or not asked.alone
-            if not suits or method.unmet(asked.facts, options) is not None:
+    with Unchanging(question.databases):
+        for method in (cls() for cls in question.methods):
+            suits = method.by_source or not question.alone
+            if not suits or method.unmet(question.facts, options) is not None:
                 continue
-            seconds = method.predict(asked.facts, options, asked.rows)
+            seconds = method.predict(question.facts, options, question.rows)
             if seconds is not None:
-                found.append((method, seconds + conversion))
-    return found
+                choices.append((method, seconds + conversion))
+    return choices
 
 
 def _holds(method: AllPairsMethod, graph: Facts, bound: int | float) -> bool:

@@ -3,104 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pyapsp.all_pairs.batch import batch_of
 from pyapsp.all_pairs.dense.batch.jobs import array_dtype, check_out
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method
 from pyapsp.registry.ranks import on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["arrays_of", "solve_each", "solve_many"]
 
 
 @overload
 def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
-    graphs: NDArray[Any],
+    graphs: np.ndarray,
     method: str | Method = ...,
     *,
     directed: bool = ...,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     predecessors: Literal[False] = ...,
     out: np.ndarray | None = ...,
-    device: Any = ...,
+    device: DeviceLike = ...,
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
-    comm: Any = ...,
-) -> NDArray[Any]: ...
+    comm: MPI.Comm | None = ...,
+) -> np.ndarray: ...
 
 
 @overload
 def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
-    graphs: NDArray[Any],
+    graphs: np.ndarray,
     method: str | Method = ...,
     *,
     directed: bool = ...,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     predecessors: Literal[True],
     out: np.ndarray | None = ...,
-    device: Any = ...,
+    device: DeviceLike = ...,
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
-    comm: Any = ...,
-) -> tuple[NDArray[Any], NDArray[np.int32]]: ...
+    comm: MPI.Comm | None = ...,
+) -> tuple[np.ndarray, NDArray[np.int32]]: ...
 
 
 @overload
 def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, too
-    graphs: NDArray[Any],
+    graphs: np.ndarray,
     method: str | Method = ...,
     *,
     directed: bool = ...,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     predecessors: bool,
     out: np.ndarray | None = ...,
-    device: Any = ...,
+    device: DeviceLike = ...,
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
-    comm: Any = ...,
-) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]]: ...
+    comm: MPI.Comm | None = ...,
+) -> np.ndarray | tuple[np.ndarray, NDArray[np.int32]]: ...
 
 
 @overload
 def solve_many(
-    graphs: Iterable[Any],
+    graphs: Iterable[GraphLike],
     method: str | Method = ...,
     *,
     directed: bool = ...,
-    dtype: Any = ...,
+    dtype: DTypeLike | None = ...,
     predecessors: bool = ...,
     out: None = ...,
-    device: Any = ...,
+    device: DeviceLike = ...,
     memory_limit: int | None = ...,
     group: int | None = ...,
     check: bool = ...,
-    comm: Any = ...,
+    comm: MPI.Comm | None = ...,
 ) -> list[Result]: ...
 
 
 def solve_many(
-    graphs: NDArray[Any] | Iterable[Any],
+    graphs: np.ndarray | Iterable[GraphLike],
     method: str | Method = "auto",
     *,
     directed: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     out: np.ndarray | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     group: int | None = None,
     check: bool = True,
-    comm: Any = None,
-) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.int32]] | list[Result]:
+    comm: MPI.Comm | None = None,
+) -> np.ndarray | tuple[np.ndarray, NDArray[np.int32]] | list[Result]:
     """Compute shortest paths between all pairs of vertices, of many graphs.
 
     The answers are those of `solve` for each graph. For small graphs this is many times faster
@@ -183,8 +188,8 @@ def solve_many(
     if not isinstance(graphs, np.ndarray):
         if out is not None:
             raise ParameterError("only the distances of a 3-D array go into 'out'")
-        found = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
-        return [found[number] for number in range(len(found))]
+        results = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
+        return [results[number] for number in range(len(results))]
     if dtype is None and isinstance(out, np.ndarray):
         dtype = out.dtype
     graphs, distances, before = arrays_of(graphs, out, dtype, predecessors)
@@ -194,17 +199,17 @@ def solve_many(
 
 
 def solve_each(
-    graphs: NDArray[Any] | Iterable[Any],
+    graphs: np.ndarray | Iterable[GraphLike],
     method: str | Method = "auto",
     *,
     directed: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     group: int | None = None,
     check: bool = True,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> Iterator[tuple[int, Result]]:
     """Solve many graphs, and yield results as they finish.
 
@@ -256,7 +261,7 @@ def solve_each(
 
 
 def arrays_of(
-    graphs: np.ndarray, out: np.ndarray | None, dtype: Any, predecessors: bool
+    graphs: np.ndarray, out: np.ndarray | None, dtype: DTypeLike | None, predecessors: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return weights that share no memory with the answers, and the arrays of the answers."""
     chosen = array_dtype(graphs, dtype)

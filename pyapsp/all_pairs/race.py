@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
-from pyapsp.all_pairs.choice import Candidate, Ranking, ranked, suited, told
+from pyapsp.all_pairs.choice import Candidate, Question, Ranking, in_order, ranked, suited
 from pyapsp.all_pairs.parts import Part, part_of, ratios
 from pyapsp.base.errors import PyApspError
 from pyapsp.device import let_go
@@ -47,7 +47,7 @@ _AGAIN, _RIVAL = 20, 1.5
 # time of a part, and of calls.
 _CLEAR, _CLEAR_CALLS = 0.85, 0.95
 # Number of kept results.
-_KEPT = 1024
+_CACHE_SIZE = 1024
 
 
 @dataclass
@@ -100,8 +100,8 @@ class _Past:
         self.settled = None
 
 
-@lru_cache(maxsize=_KEPT)
-def _past(asked: object, kept: bool) -> _Past:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _past(question: Question, on_device: bool) -> _Past:
     return _Past()
 
 
@@ -113,30 +113,30 @@ def choices(request: Request) -> Iterator[Choice]:
     PyApspError
         If the graph or the device does not meet the requirements of the method asked for.
     """
-    graph, options, asked = request.input, request.options, request.method
-    if isinstance(asked, AllPairsMethod):
-        error = asked.unmet(graph, options)
+    graph, options, method = request.input, request.options, request.method
+    if isinstance(method, AllPairsMethod):
+        error = method.unmet(graph, options)
         if error is not None:
             raise error
-        yield Choice(asked, suited(asked, graph, options, options.dtype), "as asked")
+        yield Choice(method, suited(method, graph, options, options.dtype), "as asked")
         return
     ranking = ranked(graph, options)
-    found, calls = ranking.choices, None
+    order, calls = ranking.choices, None
     if ranking.seconds > _SHORT:
-        found = _after_parts(request, ranking, _past_of(request, ranking))
+        order = _after_parts(request, ranking, _past_of(request, ranking))
     elif ranking.seconds > _TINY and options.cutoff is None:
         calls = _past_of(request, ranking)
-        found = _after_calls(request, ranking, calls)
-    for each in found:
-        given = suited(each.method, graph, options, each.dtype)
+        order = _after_calls(request, ranking, calls)
+    for each in order:
+        adapted = suited(each.method, graph, options, each.dtype)
         tell = None if calls is None else partial(calls.add, _form(each))
-        yield Choice(each.method, given, each.reason, each.seconds, tell)
+        yield Choice(each.method, adapted, each.reason, each.seconds, tell)
         if calls is not None:  # the next one is asked for
             calls.fail(_form(each))
 
 
 def _past_of(request: Request, ranking: Ranking) -> _Past:
-    return _past(ranking.asked, request.options.kept is not None)
+    return _past(ranking.question, request.options.kept is not None)
 
 
 def _after_parts(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:
@@ -167,7 +167,7 @@ def _after_calls(request: Request, ranking: Ranking, past: _Past) -> tuple[Candi
     for form, each in _rivals(near):
         if past.has_turns(form):
             others = (other for other in ranking.choices if other is not each)
-            return told([each, *others])
+            return in_order([each, *others])
     ratios: dict[str, float] = {}
     kinds: dict[str, list[float]] = {}
     for each in ranking.choices:
@@ -194,7 +194,7 @@ def _rival_first(
         close = each.seconds is not None and each.seconds <= _RIVAL * (first.seconds or 0.0)
         able = not each.method.outofcore and _form(each) not in past.failed
         if close and able and _comparable(request, each, first):
-            return told([each, *(other for other in order if other is not each)])
+            return in_order([each, *(other for other in order if other is not each)])
     return order
 
 
@@ -254,12 +254,12 @@ def _near(
 
 def _part(request: Request, ranking: Ranking, each: Candidate) -> Part | None:
     """Plan a part of the problem for a candidate; None if it fails its self test."""
-    method, asked = each.method, ranking.asked
-    given = suited(method, request.input, request.options, each.dtype)
-    plan = method.plan(request.input, given)
-    if refusal(request, Choice(method, given, ""), plan) is not None:
+    method, question = each.method, ranking.question
+    options = suited(method, request.input, request.options, each.dtype)
+    plan = method.plan(request.input, options)
+    if refusal(request, Choice(method, options, ""), plan) is not None:
         return None
-    return part_of(plan, method, asked.facts, asked.rows)
+    return part_of(plan, method, question.facts, question.rows)
 
 
 def _comparable(request: Request, each: Candidate, first: Candidate) -> bool:
@@ -296,7 +296,7 @@ def _corrected(
         weight = clear if each is first else 1.0
         return not _comparable(request, each, first), math.inf if time is None else weight * time
 
-    return told(
+    return in_order(
         replace(each, seconds=seconds(each), ratio=known.get(kind(each)))
         for each in sorted(ranking.choices, key=order)
     )

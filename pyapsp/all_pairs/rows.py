@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
-from pyapsp.device import let_go
+from pyapsp.device import DeviceLike, let_go
+from pyapsp.graph import GraphLike
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
@@ -35,16 +37,16 @@ _BLOCK, _PART = 64 * 2**20, 8
 
 
 def row_blocks(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
     directed: bool = True,
     sources: Sequence[int] | np.ndarray | None = None,
     block: int | None = None,
     cutoff: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
@@ -178,8 +180,8 @@ def _sliced(
     each = block or _rows_of(request, 1)
     for start in range(0, sources.size, each):
         some = slice(start, start + each)
-        found = rows_of(request, planned.plan.options, answer, sources[some])
-        yield _result(request, planned, *found, some, answer.stats, started)
+        rows = rows_of(request, planned.plan.options, answer, sources[some])
+        yield _result(request, planned, *rows, some, answer.stats, started)
 
 
 def _rows_of(request: Request, size: int) -> int:
@@ -200,10 +202,10 @@ def _result(
     stats: Stats,
     started: float,
 ) -> Result:
-    done, told = some.start + len(distances), planned.plan.options
-    if told.sources is not None:
-        told = replace(told, sources=request.options.sources[:done])
-    work = request.problem.work(request.input, told, None)
+    done, options = some.start + len(distances), planned.plan.options
+    if options.sources is not None:
+        options = replace(options, sources=request.options.sources[:done])
+    work = request.problem.work(request.input, options, None)
     seconds = time.perf_counter() - started
     about = record(request, planned.method.id, planned.plan, stats, work, seconds)
     rows, labels = request.options.rows(request.input.n)[some], request.input.labels

@@ -30,15 +30,15 @@ def settle(request: Request, plan: Plan[Graph, AllPairsOptions, object], answer:
     NegativeCycleError, PrecisionError
         As `solve`.
     """
-    kept = request.options.kept
+    on_device = request.options.kept
     check_rows(request, answer)
     if isinstance(answer.distances, DeviceRows):
         return answer
     rows = request.options.sources if plan.options.sources is None else None
     distances, before = rows_of(request, plan.options, answer, rows, request.options.out)
-    if kept is not None:
-        kept.put(distances)
-        distances = kept
+    if on_device is not None:
+        on_device.put(distances)
+        distances = on_device
     if distances is answer.distances and before is answer.predecessors:
         return answer
     return replace(answer, distances=distances, predecessors=before)
@@ -75,7 +75,7 @@ def _may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
 
 def rows_of(
     request: Request,
-    told: AllPairsOptions,
+    options_of_run: AllPairsOptions,
     answer: Rows,
     rows: np.ndarray | None = None,
     out: np.ndarray | None = None,
@@ -85,7 +85,7 @@ def rows_of(
     Parameters
     ----------
     request : Request
-    told : AllPairsOptions
+    options_of_run : AllPairsOptions
         The options of the plan.
     answer : Rows
         The answer of a method to this plan.
@@ -102,6 +102,6 @@ def rows_of(
         before = None if before is None else before[rows]
     if distances.dtype != options.dtype:
         distances = converted(distances, options.dtype, out)
-    if told.cutoff is None:
+    if options_of_run.cutoff is None:
         options.hide(distances, before)
     return distances, before

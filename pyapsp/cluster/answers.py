@@ -33,7 +33,7 @@ class Answers:
     def __init__(self, n: int, options: AllPairsOptions) -> None:
         self.n, self.options = n, options
         self.sources = options.rows(n)
-        self._found: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
 
     # -- matrices ----------------------------------------------------------------------------
 
@@ -110,18 +110,18 @@ class Answers:
             Used further.
         before : (k, n) int32 ndarray or None
         """
-        self._found.append((places, rows, before))
+        self._parts.append((places, rows, before))
 
     def result(self) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         """Return distances, predecessors and the places of these rows, in order."""
-        if not self._found:
+        if not self._parts:
             empty = np.empty((0, self.n), self.options.dtype)
             before = np.empty((0, self.n), np.int32) if self.options.predecessors else None
             return empty, before, np.empty(0, np.int64)
-        found = sorted(self._found, key=lambda each: int(each[0][0]))
-        places = np.concatenate([each[0] for each in found])
-        tails = [each[2] for each in found if each[2] is not None]
-        return _joined([each[1] for each in found]), _joined(tails) if tails else None, places
+        parts = sorted(self._parts, key=lambda each: int(each[0][0]))
+        places = np.concatenate([each[0] for each in parts])
+        tails = [each[2] for each in parts if each[2] is not None]
+        return _joined([each[1] for each in parts]), _joined(tails) if tails else None, places
 
     def _mapped(self, first: int, last: int, *, predecessors: bool = False) -> np.ndarray | None:
         """Return rows of the file; None if there is none."""

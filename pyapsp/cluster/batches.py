@@ -5,8 +5,8 @@ A rank takes the next graphs when it has solved its last ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,8 +15,13 @@ from pyapsp.all_pairs.many import arrays_of, solve_each
 from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks, joined
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike
 from pyapsp.paths.result import Result
 from pyapsp.registry.ranks import register_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["collected", "each_of", "solve_each_on_ranks", "solve_many_on_ranks"]
 
@@ -46,8 +51,8 @@ def each_of(
     unit = max(1, count // (_PARTS * ranks.size))
     while (taken := ranks.lifeline.take(name, count, unit))[0] < taken[1]:
         try:
-            for number, found in work(slice(*taken)):
-                yield taken[0] + number, found
+            for number, result in work(slice(*taken)):
+                yield taken[0] + number, result
         except PyApspError as error:
             if error.graph is not None:
                 cause = str(error).removeprefix(f"graph {error.graph}: ")
@@ -78,7 +83,10 @@ def collected(ranks: Ranks, mine: Sequence[int], *arrays: np.ndarray | None) -> 
 
 @register_on_ranks("solve_each")
 def solve_each_on_ranks(
-    comm: Any, graphs: Any, device: Any, options: dict[str, Any]
+    comm: MPI.Comm | Ranks,
+    graphs: np.ndarray | Iterable[GraphLike],
+    device: DeviceLike,
+    options: dict[str, Any],
 ) -> Iterator[tuple[int, Result]]:
     """Yield the graphs that this rank solves."""
     with joined(comm) as ranks:
@@ -98,7 +106,11 @@ def solve_each_on_ranks(
 
 @register_on_ranks("solve_many")
 def solve_many_on_ranks(
-    comm: Any, graphs: Any, out: np.ndarray | None, device: Any, options: dict[str, Any]
+    comm: MPI.Comm | Ranks,
+    graphs: np.ndarray | Iterable[GraphLike],
+    out: np.ndarray | None,
+    device: DeviceLike,
+    options: dict[str, Any],
 ) -> Any:
     """Return the answers for all graphs on all ranks."""
     with joined(comm) as ranks:

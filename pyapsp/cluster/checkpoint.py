@@ -72,21 +72,21 @@ class SharedCheckpoint:
         self._ranks, self._folder = ranks, Path(folder)
         self._subject = manifest.plain(subject)
         self._lock: folders.Lock | None = None
-        found = None
+        content = None
         if ranks.rank == 0:
             with folders.errors_of(self._folder, "use"):
                 folders.make(self._folder)
                 self._lock = folders.Lock(self._folder)
-                found = manifest.parsed(self._folder / _MANIFEST, _FORMAT, _SCHEMA, self._subject)
-                self._sweep(found)
-        self._found: dict[str, Any] | None = ranks.share(found)
+                content = manifest.parsed(self._folder / _MANIFEST, _FORMAT, _SCHEMA, self._subject)
+                self._sweep(content)
+        self._content: dict[str, Any] | None = ranks.share(content)
         if not self._folder.is_dir():
             raise CheckpointError(f"{self._folder} is not shared with rank 0 on {ranks.hosts[0]}")
 
     @property
     def state(self) -> dict[str, Any] | None:
         """The state of the snapshot in the folder."""
-        return None if self._found is None else dict(self._found["state"])
+        return None if self._content is None else dict(self._content["state"])
 
     def __enter__(self) -> SharedCheckpoint:
         return self
@@ -108,7 +108,7 @@ class SharedCheckpoint:
             On rank 0.
         """
         if self._ranks.rank == 0:
-            folders.check_space(self._folder, needed * (2 if self._found is None else 1))
+            folders.check_space(self._folder, needed * (2 if self._content is None else 1))
 
     def save(self, own: Matrix, state: Mapping[str, Any]) -> float:
         """Write a snapshot, and return the seconds it took.
@@ -146,7 +146,7 @@ class SharedCheckpoint:
                     file.write(manifest.encoded(content))
                 folders.sync(self._folder)
                 self._sweep(content)
-        self._found = content
+        self._content = content
         self._ranks.barrier()
         return self._ranks.largest(time.perf_counter() - started)
 
@@ -158,11 +158,11 @@ class SharedCheckpoint:
         CheckpointError
             If it has another n or dtype, or a file is missing, cut short or damaged.
         """
-        assert self._found is not None
+        assert self._content is not None
         ours = {"n": own.n, "dtype": own.dtype.str}
-        manifest.compare(self._folder, self._found["matrix"], ours)
+        manifest.compare(self._folder, self._content["matrix"], ours)
         covered = own.first
-        for part in self._found["parts"]:
+        for part in self._content["parts"]:
             if part["first"] < own.last and part["last"] > own.first:
                 if part["first"] > covered:
                     break
@@ -178,7 +178,7 @@ class SharedCheckpoint:
     def _remove(self) -> None:
         """Remove the snapshot when all ranks are done."""
         self._ranks.barrier()
-        self._found = None
+        self._content = None
         if self._ranks.rank == 0:
             with folders.errors_of(self._folder, "clear"):
                 (self._folder / _MANIFEST).unlink(missing_ok=True)
@@ -224,9 +224,9 @@ class SharedCheckpoint:
 
     def _sweep(self, content: Mapping[str, Any] | None) -> None:
         """Remove what no manifest names."""
-        kept = set() if content is None else {part["file"] for part in content["parts"]}
+        present = set() if content is None else {part["file"] for part in content["parts"]}
         for path in self._folder.iterdir():
             stray = _PART.fullmatch(path.name) or path.name.startswith(f".{_MANIFEST}.")
-            if stray and path.name not in kept:
+            if stray and path.name not in present:
                 with suppress(OSError):  # the next sweep tries again
                     path.unlink()

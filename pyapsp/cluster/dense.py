@@ -31,6 +31,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
 from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters, Plan, Stats
 
 __all__ = ["solve_dense"]
 
@@ -45,10 +46,10 @@ def solve_dense(
     own: Own,
     graph: Graph,
     options: AllPairsOptions,
-    given: Mapping[str, Any],
+    parameters: Parameters,
     answers: Answers,
     outside: ExitStack,
-) -> dict[str, Any]:
+) -> tuple[Plan[Graph, AllPairsOptions, None], Stats]:
     """Run Floyd-Warshall on all ranks, and hand the rows of this rank to the answer.
 
     Parameters
@@ -58,7 +59,7 @@ def solve_dense(
     graph : Graph
     options : AllPairsOptions
         For the device of this rank; with the sources and the cutoff that were asked for.
-    given : mapping
+    parameters : Parameters
         The parameters of fw-outofcore that were asked for: block, rows and interval.
     answers : Answers
         Takes the rows.
@@ -67,7 +68,7 @@ def solve_dense(
 
     Returns
     -------
-    dict
+    Plan, Stats
         For the record of the run.
 
     Raises
@@ -76,12 +77,12 @@ def solve_dense(
         As `pyapsp.solve`.
     """
     for name in _OTHERS:
-        if name in given:
+        if name in parameters:
             raise CapabilityError(f"fw-outofcore on several ranks has no parameter {name!r}")
     check_weights(graph, options.dtype)
     started = time.perf_counter()
     limit = own.limit(options.memory_limit)
-    held = replace(options, sources=None, cutoff=None, out=None, memory_limit=limit)
+    own_options = replace(options, sources=None, cutoff=None, out=None, memory_limit=limit)
     with ExitStack() as stack:
         checkpoint = None
         if options.checkpoint is not None:
@@ -94,44 +95,51 @@ def solve_dense(
             checkpoint = outside.enter_context(SharedCheckpoint(ranks, options.checkpoint, subject))
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
         state = None if checkpoint is None else checkpoint.state
-        plan = planned(ranks, graph, held, given, state, own.neighbours)
+        plan = planned(ranks, graph, own_options, parameters, state, own.neighbours)
         first, last = plan.spans[ranks.rank]
         matrix = stack.enter_context(Matrix(answers.room(first, last, own.neighbours), first=first))
         recovery = None
         if options.predecessors:
-            recovery = Recovery.within(graph, held, limits(held.device, held)[0])
+            recovery = Recovery.within(
+                graph, own_options, limits(own_options.device, own_options)[0]
+            )
         ready = time.perf_counter()
         ranks.barrier()  # whoever looks whether the matrix is a file touches the rows beside
         if checkpoint is not None and state is not None:
             checkpoint.load(matrix)
         else:
             fill(matrix, graph)
-        moved, passes = _run(ranks, plan, held, matrix, checkpoint, given, state)
+        moved, passes = _run(ranks, plan, own_options, matrix, checkpoint, parameters, state)
         ranks.barrier()
         done = time.perf_counter()
         check_diagonal(graph, np.concatenate(ranks.all(matrix.diagonal())))
-        largest = _look(ranks, graph, matrix, held, options)
+        largest = _look(ranks, graph, matrix, own_options, options)
         before = None
         if recovery is not None:
-            before = _recover(ranks, recovery, graph, matrix, held, answers, largest)
+            before = _recover(ranks, recovery, graph, matrix, own_options, answers, largest)
         answers.take(matrix, before)
     rows, cut = [high - low for low, high in plan.spans], plan.cut
-    return {
-        "kernel_seconds": passes,
-        "transfer_seconds": done - ready - passes,
-        "build_seconds": ready - started,
-        "kernel_hash": plan.product.program.hash,
-        "device_bytes": plan.device_bytes,
-        "parameters": {"block": plan.block, "rows": None if cut is None else cut.shape.rows},
-        "more": {
+    run = Plan(
+        graph,
+        options,
+        Parameters(block=plan.block, **({} if cut is None else {"rows": cut.shape.rows})),
+        plan.device_bytes,
+        None,
+        build_seconds=ready - started,
+        notes=tuple(notes_of(plan)),
+    )
+    return run, Stats(
+        kernel_seconds=passes,
+        transfer_seconds=done - ready - passes,
+        kernel_hash=plan.product.program.hash,
+        more={
             "predicted_seconds": plan.predicted.seconds,
             "moved_bytes": moved,
             "rows_of_ranks": rows,
             "resumed": state is not None,
             "link_bytes_per_second": plan.rates.link if ranks.size > 1 else None,
         },
-        "notes": tuple(notes_of(plan)),
-    }
+    )
 
 
 def _run(
@@ -140,7 +148,7 @@ def _run(
     options: AllPairsOptions,
     matrix: Matrix,
     checkpoint: SharedCheckpoint | None,
-    given: Mapping[str, Any],
+    parameters: Parameters,
     state: Mapping[str, Any] | None,
 ) -> tuple[int, float]:
     """Run the passes; return the bytes to and from the device, and the seconds of the passes."""
@@ -148,16 +156,16 @@ def _run(
     owners = [_owner(plan.spans, first) for first in starts]
     band = Band(matrix, plan.block)
     decisive = {"block": plan.block, "closing": dict(plan.product.p)}
-    interval = None
+    interval: Interval | None = None
     if checkpoint is not None:
-        asked = given.get("interval", "auto")
-        seconds = None if asked == "auto" else float(asked)
+        wanted = parameters.get("interval", "auto")
+        seconds = None if wanted == "auto" else float(wanted)
         # of a snapshot nothing is known but that it takes time: the first one comes soon
         interval = Interval(1.0, time.monotonic(), seconds=seconds)
 
     def due() -> bool:
         assert interval is not None
-        return interval.due(time.monotonic())
+        return bool(interval.due(time.monotonic()))
 
     def save(number: int) -> None:
         assert checkpoint is not None
@@ -206,13 +214,19 @@ def _owner(spans: list[tuple[int, int]], row: int) -> int:
 
 
 def _look(
-    ranks: Ranks, graph: Graph, matrix: Matrix, held: AllPairsOptions, options: AllPairsOptions
+    ranks: Ranks,
+    graph: Graph,
+    matrix: Matrix,
+    own_options: AllPairsOptions,
+    options: AllPairsOptions,
 ) -> float:
     """Check for clipped distances, and return the largest distance of all ranks."""
     largest, check = 0.0, options.must_check(graph)
     matters = options.predecessors and options.dtype.kind == "f"
     if check or matters:
-        count = max(1, _LOOK // (graph.n * held.dtype.itemsize)) if matrix.on_disk else matrix.n
+        count = (
+            max(1, _LOOK // (graph.n * own_options.dtype.itemsize)) if matrix.on_disk else matrix.n
+        )
         for _, block in matrix.rows(count):
             if check:
                 check_answer(graph, block)

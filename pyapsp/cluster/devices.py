@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pyapsp.base.host import cores
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.device import Device, choose, devices
+from pyapsp.device import Device, DeviceLike, choose, devices
 from pyapsp.device.quirks import VISIBLE
 
 __all__ = ["Own", "own_device"]
@@ -33,12 +34,12 @@ class Own:
     memory: int | None
     neighbours: int
 
-    def limit(self, asked: int | None) -> int | None:
+    def limit(self, memory_limit: int | None) -> int | None:
         """Return the bytes of the memory of the device that may be used, with a limit asked for."""
-        return min((each for each in (self.memory, asked) if each is not None), default=None)
+        return min((each for each in (self.memory, memory_limit) if each is not None), default=None)
 
 
-def own_device(ranks: Ranks, spec: Any = None) -> Own:
+def own_device(ranks: Ranks, spec: DeviceLike | Sequence[DeviceLike] = None) -> Own:
     """Return the device of this rank.
 
     The k-th rank on a host gets the k-th of the best devices there, and the ranks begin again with
@@ -63,25 +64,29 @@ def own_device(ranks: Ranks, spec: Any = None) -> Own:
     everyone = ranks.all(mine)
     here = [number for number, each in enumerate(everyone) if each[0] == ranks.host]
     alike = [number for number in here if everyone[number][1] == seen]
-    found = _candidates(spec)
+    candidates = _candidates(spec)
     place = alike.index(ranks.rank)
-    device = found[place % len(found)]
+    device = candidates[place % len(candidates)]
     if device.kind == "cpu":
         # a core that several ranks may use is shared by them
         shares = [1 / sum(core in everyone[number][2] for number in here) for core in mine[2]]
         units = max(1, int(sum(shares) + 0.01))
         memory = None if len(here) == 1 else device.capabilities.global_memory // len(here)
         return Own(_part(device, units), memory, len(here))
-    sharers = len([each for each in range(len(alike)) if each % len(found) == place % len(found)])
+    sharers = len(
+        [each for each in range(len(alike)) if each % len(candidates) == place % len(candidates)]
+    )
     memory = None if sharers == 1 else device.capabilities.global_memory // sharers
     return Own(device, memory, len(here))
 
 
-def _candidates(spec: Any) -> list[Device]:
+def _candidates(spec: DeviceLike | Sequence[DeviceLike]) -> list[Device]:
     """Return the devices that the ranks on a host take in turns."""
-    if isinstance(spec, list | tuple) and spec:
-        return [choose(each) for each in spec]
-    first = choose(spec[0] if isinstance(spec, list | tuple) and spec else spec or None)
+    if isinstance(spec, list | tuple):
+        if spec:
+            return [choose(each) for each in spec]
+        spec = None
+    first = choose(cast("DeviceLike", spec or None))
     if spec is None or str(spec).strip().lower() in _KINDS:
         alike = [each for each in devices() if each.kind == first.kind]
         if first in alike:

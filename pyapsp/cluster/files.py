@@ -189,11 +189,12 @@ def _one_file(ranks: Ranks, n: int, options: AllPairsOptions, path: Path) -> Ite
                 second = stack.enter_context(replacing(beside(path)))
                 mapped_file(second, np.int32, shape)
                 names[1] = str(second)
-        names = ranks.share(names)
-        if not os.path.exists(names[0]):
+        first, second_name = ranks.share(names)
+        assert first is not None
+        if not os.path.exists(first):
             raise ParameterError.of("out", "solve on ranks", "on a disk that all ranks see", path)
-        before = None if names[1] is None else Path(names[1])
-        answers = _OneFile(n, options, path, Path(names[0]), before)
+        before = None if second_name is None else Path(second_name)
+        answers = _OneFile(n, options, path, Path(first), before)
         with ExitStack() as files:
             answers.open(files)
             yield answers

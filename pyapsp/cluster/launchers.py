@@ -25,11 +25,11 @@ def launched() -> bool:
 
 def started() -> int:
     """Return how many processes the launcher has started; 1 without one."""
-    found = (os.environ.get(name, "1") for name in (*_SIZES, _TASKS))
-    return max(int(each) if each.isdecimal() else 1 for each in found)
+    values = (os.environ.get(name, "1") for name in (*_SIZES, _TASKS))
+    return max(int(each) if each.isdecimal() else 1 for each in values)
 
 
 def number() -> int | None:
     """Return the number of this process; None if the launcher does not tell it."""
-    found = (os.environ.get(name, "") for name in (*_NUMBERS, _TASK))
-    return next((int(each) for each in found if each.isdecimal()), None)
+    values = (os.environ.get(name, "") for name in (*_NUMBERS, _TASK))
+    return next((int(each) for each in values if each.isdecimal()), None)

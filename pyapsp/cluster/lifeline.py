@@ -92,8 +92,8 @@ class Lifeline:
                     if secrets.compare_digest(str(said.get("token")), token):
                         self._links[int(said["rank"])] = _ready(link)
 
-    def _connect(self, told: tuple[list[str], int, str]) -> None:
-        names, port, token = told
+    def _connect(self, address: tuple[list[str], int, str]) -> None:
+        names, port, token = address
         if self._hosts[self.rank] == self._hosts[0]:
             names = ["127.0.0.1", *names]
         for name in names:
@@ -144,9 +144,9 @@ class Lifeline:
             self.verdict = error
             self._changed.notify_all()
         if self.rank == 0:
-            told = {"fail": [error.rank, error.host, error.kind, error.cause]}
+            message = {"fail": [error.rank, error.host, error.kind, error.cause]}
             for other in self._links:
-                self._send(other, told)
+                self._send(other, message)
         if self.deadline is not None:
             timer = threading.Timer(_END, self._late, (error,))
             timer.daemon = True
@@ -240,10 +240,10 @@ def _ready(link: socket.socket) -> socket.socket:
 
 def _line(link: socket.socket) -> bytes:
     """Read a line, and nothing behind it."""
-    found = b""
-    while not found.endswith(b"\n") and len(found) < 1000:
+    line = b""
+    while not line.endswith(b"\n") and len(line) < 1000:
         byte = link.recv(1)
         if not byte:
             break
-        found += byte
-    return found
+        line += byte
+    return line

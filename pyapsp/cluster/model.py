@@ -220,14 +220,14 @@ def best(
     """
     if resident is None:
         resident = item * (n * n / ranks + 3 * n * 1024) <= rates.memory
-    found = [
+    predictions = [
         predict(n, ranks, block, item, rates, layout=layout, resident=resident)
         for block in _blocks(n, rates.unit)
         if item * _values(n, block) <= rates.memory
     ]
-    if not found:
+    if not predictions:
         raise ParameterError(f"{rates.memory:,} bytes of a device hold no rows of n = {n:,}")
-    return min(found, key=lambda each: each.seconds)
+    return min(predictions, key=lambda each: each.seconds)
 
 
 def _blocks(n: int, unit: int) -> Iterator[int]:

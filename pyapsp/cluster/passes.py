@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import ResidentWorker
+from pyapsp.cluster.window import Broadcast
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Passes"]
 
@@ -124,7 +128,7 @@ class Passes:
     def _worker(self, number: int) -> Worker | ResidentWorker:
         return self._workers[number % 2]
 
-    def _broadcast(self, number: int) -> list[Any]:
+    def _broadcast(self, number: int) -> list[MPI.Request | Broadcast]:
         """Start the broadcast of a panel."""
         rows = self._panel(*self._pivot(number))
         return self._ranks.start_broadcast(rows, self._owners[number])

@@ -19,6 +19,7 @@ from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import bytes_of
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = ["DensePlan", "notes_of", "planned"]
 
@@ -57,7 +58,7 @@ def planned(
     ranks: Ranks,
     graph: Graph,
     options: AllPairsOptions,
-    given: Mapping[str, Any],
+    parameters: Parameters,
     state: Mapping[str, Any] | None,
     neighbours: int,
 ) -> DensePlan:
@@ -65,14 +66,14 @@ def planned(
     n, item = graph.n, options.dtype.itemsize
     # the tiles that close pivot blocks decide the rounding of sums: all ranks use the same
     product = product_for(graph, options, state, tuned=True)
-    told = ranks.share(dict(product.p))
-    if dict(product.p) != told:
-        product = product_for(graph, options, {"closing": told}, tuned=True)
+    common = ranks.share(dict(product.p))
+    if dict(product.p) != common:
+        product = product_for(graph, options, {"closing": common}, tuned=True)
     memory, _ = limits(options.device, options)
     mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)
     rates = slowest(everyone)
-    block: int | None = given.get("block")
+    block = parameters.integer("block") if "block" in parameters else None
     if block is not None:
         block = min(up_to(block, rates.unit), up_to(n, rates.unit))
     if state is not None:
@@ -84,7 +85,7 @@ def planned(
     weights = [each.product for each in everyone]
     if min(weights) > (1 - _ALIKE) * max(weights):
         weights = [1.0] * ranks.size
-    if "rows" not in given:
+    if "rows" not in parameters:
         wanted = block or best(n, ranks.size, item, rates, resident=True).block
         spans = shares(n, wanted, weights)
         low, high = spans[ranks.rank]
@@ -94,8 +95,8 @@ def planned(
             return DensePlan(product, None, needed, wanted, spans, prediction, rates)
     if block is None:
         block = best(n, ranks.size, item, rates, resident=False).block
-    asked = Asked(block=block, rows=given.get("rows"), separated=False, ahead=False)
-    cut = best_cut(n, rates.unit, machine, asked)
+    wishes = Asked(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
+    cut = best_cut(n, rates.unit, machine, wishes)
     block = min(ranks.all(cut.shape.block))
     prediction = predict(n, ranks.size, block, item, rates)
     needed, spans = 2 * cut.device_bytes, shares(n, block, weights)
@@ -113,18 +114,19 @@ def _for_rows(memory: int, options: AllPairsOptions, neighbours: int) -> int:
 
 def notes_of(plan: DensePlan) -> Iterator[str]:
     """Say how the rows are shared and what that will cost."""
-    told, ranks = plan.predicted, len(plan.spans)
+    predicted, ranks = plan.predicted, len(plan.spans)
     counts = sorted(high - low for low, high in plan.spans)
     where = "rows stay on the device"
     if plan.cut is not None:
         where = f"{plan.cut.shape.rows:,} rows at a time"
     yield (
         f"{ranks} ranks with {counts[0]:,} to {counts[-1]:,} rows, "
-        f"{-(-told.n // plan.block)} passes over {plan.block:,} pivots, {where}"
+        f"{-(-predicted.n // plan.block)} passes over {plan.block:,} pivots, {where}"
     )
     yield (
-        f"predicted: {told.seconds:,.3g} s, bound by {told.bound}; update {told.update:,.3g} s, "
-        f"pivots {told.opening:,.3g} s, broadcasts {told.broadcast:,.3g} s"
+        f"predicted: {predicted.seconds:,.3g} s, bound by {predicted.bound}; "
+        f"update {predicted.update:,.3g} s, "
+        f"pivots {predicted.opening:,.3g} s, broadcasts {predicted.broadcast:,.3g} s"
     )
     rates = plan.rates
     sent = f", {rates.link / 1e9:,.3g} GB/s between ranks" if ranks > 1 else ""

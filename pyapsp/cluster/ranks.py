@@ -14,14 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pyapsp.base.errors import CapabilityError, ParameterError, RankError
 from pyapsp.cluster.launchers import started
 from pyapsp.cluster.lifeline import Lifeline
-from pyapsp.cluster.window import LEAST, Window
+from pyapsp.cluster.window import LEAST, Broadcast, Window
+
+_T = TypeVar("_T")
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Ranks", "ended", "joined", "world"]
 
@@ -72,7 +77,7 @@ class Ranks:
     lifeline : Lifeline
     """
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: MPI.Comm) -> None:
         if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Dup")):
             raise ParameterError.of("comm", "solve", "an mpi4py communicator", type(comm).__name__)
         if comm.Get_size() == 1:
@@ -113,7 +118,7 @@ class Ranks:
 
     # -- waiting -----------------------------------------------------------------------------
 
-    def wait_for(self, done: Callable[[], Any], longest: float = _PAUSE) -> None:
+    def wait_for(self, done: Callable[[], bool], longest: float = _PAUSE) -> None:
         """Wait until a condition holds.
 
         Parameters
@@ -136,7 +141,7 @@ class Ranks:
                 pause = min(longest, pause + 2e-5)
                 time.sleep(pause)
 
-    def wait(self, requests: Sequence[Any]) -> None:
+    def wait(self, requests: Sequence[MPI.Request | Broadcast]) -> None:
         """Wait for requests of MPI."""
         left = list(requests)
 
@@ -163,11 +168,11 @@ class Ranks:
             self._window = Window.opened(self._tokens[0], self.share, self.all)
         if self._window is not None:
             return min(seconds() for _ in range(3))  # the first touches its pages
-        found = []
+        times = []
         for self._pause in _PAUSES:
-            found.append(seconds())
-        pairs = list(zip(_PAUSES, found, strict=True))
-        self._pause, taken = next(pair for pair in pairs if pair[1] <= _ABOUT * min(found))
+            times.append(seconds())
+        pairs = list(zip(_PAUSES, times, strict=True))
+        self._pause, taken = next(pair for pair in pairs if pair[1] <= _ABOUT * min(times))
         return taken
 
     # -- collective operations ---------------------------------------------------------------
@@ -176,7 +181,7 @@ class Ranks:
         """Wait for all ranks."""
         self.wait([self._comm.Ibarrier()])
 
-    def start_broadcast(self, array: np.ndarray, root: int) -> list[Any]:
+    def start_broadcast(self, array: np.ndarray, root: int) -> list[MPI.Request | Broadcast]:
         """Start the broadcast of a contiguous array, and return its requests."""
         memory = array.reshape(-1).view(np.uint8)
         if self._window is not None and memory.size >= LEAST:
@@ -191,23 +196,24 @@ class Ranks:
         self.wait(self.start_broadcast(array, root))
         return array
 
-    def share(self, value: Any = None, root: int = 0) -> Any:
+    def share(self, value: _T | None = None, root: int = 0) -> _T:
         """Return the value of one rank, any object, on all ranks."""
         data = pickle.dumps(value) if self.rank == root else b""
         size = int(self.broadcast(np.array([len(data)], np.int64), root)[0])
         memory = np.frombuffer(data, np.uint8) if self.rank == root else np.empty(size, np.uint8)
-        return pickle.loads(self.broadcast(memory.copy(), root).tobytes())
+        shared: _T = pickle.loads(self.broadcast(memory.copy(), root).tobytes())
+        return shared
 
-    def all(self, value: Any) -> list[Any]:
+    def all(self, value: _T) -> list[_T]:
         """Return the values of all ranks, any objects, on all ranks."""
         data = np.frombuffer(pickle.dumps(value), np.uint8)
         sizes = np.empty(self.size, np.int64)
         self.wait([self._comm.Iallgather(np.array([data.size], np.int64), sizes)])
-        found = np.empty(int(sizes.sum()), np.uint8)
-        self.wait([self._comm.Iallgatherv(data, [found, sizes.tolist()])])
+        gathered = np.empty(int(sizes.sum()), np.uint8)
+        self.wait([self._comm.Iallgatherv(data, [gathered, sizes.tolist()])])
         ends = np.cumsum(sizes)
         return [
-            pickle.loads(found[end - size : end].tobytes())
+            pickle.loads(gathered[end - size : end].tobytes())
             for size, end in zip(sizes.tolist(), ends.tolist(), strict=True)
         ]
 
@@ -215,7 +221,7 @@ class Ranks:
         """Return the largest of the values of all ranks."""
         return float(max(self.all(float(value))))
 
-    def same(self, **values: Any) -> None:
+    def same(self, **values: object) -> None:
         """Check that all ranks were called with the same values.
 
         Raises
@@ -223,10 +229,10 @@ class Ranks:
         ParameterError
             With the first that differs from that of rank 0.
         """
-        for name, told in self.share({name: repr(each) for name, each in values.items()}).items():
-            if repr(values[name]) != told:
+        for name, first in self.share({name: repr(each) for name, each in values.items()}).items():
+            if repr(values[name]) != first:
                 raise ParameterError.of(
-                    name, "solve", f"that of rank 0, {told}, on all ranks", values[name]
+                    name, "solve", f"that of rank 0, {first}, on all ranks", values[name]
                 )
 
     def name(self) -> str:
@@ -235,7 +241,7 @@ class Ranks:
         return str(self._names)
 
 
-def joined(comm: Any) -> Ranks:
+def joined(comm: MPI.Comm | Ranks) -> Ranks:
     """Return the ranks of a communicator, which may be ranks already."""
     return comm if isinstance(comm, Ranks) else Ranks(comm)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,13 +11,14 @@ from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.measure import disk_of, rates_of
 from pyapsp.cluster.model import Rates, slowest
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["measured"]
 
 
-def measured(ranks: Ranks, n: int, dtype: np.dtype, device: Any, folder: str) -> Rates:
+def measured(ranks: Ranks, n: int, dtype: np.dtype, device: DeviceLike, folder: str) -> Rates:
     """Return the rates of the slowest rank.
 
     Parameters

@@ -95,9 +95,9 @@ class Residence:
     def buffer(self, values: int) -> cl.Buffer:
         """Return a device buffer that is released at the end."""
         flags = cl.mem_flags.READ_WRITE
-        found = cl.Buffer(self.device.context, flags, max(values, 1) * self.item)
-        self._stack.callback(found.release)
-        return found
+        buffer = cl.Buffer(self.device.context, flags, max(values, 1) * self.item)
+        self._stack.callback(buffer.release)
+        return buffer
 
     def rows(self, first: int) -> Rectangle:
         """Return the part that begins with a row."""

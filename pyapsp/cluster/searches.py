@@ -19,7 +19,7 @@ from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.graph import Graph, as_graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import Plan
+from pyapsp.registry import Plan, Stats
 from pyapsp.registry.ranks import register_on_ranks
 
 __all__ = ["SummaryTeam", "part_of", "solve_searches", "summary_on_ranks", "totals_of_all"]
@@ -37,8 +37,12 @@ def part_of(ranks: Ranks, options: AllPairsOptions, n: int) -> AllPairsOptions:
 
 
 def solve_searches(
-    ranks: Ranks, method: SourceBlocks, plan: Plan, graph: Graph, answers: Answers
-) -> dict[str, Any]:
+    ranks: Ranks,
+    method: SourceBlocks,
+    plan: Plan[Graph, AllPairsOptions, object],
+    graph: Graph,
+    answers: Answers,
+) -> Stats:
     """Compute the rows of all sources, and hand those of this rank to the answer.
 
     Parameters
@@ -77,7 +81,7 @@ def totals_of_all(
     ranks: Ranks,
     session: Session,
     places: np.ndarray,
-    width: Any,
+    width: float | None,
     tell: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[slice, Totals]]:
     """Yield the sums over rows that one process would yield, in the same order, on all ranks.
@@ -112,7 +116,7 @@ def totals_of_all(
             tell(ranks.lifeline.served(name), places.size)
     if width is not None:
         counts = reduce(_added, ranks.all(counts))
-    everything = [each for found in ranks.all(mine) for each in found]
+    everything = [each for some in ranks.all(mine) for each in some]
     for start, totals in sorted(everything, key=lambda each: each[0]):
         if width is not None:
             totals = replace(totals, counts=counts)

@@ -61,24 +61,26 @@ class RowFile:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, asked: Any) -> np.ndarray:
+    def __getitem__(self, rows_wanted: Any) -> np.ndarray:
         count, n = self.shape
-        if isinstance(asked, slice):
-            start, stop, step = asked.indices(count)
+        if isinstance(rows_wanted, slice):
+            start, stop, step = rows_wanted.indices(count)
             if step == 1:
                 return self._range(start, max(start, stop))
             return self[np.arange(start, stop, step)]
-        if np.ndim(asked) == 0:
-            row = integer("row", "RowFile", asked, -count, count - 1)
+        if np.ndim(rows_wanted) == 0:
+            row = integer("row", "RowFile", rows_wanted, -count, count - 1)
             one: np.ndarray = self._range(row % count, row % count + 1)[0]
             return one
-        rows = np.asarray(asked)
+        rows = np.asarray(rows_wanted)
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            raise ParameterError.of("rows", "RowFile", "a row, a slice or a list of rows", asked)
-        found = np.empty((rows.size, n), self.dtype)
+            raise ParameterError.of(
+                "rows", "RowFile", "a row, a slice or a list of rows", rows_wanted
+            )
+        values = np.empty((rows.size, n), self.dtype)
         for place, row in enumerate(rows.tolist()):
-            found[place] = self[row]
-        return found
+            values[place] = self[row]
+        return values
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self[row] for row in range(len(self)))
@@ -95,12 +97,12 @@ class RowFile:
             if stop <= span.first + len(span.rows):
                 rows: np.ndarray = span.rows[start - span.first : stop - span.first]
                 return rows
-        found = np.empty((stop - start, self.shape[1]), self.dtype)
+        values = np.empty((stop - start, self.shape[1]), self.dtype)
         for span in self._spans[max(place, 0) :]:
             low, high = max(start, span.first), min(stop, span.first + len(span.rows))
             if low < high:
-                found[low - start : high - start] = span.rows[low - span.first : high - span.first]
-        return found
+                values[low - start : high - start] = span.rows[low - span.first : high - span.first]
+        return values
 
 
 def open_rows(path: str | os.PathLike[str]) -> RowFile:

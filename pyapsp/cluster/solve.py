@@ -6,7 +6,7 @@ import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,10 +20,10 @@ from pyapsp.cluster.devices import Own, own_device
 from pyapsp.cluster.files import loaded, opened
 from pyapsp.cluster.ranks import Ranks, joined
 from pyapsp.cluster.searches import part_of, solve_searches
-from pyapsp.graph import GraphLike, as_graph
-from pyapsp.paths import AllPairsMethod
+from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.paths.result import Result
-from pyapsp.registry import Choice, Method, Plan, Request
+from pyapsp.registry import Choice, Method, Plan, Request, Stats
 from pyapsp.registry import method as find_method
 from pyapsp.registry.ranks import register_on_ranks
 from pyapsp.registry.record import reasons, record
@@ -81,7 +81,7 @@ def solve_on_ranks(
         if out is not None and not isinstance(out, str | os.PathLike):
             raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
         ranks.same(out=out, **{name: getattr(arguments, name) for name in _SAME})
-        sources = ranks.share(arguments.sources)
+        sources = cast("np.ndarray | None", ranks.share(arguments.sources))
         whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
         own = own_device(ranks, arguments.device)
         own_arguments = replace(arguments, sources=sources, device=own.device, out=None)
@@ -103,18 +103,8 @@ def _run(
         if method.by_source:
             plan, stats = _searched(ranks, own, request, choice, answers)
         else:
-            given = method.parameters
-            found = solve_dense(ranks, own, graph, options, given, answers, outside)
-            plan = Plan(
-                graph,
-                options,
-                found["parameters"],
-                found["device_bytes"],
-                None,
-                build_seconds=found["build_seconds"],
-                notes=found["notes"],
-            )
-            stats = found
+            parameters = method.parameters
+            plan, stats = solve_dense(ranks, own, graph, options, parameters, answers, outside)
     told = options if method.by_source else replace(options, sources=None)
     work = request.problem.work(graph, told, None)
     seconds = time.perf_counter() - started
@@ -138,7 +128,7 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
     CapabilityError
         If the method that was asked for does not run on ranks, or there are no rows to share.
     """
-    told = None
+    common = None
     if ranks.rank == 0:
         choice = next(request.problem.choices(request))
         first = cast("AllPairsMethod", choice.method)
@@ -150,12 +140,12 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
                     f"{first.id} runs on one rank: take {_DENSE}, or a method that searches from "
                     "sources"
                 )
-            told = (first.id, choice.options.dtype.name, dict(first.parameters), choice.reason)
+            common = (first.id, choice.options.dtype.name, dict(first.parameters), choice.reason)
         elif first.by_source:
-            told = (first.id, choice.options.dtype.name, {}, choice.reason)
+            common = (first.id, choice.options.dtype.name, {}, choice.reason)
         else:
-            told = (_DENSE, request.options.dtype.name, {}, f"{choice.reason}; on ranks {_DENSE}")
-    name, dtype, parameters, reason = ranks.share(told)
+            common = (_DENSE, request.options.dtype.name, {}, f"{choice.reason}; on ranks {_DENSE}")
+    name, dtype, parameters, reason = ranks.share(common)
     if not isinstance(request.method, Method):
         for each in request.problem.choices(request):
             if each.method.id == name and each.options.dtype.name == dtype:
@@ -167,7 +157,7 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
 
 def _searched(
     ranks: Ranks, own: Own, request: Request, choice: Choice, answers: Answers
-) -> tuple[Plan, dict[str, Any]]:
+) -> tuple[Plan[Graph, AllPairsOptions, object], Stats]:
     """Search from all sources."""
     method, graph = cast("SourceBlocks", choice.method), request.input
     limit = own.limit(choice.options.memory_limit)

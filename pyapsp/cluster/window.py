@@ -14,13 +14,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyapsp.base import host
 
-__all__ = ["LEAST", "Window"]
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["LEAST", "Broadcast", "Window"]
 
 #: Bytes from which a broadcast goes through shared memory.
 LEAST = 2**18
@@ -40,7 +43,7 @@ class Window:
     slots : (2, k) uint8 ndarray
     """
 
-    def __init__(self, comm: Any, slots: np.ndarray) -> None:
+    def __init__(self, comm: MPI.Comm, slots: np.ndarray) -> None:
         self._comm, self._slots = comm, slots
         self._barriers: list[Any] = [None, None]
         self._tokens: list[tuple[Any, np.ndarray]] = []
@@ -49,7 +52,7 @@ class Window:
     @classmethod
     def opened(
         cls,
-        comm: Any,
+        comm: MPI.Comm,
         share: Callable[[Any], Any],
         everywhere: Callable[[Any], list[Any]],
     ) -> Window | None:
@@ -81,15 +84,15 @@ class Window:
                     with open(name, "r+b") as file:
                         memory = mmap.mmap(file.fileno(), 2 * _SLOT)
                     slots = np.frombuffer(memory, np.uint8).reshape(2, _SLOT)
-            found = all(everywhere(slots is not None))
+            everywhere_open = all(everywhere(slots is not None))
         finally:
             if first and name:
                 Path(name).unlink(missing_ok=True)
-        return cls(comm, slots) if found and slots is not None else None
+        return cls(comm, slots) if everywhere_open and slots is not None else None
 
-    def start(self, memory: np.ndarray, root: int) -> _Broadcast:
+    def start(self, memory: np.ndarray, root: int) -> Broadcast:
         """Start the broadcast of a flat array of bytes. One ends before the next is started."""
-        return _Broadcast(self, memory, root)
+        return Broadcast(self, memory, root)
 
     def progress(self) -> None:
         """Let MPI work on what is under way."""
@@ -120,7 +123,7 @@ class Window:
         self._turn += 1
 
 
-class _Broadcast:
+class Broadcast:
     """A broadcast under way, with the method of a request of MPI."""
 
     def __init__(self, window: Window, memory: np.ndarray, root: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,10 +12,14 @@ from pyapsp.all_pairs.sparse.totals import totals_of
 from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import ParameterError
-from pyapsp.graph import Graph, as_graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import infinity
 from pyapsp.registry import Method
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["diameter"]
 
@@ -27,13 +31,13 @@ _PIVOTS, _GAIN, _BATCH = 6, 0.1, 512
 
 @shared
 def diameter(
-    graph: Any,
+    graph: GraphLike,
     *,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> int | float:
     """Return the largest finite distance between two vertices.
 
@@ -87,8 +91,8 @@ def diameter(
             several = Searches(graph, batch, depth=int(bounds.largest), comm=comm, **options)
         for some, totals in several.totals(batch):
             bounds.settle(batch[some], totals.largest)
-    found: int | float = bounds.largest.item()
-    return found
+    largest: int | float = bounds.largest.item()
+    return largest
 
 
 class _Bounds:

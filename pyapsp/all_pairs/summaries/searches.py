@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 from zlib import crc32
 
 import numpy as np
@@ -15,14 +15,17 @@ from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
-from pyapsp.device import choose
-from pyapsp.graph import Graph, as_graph
+from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
 from pyapsp.paths import AllPairsOptions, vertices
 from pyapsp.registry import Method, check_limits, method_of
 from pyapsp.registry import method as find_method
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Searches"]
 
@@ -73,18 +76,19 @@ class Searches:
 
     def __init__(
         self,
-        graph: Any,
+        graph: GraphLike,
         sources: Sequence[int] | np.ndarray | None = None,
         *,
         directed: bool = True,
         method: str | Method = "auto",
-        device: Any = None,
+        device: DeviceLike = None,
         memory_limit: int | None = None,
         rows: bool = False,
         depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
-        comm: Team | None = None,
+        comm: MPI.Comm | Team | None = None,
     ) -> None:
+        assert comm is None or isinstance(comm, Team)  # see `shared`
         memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, copy=False)
@@ -93,7 +97,7 @@ class Searches:
         )
         self.kind = _kind(graph)
         chosen = choose(device)
-        dtype = _held(graph, self.kind, chosen)
+        dtype = _dtype_on_device(graph, self.kind, chosen)
         # if a distance may be too large for its type, whole rows are needed to check that
         totals = not rows and holds_all(graph, dtype)
         options = AllPairsOptions(chosen, dtype, memory_limit=memory_limit, totals=totals)
@@ -121,7 +125,7 @@ class Searches:
             self._session = self._method.start(self._method.plan(graph, options))
 
     def totals(
-        self, vertices: np.ndarray, width: Any = None
+        self, vertices: np.ndarray, width: float | None = None
     ) -> Iterator[tuple[np.ndarray, Totals]]:
         """Yield sums over the rows of vertices in blocks: places in `vertices`, and their sums."""
         if self._session is None or not vertices.size:
@@ -153,14 +157,14 @@ def _method(
         method = "johnson" if graph.has_negative else "near-far"
         if graph.is_unweighted and graph.m:
             method = _breadth_first(graph, options, depth)
-    found = cast("SourceBlocks", method_of("all-pairs", method, "a summary"))
-    if not found.by_source:
-        asked = method if isinstance(method, str) else method.id
-        raise ParameterError.of("method", "a summary", "one that searches from sources", asked)
-    error = found.unmet(graph.facts, options)
+    chosen = cast("SourceBlocks", method_of("all-pairs", method, "a summary"))
+    if not chosen.by_source:
+        name = method if isinstance(method, str) else method.id
+        raise ParameterError.of("method", "a summary", "one that searches from sources", name)
+    error = chosen.unmet(graph.facts, options)
     if error is not None:
         raise error
-    return found
+    return chosen
 
 
 def _breadth_first(graph: Graph, options: AllPairsOptions, depth: int | None) -> str | Method:
@@ -181,7 +185,7 @@ def _kind(graph: Graph) -> np.dtype:
     return np.dtype(np.int64 if graph.is_integer and within else np.float64)
 
 
-def _held(graph: Graph, kind: np.dtype, device: Any) -> np.dtype:
+def _dtype_on_device(graph: Graph, kind: np.dtype, device: Device) -> np.dtype:
     """Return the type of the distances on the device: one that holds every path, if possible."""
     if kind.kind == "i":
         return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)

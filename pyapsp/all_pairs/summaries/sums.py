@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import NegativeWeightError, ParameterError, PrecisionError
-from pyapsp.graph import as_graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike, as_graph
 from pyapsp.graph.validation import flag, is_real
 from pyapsp.numbers.checks import advice
 from pyapsp.registry import Method
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = [
     "average_shortest_path_length",
@@ -33,15 +37,15 @@ __all__ = [
 
 @shared
 def eccentricity(
-    graph: Any,
+    graph: GraphLike,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the eccentricity of vertices: the largest finite distance from each.
 
@@ -101,15 +105,15 @@ def eccentricity(
 
 @shared
 def radius(
-    graph: Any,
+    graph: GraphLike,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> int | float:
     """Return the smallest eccentricity; parameters and errors are those of `eccentricity`.
 
@@ -140,21 +144,21 @@ def radius(
     )
     if farthest.size == 0:
         raise ParameterError("a graph without vertices has no radius")
-    found: int | float = farthest.min().item()
-    return found
+    smallest: int | float = farthest.min().item()
+    return smallest
 
 
 @shared
 def average_shortest_path_length(
-    graph: Any,
+    graph: GraphLike,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> float:
     """Return the mean of the finite distances between different vertices.
 
@@ -179,7 +183,7 @@ def average_shortest_path_length(
         progress=progress,
         comm=comm,
     )
-    total: Any = 0
+    total: int | float = 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
         total = _sum(totals, total)
@@ -189,14 +193,14 @@ def average_shortest_path_length(
 
 @shared
 def wiener_index(
-    graph: Any,
+    graph: GraphLike,
     *,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> int | float:
     """Return the sum of all distances.
 
@@ -219,7 +223,7 @@ def wiener_index(
         progress=progress,
         comm=comm,
     )
-    total: Any = 0.0 if searched.kind.kind == "f" else 0
+    total: int | float = 0.0 if searched.kind.kind == "f" else 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
         total = _sum(totals, total)
@@ -234,16 +238,16 @@ def wiener_index(
 
 @shared
 def closeness_centrality(
-    graph: Any,
+    graph: GraphLike,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     improved: bool = True,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the closeness of vertices: one over the mean distance from the others to each.
 
@@ -296,16 +300,16 @@ def closeness_centrality(
 
 @shared
 def distance_histogram(
-    graph: Any,
+    graph: GraphLike,
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     width: int | float = 1,
     directed: bool = True,
     method: str | Method = "auto",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    comm: Any = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the number of ordered pairs of different vertices at each distance.
 
@@ -350,16 +354,16 @@ def distance_histogram(
     width = min(width, searched.infinity)
     counts = np.zeros(1, np.int64)
     for _, totals in searched.totals(searched.sources, width):
-        found = totals.counts
-        assert found is not None
-        if found.size > counts.size:
-            counts = np.pad(counts, (0, found.size - counts.size))
-        counts[: found.size] += found
+        more = totals.counts
+        assert more is not None
+        if more.size > counts.size:
+            counts = np.pad(counts, (0, more.size - counts.size))
+        counts[: more.size] += more
     counts[0] -= searched.sources.size
     return counts if searched.sources.size else counts[:0]
 
 
-def _sum(totals: Totals, before: Any = 0) -> int | float:
+def _sum(totals: Totals, before: int | float = 0) -> int | float:
     """Return the sum of all distances, as a Python int of any size if they are whole numbers.
 
     They are added to an earlier sum one after the other, so that rounding does not depend on the
