@@ -40,7 +40,7 @@ def memory(request, monkeypatch):
     """Treat the memory of the device as what it is, or as separate from that of the host."""
     if request.param == "separate":
         monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
-        for module in ("sparse.device_block", "sparse.ms_bfs"):
+        for module in ("all_pairs.sparse.device_block", "all_pairs.sparse.ms_bfs"):
             monkeypatch.setattr(f"pyapsp.{module}.in_place", lambda device: False)
 
 

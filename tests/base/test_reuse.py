@@ -198,7 +198,7 @@ def in_pieces(monkeypatch):
     """Let every answer come from a device with memory of its own; count how the rows come."""
     monkeypatch.setattr(staging, "_PIECE", 4096)
     monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
-    for module in ("sparse.device_block", "sparse.ms_bfs"):
+    for module in ("all_pairs.sparse.device_block", "all_pairs.sparse.ms_bfs"):
         monkeypatch.setattr(f"pyapsp.{module}.in_place", lambda device: False)
     ways = []
     for name in ("copying", "fetching"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse.csgraph
 
-from pyapsp import registry, verify
+from pyapsp import registry
 from pyapsp.all_pairs.problem import ALL_PAIRS
 from pyapsp.bench import measurement as bench
 from pyapsp.bench import peers
@@ -18,6 +18,7 @@ from pyapsp.bench.peers import all_pairs
 from pyapsp.errors import NegativeCycleError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import Rows
+from pyapsp.paths import certificate as verify
 from pyapsp.registry import runs
 
 

@@ -215,7 +215,8 @@ def test_a_name_too_long_for_its_predecessors_is_refused_before_the_work(
 # second one comes while it cleans up.
 STOPPED = """
 import os, signal, sys, numpy as np
-from pyapsp import cli, host
+from pyapsp import cli
+from pyapsp.base import host
 
 number = getattr(signal, sys.argv[1])
 save, flush, unlink = np.savez, host.flush, os.unlink
@@ -255,7 +256,7 @@ def test_a_signal_leaves_nothing(folder, name, code, output):
 STOPPED_RUN = """
 import os, signal, sys
 from pyapsp import cli
-from pyapsp.dense.outofcore.engine import Engine
+from pyapsp.all_pairs.dense.outofcore.engine import Engine
 
 tell = Engine._tell
 

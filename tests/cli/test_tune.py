@@ -144,7 +144,7 @@ HANGING = """
 import sys, time
 from pyapsp.cli import main
 from pyapsp.errors import VerificationError
-from pyapsp.tuning.tuner import Tuner
+from pyapsp.registry.tuning.tuner import Tuner
 measure = Tuner._outcome
 def hang(self, parameters):
     if len(self._journal.outcomes) == 1:

@@ -97,7 +97,7 @@ import shutil, sys, tempfile
 from pathlib import Path
 import pyapsp
 from pyapsp.graph import generators
-from pyapsp.kernels import source
+from pyapsp.device.kernels import source
 
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(source.root(), folder, dirs_exist_ok=True)

@@ -36,7 +36,7 @@ def pieces(request, monkeypatch):
     monkeypatch.setattr(staging, "_PIECE", size)
     monkeypatch.setattr(staging, "cores", lambda: 3)
     monkeypatch.setattr(staging, "suits", lambda device, count: count > 0)
-    for module in ("sparse.device_block", "sparse.ms_bfs"):
+    for module in ("all_pairs.sparse.device_block", "all_pairs.sparse.ms_bfs"):
         monkeypatch.setattr(f"pyapsp.{module}.in_place", lambda device: False)
 
 

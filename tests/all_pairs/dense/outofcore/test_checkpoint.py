@@ -256,9 +256,9 @@ KILLS = """
 import os, random, signal, sys, time, zlib
 from pathlib import Path
 import numpy as np
-from pyapsp.dense.outofcore import checkpoint as module
-from pyapsp.dense.outofcore.checkpoint import Checkpoint
-from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore import checkpoint as module
+from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 
 mode, folder = sys.argv[1], Path(sys.argv[2])
 N, SUBJECT = 300, {"graph": "a"}
@@ -523,7 +523,7 @@ def test_a_folder_that_is_none(tmp_path):
 
 NOT_MINE = """
 import os, sys
-from pyapsp.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.errors import CheckpointError
 if os.geteuid() == 0:
     os.seteuid(65534)  # root may write anywhere
@@ -740,8 +740,8 @@ def test_an_interrupted_save(folder, monkeypatch):
 FULL = """
 import os, resource, sys
 import numpy as np
-from pyapsp.dense.outofcore.checkpoint import Checkpoint
-from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.errors import CheckpointError, DiskSpaceError
 
 folder, limit = sys.argv[1], sys.argv[2]

@@ -307,9 +307,9 @@ def test_looking_for_the_file_leaves_the_matrix_as_it_was(tmp_path):
 
 RESIDENT = """
 import sys, numpy as np
-from pyapsp.dense.outofcore.storage import Matrix
+from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.graph import Graph
-from pyapsp.dense.outofcore.initial import fill
+from pyapsp.all_pairs.dense.outofcore.initial import fill
 
 def resident():
     with open("/proc/self/statm") as file:
