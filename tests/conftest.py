@@ -13,6 +13,7 @@ have, the test is skipped on that device.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,9 +60,47 @@ def _with_short_loops(device: Device) -> Device:
     return device
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slow tests, so that at the end no worker waits for one of them."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-combinations",
+        action="store_true",
+        help="run tests with the marker 'pairwise' for all combinations of their parameters",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Thin the tests marked pairwise, and begin with the slow tests.
+
+    At the end no worker should wait for a slow one.
+    """
+    if not config.getoption("all_combinations"):
+        left_out = _not_needed_for_pairs(items)
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _not_needed_for_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return tests whose pairs of parameter values all occur in tests that stay."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("pairwise"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for tests in functions.values():
+        pairs = {
+            test: set(itertools.combinations(sorted((k, repr(v)) for k, v in values.items()), 2))
+            for test in tests
+            for values in [getattr(test, "callspec").params]
+        }
+        missing = set().union(*pairs.values())
+        rest = list(tests)
+        while missing:
+            best = max(rest, key=lambda test: len(pairs[test] & missing))
+            rest.remove(best)
+            missing -= pairs[best]
+        left_out.update(rest)
+    return left_out
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -101,6 +101,7 @@ def is_refused(graph, method, dtype, device):
     return True
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("predecessors", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
@@ -189,7 +190,9 @@ LEGAL_SETS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.nightly) for start in range(1, 4))]
+)
 def test_blocked_parameter_sets(start, device):
     """An even sample of the legal sets that this device takes; each is one more compilation."""
     graph = random_graph(51, low=-9, seed=1)

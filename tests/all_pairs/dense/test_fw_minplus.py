@@ -51,6 +51,7 @@ def options(device, dtype):
     return AllPairsOptions(device=device, dtype=np.dtype(dtype))
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("n", [1, 31, 32, 63, 65, 96, 129, 200])
 @pytest.mark.parametrize("more", [{"ahead": 1}, {"ahead": 0}, {"separate": 1, "ahead": 0}])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])

@@ -66,6 +66,7 @@ def copies(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("n", [1, 2, 63, 130, 257])
 @pytest.mark.parametrize("m", [5, 10**6], ids=["sparse", "dense"])
 def test_every_division_gives_the_same(n, m, form, copies, device):

@@ -41,7 +41,9 @@ SHAPES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(3))
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.nightly) for start in range(1, 3))]
+)
 def test_shapes(start, device):
     """An even sample of the legal shapes that this device takes; each is one more compilation."""
     graph, shape = random_graph(75), TileShape(device, 4)

@@ -70,7 +70,9 @@ def test_every_number_of_tiles(tiles, merged, device):
 
 
 @pytest.mark.parametrize("shape", [(1, 64), (1, 1), (1, 16), (4, 4), (4, 16), (4, 1), (2, 32)])
-@pytest.mark.parametrize("tile", [16, 32, 64])
+@pytest.mark.parametrize(
+    "tile", [16, *(pytest.param(tile, marks=pytest.mark.nightly) for tile in (32, 64))]
+)
 def test_shapes_of_groups(tile, shape, device):
     width, group = shape
     method = pyapsp.method("fw-recursive", tile=tile, width=width, group=group, h_pivot=4)

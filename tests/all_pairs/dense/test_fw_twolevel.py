@@ -52,7 +52,9 @@ def test_as_published(tile, subtile, dtype, device):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tile", [16, 32, 64])
+@pytest.mark.parametrize(
+    "tile", [32, *(pytest.param(tile, marks=pytest.mark.nightly) for tile in (16, 64))]
+)
 def test_every_sub_tile(tile, device):
     lanes = device.traits.lanes(4)
     for number, subtile in enumerate((1, 2, 4, 8, 16)):

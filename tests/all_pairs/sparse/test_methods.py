@@ -72,6 +72,7 @@ def whole(seed, n, m, low, high):
     return Graph.from_arcs(n, tails, heads, rng.integers(low, high, len(tails), endpoint=True))
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 67])
 @pytest.mark.parametrize("method", METHODS)

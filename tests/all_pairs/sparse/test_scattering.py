@@ -42,6 +42,7 @@ def assert_solves(graph, result, device):
         assert found.ok, found.fault
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("vertices", [1, 2, 4, 16])
 @pytest.mark.parametrize("sources", [1, 2, 4, 8, 32, 256])
 @pytest.mark.parametrize("method", TASKS)
