@@ -91,7 +91,7 @@ def _not_needed_for_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
         pairs = {
             test: set(itertools.combinations(sorted((k, repr(v)) for k, v in values.items()), 2))
             for test in tests
-            for values in [getattr(test, "callspec").params]
+            for values in [test.callspec.params]
         }
         missing = set().union(*pairs.values())
         rest = list(tests)

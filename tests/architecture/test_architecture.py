@@ -10,27 +10,13 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parent))
+from storeys import PAGE, PUBLIC, STOREYS, page
+
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "pyapsp"
 
-# The storeys from the ground up. A room imports from lower storeys, and on its own storey from the
-# rooms to its left.
-STOREYS = (
-    ("base",),
-    ("device",),
-    ("graph",),
-    ("numbers",),
-    ("registry",),
-    ("paths",),
-    ("dynamic", "sweep"),
-    ("traversal", "all_pairs", "trusses"),
-    ("cluster",),
-    ("bulk", "simulation", "matching", "mining"),
-    ("csgraph", "networkx_backend", "bench", "cli"),
-)
-# Public modules of one line, which no room imports.
-PUBLIC = ("errors", "verify")
-LEVELS = {room: place for place, room in enumerate(room for storey in STOREYS for room in storey)}
+LEVELS = {room: place for place, room in enumerate(r for _, rooms in STOREYS for r in rooms)}
 VENDORS = re.compile(
     r"\b(nvidia|amd|intel|qualcomm|apple|pocl|mesa|rusticl|llvmpipe|rocm|cuda)\b", re.IGNORECASE
 )
@@ -83,33 +69,34 @@ def test_imports_point_down(path):
         if target == part:
             continue
         if target == "pyapsp":
-            assert part in STOREYS[-1], f"{path}:{line}: only entrances use the public names"
+            assert part in STOREYS[-1][1], f"{path}:{line}: only entrances use the public names"
             continue
         assert LEVELS[target] < LEVELS[part], f"{path}:{line}: {part} imports {target}"
 
 
-def test_no_import_cycles_between_modules():
+def test_no_import_circles_between_modules():
+    """Also none through imports inside functions or for type checkers; the root is exempt."""
     names = {}
     for path in MODULES:
         parts = path.relative_to(TOP).with_suffix("").parts
         names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     edges = {}
     for name, path in names.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found = set()
-        for node in tree.body:  # imports that run when the module is loaded
+        targets = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
+                targets |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
                     longer = f"{node.module}.{alias.name}"
-                    found.add(longer if longer in names else node.module)
-        edges[name] = {f for f in found if f in names and f != name}
+                    targets.add(longer if longer in names else node.module)
+        edges[name] = {each for each in targets if each in names and each not in (name, "pyapsp")}
+    edges["pyapsp"] = set()
 
     done, path = set(), []
 
     def visit(name):
-        assert name not in path, f"import cycle: {' -> '.join([*path[path.index(name) :], name])}"
+        assert name not in path, f"import circle: {' -> '.join([*path[path.index(name) :], name])}"
         if name in done:
             return
         path.append(name)
@@ -121,6 +108,18 @@ def test_no_import_cycles_between_modules():
     for name in sorted(names):
         visit(name)
     assert done == set(names)
+
+
+def test_the_design_page_has_these_storeys():
+    assert page() == PAGE.read_text(encoding="utf-8"), "run python tests/architecture/storeys.py"
+
+
+def test_kernels_and_tests_mirror_the_rooms():
+    others = {"common", "tuning"}  # headers of several rooms; the shipped databases
+    assert {path.name for path in (TOP / "cl").iterdir() if path.is_dir()} - others <= set(LEVELS)
+    others = {"architecture", "docs", "faults", "packaging", "r", "trust", "workflow"}
+    folders = {path.name for path in (TOP / "tests").iterdir() if any(path.glob("**/test_*.py"))}
+    assert folders - others == set(LEVELS)
 
 
 def sources():

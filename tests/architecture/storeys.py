@@ -1,0 +1,82 @@
+"""The storeys of the package: the one place where they are listed.
+
+``python tests/architecture/storeys.py`` prints them into ``pyapsp/README.md``; ``make docs`` does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["PAGE", "PUBLIC", "STOREYS", "page"]
+
+# From the ground up: the name of a storey, and its rooms with one line for each. A room imports
+# from lower storeys, and on its own storey from the rooms before it.
+STOREYS = (
+    ("base", {"base": "errors, files, host memory and its reuse, progress, the version"}),
+    (
+        "device",
+        {"device": "choosing a device, its capabilities; vendors (`quirks.py`); `kernels/`"},
+    ),
+    ("graph", {"graph": "`Graph`, checks, converters, files (`io/`), generators, datasets"}),
+    ("numbers", {"numbers": "what number types hold, bounds of distances, checks of values"}),
+    (
+        "registry",
+        {"registry": "problems and methods, the run of a request, its record, timing, `tuning/`"},
+    ),
+    ("paths", {"paths": "what problems with distances share: options, result, rows, certificate"}),
+    (
+        "containers and engines",
+        {
+            "dynamic": "graphs that change (Hornet)",
+            "sweep": "the body of a task in OpenCL C, run for many parameters",
+        },
+    ),
+    (
+        "problems",
+        {
+            "traversal": "one source: `bfs/`, `sssp/`; `components/`; `partitioning/` of work",
+            "all_pairs": "`solve`: `dense/` (matrix), `sparse/` (searches), batches, `summaries/`",
+            "trusses": "triangles and trusses",
+        },
+    ),
+    ("ranks", {"cluster": "processes of MPI: what the argument `comm` does"}),
+    (
+        "systems",
+        {
+            "bulk": "C programs for many inputs",
+            "simulation": "differential equations from SBML, PHML, ISML, CellML",
+            "matching": "approximate subgraph isomorphism",
+            "mining": "formulas that are true at every instant of a trace",
+        },
+    ),
+    (
+        "doors",
+        {
+            "csgraph": "SciPy's functions",
+            "networkx_backend": "NetworkX's functions",
+            "bench": "measurements, peers, `report/`",
+            "cli": "the command line: one module a command",
+        },
+    ),
+)
+# Public modules of one line, which no room imports.
+PUBLIC = ("errors", "verify")
+PAGE = Path(__file__).resolve().parents[2] / "pyapsp" / "README.md"
+_BEGIN, _END = "<!-- storeys: printed by tests/architecture/storeys.py -->\n", "<!-- end -->\n"
+
+
+def page() -> str:
+    """Return the text of the design page, with the table of storeys as it is here."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    rows = [
+        f"| {'' if place else name} | `{room}/` | {content} |\n"
+        for name, rooms in reversed(STOREYS)
+        for place, (room, content) in enumerate(rooms.items())
+    ]
+    table = "".join(["| storey | room | content |\n", "|---|---|---|\n", *rows])
+    return f"{before}{_BEGIN}\n{table}\n{_END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,57 @@
+"""Bounds of distances: never below the largest distance, and what they allow a type to hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import johnson
+
+from pyapsp.graph import Graph
+from pyapsp.numbers.bounds import distance_bound, eccentricity_bound, hop_bound, proofs
+from pyapsp.numbers.precision import DTYPES, holds_all, infinity, narrower
+
+
+@st.composite
+def graphs(draw):
+    n = draw(st.integers(1, 12))
+    arcs = draw(
+        st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(0, 400)))
+    )
+    tails, heads, weights = np.array(arcs, np.int64).reshape(-1, 3).T
+    return Graph.from_arcs(n, tails, heads, weights)
+
+
+def largest(graph):
+    """The largest finite distance, by SciPy."""
+    if graph.m == 0:
+        return 0
+    distances = johnson(graph.to_scipy().astype(float))
+    return distances.max(where=np.isfinite(distances), initial=0)
+
+
+@given(graphs())
+def test_no_bound_is_below_a_distance(graph):
+    farthest = largest(graph)
+    for bound in (distance_bound, hop_bound, eccentricity_bound):
+        assert bound(graph) >= farthest, bound.__name__
+    assert all(bound >= farthest for bound in proofs(graph, 1.0))
+
+
+@given(graphs())
+def test_a_narrower_type_holds_every_distance(graph):
+    bound = eccentricity_bound(graph)
+    narrow = narrower(graph, np.dtype(np.float64), bound)
+    assert narrow is not None
+    assert infinity(narrow) > largest(graph)
+    shorter = [np.dtype(name) for name in DTYPES if np.dtype(name).itemsize < narrow.itemsize]
+    assert all(infinity(each) <= bound for each in shorter if each.kind in "iu")
+
+
+@pytest.mark.parametrize("weight", [2**14 - 3, 2**14 - 2, 2**14 - 1, 2**14])
+def test_the_border_of_a_type(weight):
+    """The bound of a path of two vertices is its weight."""
+    graph = Graph.from_arcs(2, [0], [1], [weight])
+    int16 = np.dtype(np.int16)
+    assert holds_all(graph, int16) == (weight < infinity(int16) == 2**14 - 1)
