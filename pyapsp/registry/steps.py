@@ -25,7 +25,7 @@ class Parameters(dict[str, "int | str"]):
     def integer(self, name: str) -> int:
         """Return a parameter that is a number."""
         value = self[name]
-        assert isinstance(value, int), name
+        assert not isinstance(value, str), name
         return value
 
     def word(self, name: str) -> str:
