@@ -12,7 +12,11 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "workflow")]
+sys.path[:0] = [
+    str(HERE),
+    str(HERE.parent / "workflow"),
+    str(HERE.parent / "tests" / "architecture"),
+]
 # The same site on every machine: tutorials run on a CPU, and help is as wide as a page.
 os.environ.setdefault("PYAPSP_DEVICE", "cpu")
 os.environ |= {"COLUMNS": "96", "NO_COLOR": "1"}
@@ -119,4 +123,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("automatic", _generated(measured.automatic))
     app.add_directive("records", _of_records(measured.benches))
     app.add_directive("networkx", _generated(generated.networkx_functions))
+    app.add_directive("storeys", _generated(generated.storeys))
     app.add_directive("programs", _generated(generated.programs_table))

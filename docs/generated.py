@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from papers import SOURCES
+from storeys import STOREYS
 
 import pyapsp
 from pyapsp import cli, networkx_backend
@@ -22,6 +23,7 @@ __all__ = [
     "methods_table",
     "networkx_functions",
     "programs_table",
+    "storeys",
 ]
 
 TOP = Path(__file__).resolve().parents[1]
@@ -122,3 +124,12 @@ def _helps(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
                 yield from _helps(child, level + 1)
+
+
+def storeys() -> str:
+    """Return a drawing of the storeys of the package and their rooms, the roof first."""
+    rows = [(name, "  ".join(rooms)) for name, rooms in reversed(STOREYS)]
+    width = max(len(rooms) for _, rooms in rows)
+    line = "+" + "-" * (width + 2) + "+"
+    drawn = [f"| {rooms.center(width)} |  {name}\n{line}" for name, rooms in rows]
+    return "\n".join(["```text", line, *drawn, "```"])

@@ -167,8 +167,10 @@ class SummaryTeam(Team):
 def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: Any) -> _R:
     """Call a summary with the graph of rank 0 and the device of each rank.
 
-    Rank 0 alone reports progress.
+    Rank 0 alone reports progress. If ``comm`` is `Ranks`, all of this has been done.
     """
+    if isinstance(options["comm"], Ranks):
+        return function(*arguments, **{**options, "comm": SummaryTeam(options["comm"])})
     with Ranks(options["comm"]) as ranks:
         others = list(arguments)
         graph = others.pop(0) if others else options.pop("graph")

@@ -321,6 +321,7 @@ def test_section(title, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYAPSP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "tuning"))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "workflow"))  # where the module papers is
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     write(generators.random_graph(64, 256), "GRAPH.npz")
     names: dict = {"__name__": "page"}
@@ -372,10 +373,9 @@ def test_every_entry_is_used():
     assert all(entry.reason for entry in CHECKED)
 
 
-@pytest.mark.parametrize(("page", "words"), [("README.md", 900), ("pyapsp/README.md", 2500)])
-def test_a_page_stays_short_and_its_links_lead_to_files(page, words):
+@pytest.mark.parametrize("page", ["README.md", "pyapsp/README.md", "CONTRIBUTING.md"])
+def test_lines_are_short_and_links_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert len(text.split()) <= words
     assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
     links = re.findall(r"\]\(([^)#]+)", text)
     assert links

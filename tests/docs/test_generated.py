@@ -66,7 +66,7 @@ def test_published_methods_are_measured_again(generated):
     """What a paper gives a figure for takes part in the target of that paper."""
     exhibits = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
     checked = 0
-    folder = TOP / "pyapsp" / "papers"
+    folder = TOP / "workflow" / "papers"
     for path in sorted(folder.rglob("published.csv")):
         with path.open(encoding="utf-8", newline="") as file:
             published = {row.get("method") for row in csv.DictReader(file)} & exhibits.keys()

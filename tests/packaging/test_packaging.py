@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import tomllib
 
+import pyapsp
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.name for path in (ROOT / "data" / "samples").iterdir())
 KERNELS = sorted(
@@ -274,3 +276,11 @@ def test_the_wheel_solves_a_graph_in_a_clean_environment(built, tmp_path):
     run(binaries / "pyapsp", "convert", "random-60.gr", "graph.npz", cwd=here)
     run(binaries / "pyapsp", "solve", "graph.npz", "-o", "out.npz", cwd=here)
     run(binaries / "python", "-c", SOLVE_AND_COMPARE, cwd=here)
+
+
+def test_the_version_is_written_once():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {pyapsp.__version__}\n" in citation
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "version" not in project
+    assert f"(to be {pyapsp.__version__})" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
