@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError
+from pyapsp.dynamic.arguments import Ends
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
 from pyapsp.dynamic.store import (
     BAD,
@@ -26,6 +27,7 @@ from pyapsp.dynamic.store import (
     REMOVED,
     Store,
 )
+from pyapsp.graph import validation
 
 __all__ = [
     "Batch",
@@ -41,6 +43,7 @@ __all__ = [
     "put",
     "reserve",
     "rows_of_touched",
+    "sent",
 ]
 
 _NONE = np.iinfo(np.int32).max
@@ -65,11 +68,32 @@ class Batch:
         Whether the reverse of each edge comes behind it.
     """
 
-    tails: Any
-    heads: Any
-    items: Sequence[Any]
+    tails: cl.Buffer
+    heads: cl.Buffer
+    items: Sequence[cl.Buffer]
     count: int
     mirrored: bool = False
+
+
+def sent(store: Store, ends: Ends, items: Sequence[np.ndarray] = ()) -> Batch:
+    """Return edges on the device.
+
+    Parameters
+    ----------
+    store : Store
+    ends : Ends
+    items : sequence of (edges,) ndarray
+        Of each column but the heads.
+    """
+    count = validation.integer("edges", "a batch", ends.count, 0, 2**29)
+    tails, heads = (
+        store.bring(f"end {number}", array)
+        if isinstance(array, np.ndarray)
+        else cast(cl.Buffer, array.base_data)
+        for number, array in enumerate((ends.tails, ends.heads))
+    )
+    values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
+    return Batch(tails, heads, values, count)
 
 
 def mirrored(store: Store, batch: Batch) -> Batch:
@@ -95,11 +119,11 @@ def begin(store: Store, most: int, touched: int = 0) -> None:
 class _Entered:
     """A batch in its hash table, and the rows of its tails."""
 
-    table: Any
-    filter: Any
-    slot: Any
+    table: cl.Buffer
+    filter: cl.Buffer
+    slot: cl.Buffer
     mask: np.uint32
-    rows: Any
+    rows: cl.Buffer
 
 
 def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entered:
@@ -127,15 +151,15 @@ def _in_order(store: Store, n: int, count: int) -> bool:
     return store.alone and _FEW * count >= n
 
 
-def _order(store: Store, n: int, touched: Any) -> None:
+def _order(store: Store, n: int, touched: cl.Buffer) -> None:
     store.launch("batch_order", n, store.added, touched, store.state, np.int32(n))
 
 
-def _touched(store: Store, n: int, count: int) -> Any:
+def _touched(store: Store, n: int, count: int) -> cl.Buffer:
     return store.scratch("touched", 4 * min(count, n))
 
 
-def rows_of_touched(store: Store, most: int) -> Any:
+def rows_of_touched(store: Store, most: int) -> cl.Buffer:
     """Return the list of the rows of the touched vertices."""
     touched, rank = store.scratch("touched", 4 * most), store.scratch("rank", 4 * most)
     rows, regions = store.scratch("rows", 16 * most), store.regions
@@ -145,7 +169,7 @@ def rows_of_touched(store: Store, most: int) -> Any:
     return rows
 
 
-def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
+def _match(store: Store, batch: Batch, entered: _Entered) -> cl.Buffer:
     """Return the place in its row of each edge that is there."""
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
@@ -156,7 +180,7 @@ def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
     return at
 
 
-def finish(store: Store, touched: Any, most: int, *, keep: bool) -> None:
+def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
     """Count the new edges of the touched vertices, or forget them."""
     arguments = touched, store.degree, store.added, store.state, np.int32(keep)
     store.launch("batch_finish", most, *arguments)
@@ -238,7 +262,7 @@ def _update_equal(store: Store, batch: Batch, entered: _Entered) -> None:
         store.launch_column("column_update", store.all_items, column, *arguments, beside_heads=True)
 
 
-def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.int32]:
+def plan(store: Store, touched: cl.Buffer, most: int, *, shrink: bool) -> NDArray[np.int32]:
     """Find the vertices that need other blocks, and return the state."""
     goals = store.scratch("goals", 16 * most)
     arguments = touched, store.degree, store.added, store.place, store.regions, store.state, goals
@@ -255,7 +279,7 @@ def reserve(store: Store, state: NDArray[np.int32]) -> None:
     store.reserve(need[:NO_BLOCK])
 
 
-def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> None:
+def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) -> None:
     """Move rows to the blocks that were reserved."""
     need, left = (state[place : place + CLASSES] for place in (NEED, LEFT))
     if not need.any():
@@ -320,13 +344,13 @@ def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
     return total
 
 
-def put(store: Store, vertices: Any, count: int, *, there: bool) -> None:
+def put(store: Store, vertices: cl.Buffer, count: int, *, there: bool) -> None:
     """Let there be vertices without edges, or not."""
     value = np.int32(0 if there else -1)
     store.launch("batch_vertices", count, vertices, store.degree, np.int32(count), value)
 
 
-def _removed(store: Store, most: int) -> Any:
+def _removed(store: Store, most: int) -> cl.Buffer:
     """Return a counter of edges for each row."""
     removed = store.scratch("removed", 4 * most)
     store.fill(removed, 0, most)
@@ -334,14 +358,14 @@ def _removed(store: Store, most: int) -> Any:
     return removed
 
 
-def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int32]:
+def _divide(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int) -> NDArray[np.int32]:
     first = store.scratch("begin", 4 * most)
     store.launch("deletion_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
 def _close_gaps(
-    store: Store, rows: Any, touched: Any, most: int, total: int, stable: bool = False
+    store: Store, rows: cl.Buffer, touched: cl.Buffer, most: int, total: int, stable: bool = False
 ) -> int:
     """Delete the marked edges, and let rows that have become short have smaller blocks."""
     if total == 0:
@@ -368,7 +392,7 @@ def _close_gaps(
     return total
 
 
-def _fill_gaps(store: Store, rows: Any, removed: Any, most: int, total: int) -> None:
+def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, total: int) -> None:
     """Fill the gaps of rows by their last edges."""
     first = store.scratch("begin", 4 * most)
     counts = store.scratch("counts", 8 * most)

@@ -26,7 +26,6 @@ OpenCL has no pointers to buffers in buffers), and taking blocks on the device: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -324,7 +323,7 @@ class BlockArrays:
         self._arena = np.concatenate([self._arena, np.full(more, -1, np.int8)])
         return first
 
-    def release(self, freed: NDArray[Any]) -> None:
+    def release(self, freed: NDArray[np.int32] | NDArray[np.int64]) -> None:
         """Add blocks to the free ones, and the regions of empty block arrays to the unused ones.
 
         Parameters
