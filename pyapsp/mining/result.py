@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyapsp.base.files import atomic_write, check_suffix
-from pyapsp.base.json import Record
 from pyapsp.mining.inference import Survivors
 from pyapsp.mining.templates import Batch, Statement
 
@@ -39,7 +38,7 @@ class Invariants:
     names: dict[str, tuple[str, ...]]
     n: int
     found: list[tuple[Batch, Survivors]]
-    facts: Record = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.base.json import Record
 from pyapsp.mining import changes, scan
 from pyapsp.mining.tables import Columns
 
@@ -121,7 +122,7 @@ def columns(
                 path, None, f"at no instant all variables are known: {lacking}; {hint}"
             )
         if count:
-            facts = {"instants": count, "dropped": state.dropped}
+            facts: Record = {"instants": count, "dropped": state.dropped}
             yield state.columns([each.name for each in chosen], count), facts
         if status == scan.DONE:
             return
