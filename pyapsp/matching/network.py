@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError
-from pyapsp.graph import validation
+from pyapsp.graph import Graph, validation
 
 if TYPE_CHECKING:
     import networkx
@@ -95,17 +95,15 @@ class Network:
             raise GraphError(f"edge {outside[0]} is {edge}: the vertices are 0 to {n - 1}")
         pairs = pairs.astype(np.int64)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        keys = np.unique(np.concatenate([pairs @ [n, 1], pairs @ [1, n]]))
-        if keys.size >= 2**31:
-            raise GraphError(f"{keys.size // 2} edges are too many: at most 2^30")
-        sizes = np.bincount(keys // n, minlength=n)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        graph = Graph.from_arcs(n, pairs[:, 0], pairs[:, 1], directed=False)
+        if graph.m >= 2**31:
+            raise GraphError(f"{graph.m // 2} edges are too many: at most 2^30")
         names = np.empty(n, object)
-        given = range(n) if vertices is None else list(vertices)
-        if len(given) != n or len(set(given)) != n:
+        distinct = range(n) if vertices is None else list(vertices)
+        if len(distinct) != n or len(set(distinct)) != n:
             raise GraphError(f"a network of {n} vertices needs {n} different names of vertices")
-        names[:] = list(given)
-        return cls(offsets, (keys % n).astype(np.int32), texts, names, name)
+        names[:] = list(distinct)
+        return cls(graph.indptr.astype(np.int32), graph.indices, texts, names, name)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, label: str = "label") -> Network:
