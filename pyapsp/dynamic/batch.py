@@ -188,14 +188,14 @@ def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
 
 def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
     """Return the error for an edge that has no vertices."""
-    found = np.empty(2, np.int32)
+    ends_of_edge = np.empty(2, np.int32)
     for number, ends in enumerate((batch.tails, batch.heads)):
-        cl.enqueue_copy(store.queue, found[number : number + 1], ends, src_offset=4 * edge)
-    given = edge // 2 if batch.mirrored else edge
-    tail, head = found.tolist()
+        cl.enqueue_copy(store.queue, ends_of_edge[number : number + 1], ends, src_offset=4 * edge)
+    position = edge // 2 if batch.mirrored else edge
+    tail, head = ends_of_edge.tolist()
     rule = f"vertices in 0..{n - 1} that are not deleted" if n else "vertices, and there is none"
     return GraphError(
-        f"the ends of edges must be {rule}: edge number {given} goes from {tail} to {head}"
+        f"the ends of edges must be {rule}: edge number {position} goes from {tail} to {head}"
     )
 
 
@@ -232,9 +232,9 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
         else:
             update = duplicates == "update"
             entered = _enter(store, n, batch, last=update)
-            found = entered.table, entered.slot, _match(store, batch, entered), where
-            given = batch.tails, store.degree, store.added, *found, store.state
-            store.launch("batch_select", count, *given, np.int32(count), np.int32(update))
+            places = entered.table, entered.slot, _match(store, batch, entered), where
+            selected = batch.tails, store.degree, store.added, *places, store.state
+            store.launch("batch_select", count, *selected, np.int32(count), np.int32(update))
         state = plan(store, touched, most, shrink=False)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
@@ -256,9 +256,9 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
 
 def _update_equal(store: Store, batch: Batch, entered: _Entered) -> None:
     """Write the items of a batch to all edges that are equal, of which `where` has one."""
-    found = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
+    entries = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
     for column, values in enumerate(batch.items, start=1):
-        arguments = entered.rows, store.state, *found, values
+        arguments = entered.rows, store.state, *entries, values
         store.launch_column("column_update", store.all_items, column, *arguments, beside_heads=True)
 
 
@@ -289,8 +289,8 @@ def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) 
     store.launch("manager_place", most, *arguments, store.trees, store.state, moves)
     if left[:NO_BLOCK].any():
         for column in range(len(store.columns)):
-            given = moves, store.state, np.int32(LEFT)
-            store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *given)
+            moved = moves, store.state, np.int32(LEFT)
+            store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *moved)
 
 
 def delete(store: Store, n: int, batch: Batch, *, stable: bool = False) -> int:
@@ -373,9 +373,9 @@ def _close_gaps(
     removed = store.scratch("removed", 4 * most)
     if stable:
         for column in reversed(range(len(store.columns))):
-            given = rows, store.state, removed
+            arguments = rows, store.state, removed
             store.launch_column(
-                "column_squeeze", store.all_items, column, *given, beside_heads=True
+                "column_squeeze", store.all_items, column, *arguments, beside_heads=True
             )
     else:
         _fill_gaps(store, rows, removed, most, total)
@@ -405,8 +405,8 @@ def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, tot
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
-    found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
-    store.launch("deletion_gaps", store.all_items, *found, *store.arenas(0))
+    arguments = rows, store.state, removed, first, counts, gaps, fillers, store.regions
+    store.launch("deletion_gaps", store.all_items, *arguments, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
 

@@ -69,12 +69,12 @@ class Run:
         rows = self.rows
         longer, count = self._longer, self._counts
         listed, counted, most = of or (longer, self._all, rows.n)
-        given = *arguments, *rows.arguments(weights=weights)
+        behind = *arguments, *rows.arguments(weights=weights)
         limit = rows.limit
         cl.enqueue_fill_buffer(rows.queue, count, np.zeros(1, np.int32), 0, 4)
         first = listed, counted, np.int32(of is not None), np.int32(rows.lanes), np.int32(limit)
-        self.launch(name, most * rows.lanes, *first, longer, count, *given)
+        self.launch(name, most * rows.lanes, *first, longer, count, *behind)
         if rows.group > 1:
             # nothing is longer than this limit
             whole = np.int32(1), np.int32(rows.group), np.int32(2**31 - 1)
-            self.launch(name, rows.items, longer, count, *whole, listed, self._all, *given)
+            self.launch(name, rows.items, longer, count, *whole, listed, self._all, *behind)

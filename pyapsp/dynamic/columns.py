@@ -93,13 +93,13 @@ def named(parameter: str, owner: str, values: Mapping[str, _Value] | None) -> di
 def number_type(owner: str, name: str, dtype: DTypeLike) -> np.dtype:
     """Return a type of numbers in the byte order of this machine, as kernels have them."""
     try:
-        found: np.dtype = np.dtype(dtype)
+        kind: np.dtype = np.dtype(dtype)
     except (TypeError, ValueError):
-        found = np.dtype(object)
-    if found.kind not in "biuf" or found.itemsize > 8:
+        kind = np.dtype(object)
+    if kind.kind not in "biuf" or kind.itemsize > 8:
         rule = "a type of booleans, integers or floats of at most 8 bytes"
         raise ParameterError.of(name, owner, rule, dtype)
-    return found.newbyteorder("=")
+    return kind.newbyteorder("=")
 
 
 def values_of(owner: str, name: str, dtype: np.dtype, values: ArrayLike) -> np.ndarray:
@@ -107,18 +107,18 @@ def values_of(owner: str, name: str, dtype: np.dtype, values: ArrayLike) -> np.n
 
     Floats are rounded to a float type, but not to zero; integers must be exact in every type.
     """
-    given = validation.real(values, f"the values of {name!r}")
+    array = validation.real(values, f"the values of {name!r}")
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        cast = given.astype(dtype)
-    lost = validation.lost(given, cast) | ((cast == 0) & (given != 0))
+        cast = array.astype(dtype)
+    lost = validation.lost(array, cast) | ((cast == 0) & (array != 0))
     if lost.any():
-        first = given[lost][0].item()
+        first = array[lost][0].item()
         raise ParameterError.of(name, owner, f"values that {dtype} can hold", first)
     return cast
 
 
 def packed(
-    owner: str, columns: list[Column], given: Mapping[str, ArrayLike | None], count: int
+    owner: str, columns: list[Column], by_name: Mapping[str, ArrayLike | None], count: int
 ) -> list[np.ndarray]:
     """Return the items of each column for `count` edges.
 
@@ -126,7 +126,7 @@ def packed(
 
     Parameters
     ----------
-    given : mapping of str to array_like or None
+    by_name : mapping of str to array_like or None
         The values of each name: as many as edges, or one for all. Without them a weight is 1, and a
         property is 0.
 
@@ -138,18 +138,18 @@ def packed(
         There are not as many values as edges.
     """
     known = [name for column in columns for name in column.names]
-    for name in given:
-        if name not in known and given[name] is not None:
+    for name in by_name:
+        if name not in known and by_name[name] is not None:
             others = f", only {', '.join(known)}" if known else ""
             raise ParameterError(
                 f"{owner} got values of {name!r}, which the edges of this container do not "
                 f"have{others}: name it when the container is made"
             )
-    found = []
+    arrays = []
     for column in columns:
         items = np.empty(count, column.dtype)
         for name in column.names:
-            values = given.get(name)
+            values = by_name.get(name)
             dtype = column.dtype if column.dtype.names is None else column.dtype[name]
             if values is None:
                 values = 1 if name == "weight" else 0
@@ -160,8 +160,8 @@ def packed(
                 items = np.broadcast_to(cast, (count,))
             else:
                 items[name] = cast
-        found.append(items)
-    return found
+        arrays.append(items)
+    return arrays
 
 
 def unpacked(columns: list[Column], items: list[np.ndarray]) -> dict[str, np.ndarray]:

@@ -85,8 +85,8 @@ class Format(ABC):
 
     def has_edges(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
-        found: NDArray[np.bool_] = np.isin(self._batch(tails, heads), self._edges)
-        return found
+        there: NDArray[np.bool_] = np.isin(self._batch(tails, heads), self._edges)
+        return there
 
     def to_csr(self) -> csr_array:
         """Return the adjacency matrix as SciPy has it, with ones."""
@@ -145,8 +145,8 @@ class Format(ABC):
         wrong = np.flatnonzero(((ends[0] | ends[1]) < 0) | (np.maximum(*ends) >= self.n))
         if wrong.size:
             edge = int(wrong[0])
-            told = f"edge number {edge} has {ends[0][edge]}, {ends[1][edge]}"
-            raise GraphError(f"the ends of edges must be vertices in 0..{self.n - 1}: {told}")
+            there = f"edge number {edge} has {ends[0][edge]}, {ends[1][edge]}"
+            raise GraphError(f"the ends of edges must be vertices in 0..{self.n - 1}: {there}")
         return ends[0].astype(np.int64) << 32 | ends[1]
 
     def _sorted(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -230,7 +230,7 @@ class Hornet:
             for number, buffer in enumerate((store.degree, store.place)):
                 cl.enqueue_copy(store.queue, ends[number:][:1], buffer, src_offset=4 * vertex)
             degree, place = max(int(ends[:1].view(np.int32)[0]), 0), int(ends[1])
-            found = []
+            items_of_columns = []
             for number, column in enumerate(store.columns):
                 items = np.empty(degree, column.dtype)
                 if degree:
@@ -238,9 +238,9 @@ class Hornet:
                     arena = store.arenas(number)[kind >> 8]
                     offset = (place - first) * column.dtype.itemsize
                     cl.enqueue_copy(store.queue, items, arena, src_offset=offset)
-                found.append(items)
-        order = np.argsort(found[0], kind="stable")
-        return unpacked(store.columns, [items[order] for items in found])
+                items_of_columns.append(items)
+        order = np.argsort(items_of_columns[0], kind="stable")
+        return unpacked(store.columns, [items[order] for items in items_of_columns])
 
     def has_edges(self, tails: EndsLike, heads: EndsLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
