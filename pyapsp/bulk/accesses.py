@@ -8,8 +8,9 @@ counting nested loops takes about as long as counting single ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from pycparser import c_ast
@@ -190,7 +191,7 @@ class _Counter:
             if following is not None:
                 self._value(following)
 
-    def _irregular(self, condition: c_ast.Node, parts: list[Any]) -> None:
+    def _irregular(self, condition: c_ast.Node, parts: list[c_ast.Node | None]) -> None:
         """Skip a loop on data, which has no accesses."""
         if condition in self._steady:
             raise _UncountedError
@@ -206,7 +207,7 @@ class _Counter:
             raise _UncountedError
         for each in getattr(node.stmt, "block_items", None) or [node.stmt]:
             for item in each.stmts if isinstance(each, (c_ast.Case, c_ast.Default)) else [each]:
-                self._perhaps([lambda item=item: self._statement(item)])
+                self._perhaps([partial(self._statement, item)])
 
     def _on_break(self, node: c_ast.Break) -> None:
         raise _Break
@@ -217,7 +218,7 @@ class _Counter:
     def _on_return(self, node: c_ast.Return) -> None:
         raise _Return(None if node.expr is None else self._value(node.expr))
 
-    def _choose(self, condition: c_ast.Node, *ways: Any) -> Any:
+    def _choose(self, condition: c_ast.Node, *ways: Callable[[], Value | None]) -> Value | None:
         """Execute the branch that a condition selects, or both if it depends on data."""
         found = self._value(condition)
         if found is not None:
@@ -229,7 +230,7 @@ class _Counter:
         self._perhaps(ways)
         return None
 
-    def _perhaps(self, ways: Any) -> None:
+    def _perhaps(self, ways: Iterable[Callable[[], Value | None]]) -> None:
         """Execute every branch; variables that differ afterwards are unknown."""
         before, ends = dict(self._values), []
         for way in ways:
@@ -269,7 +270,7 @@ class _Counter:
         if symbol.role == "array":
             self.count += 1
         elif symbol.role == "table" and symbol.type.dims:
-            initial: Any = symbol.node.init
+            initial: c_ast.Node = symbol.node.init
             for each in subscripts:
                 if each is None or not isinstance(initial, c_ast.InitList):
                     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from pycparser import c_ast
@@ -158,7 +158,7 @@ class Body(CGenerator):  # type: ignore[misc]
     def _on_default(self, node: c_ast.Default, indent: str) -> list[str]:
         return self._labelled("default:", node, indent)
 
-    def _labelled(self, label: str, node: Any, indent: str) -> list[str]:
+    def _labelled(self, label: str, node: c_ast.Case | c_ast.Default, indent: str) -> list[str]:
         lines = [line for each in node.stmts for line in self._statement(each, indent + _INDENT)]
         return [f"{indent}{label}", *lines]
 

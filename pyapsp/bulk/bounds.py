@@ -72,7 +72,7 @@ def bounds(
     translation: Translation,
     device: Device,
     p: int,
-    inputs: Mapping[str, Any],
+    inputs: Mapping[str, np.ndarray],
     *,
     group_size: int = _GROUP_SIZE,
 ) -> Bounds:
@@ -133,7 +133,7 @@ def bounds(
     return Bounds(memory, computing, tuple(shares))
 
 
-def held(translation: Translation, device: Device, inputs: Mapping[str, Any]) -> list[float]:
+def held(translation: Translation, device: Device, inputs: Mapping[str, np.ndarray]) -> list[float]:
     """Return the fraction of cases in which each condition on data is true, for the first inputs.
 
     Parameters

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.bulk.generate import Array
@@ -165,7 +166,7 @@ class Buffers:
         self,
         queue: cl.CommandQueue,
         instances: int,
-        given: Mapping[str, Any],
+        given: Mapping[str, ArrayLike],
         wait_for: Sequence[cl.Event] | None = None,
     ) -> cl.Event:
         """Enqueue the kernels that arrange the arrays, then the program; return the last event."""
@@ -224,7 +225,7 @@ class Buffers:
         cl.enqueue_copy(queue, buffer, full)
 
 
-def converted(array: Array, given: Any, axis: Axis) -> np.ndarray:
+def converted(array: Array, given: ArrayLike, axis: Axis) -> np.ndarray:
     """Return the caller's values of an array, in its type and shape.
 
     Raises
@@ -256,7 +257,7 @@ def converted(array: Array, given: Any, axis: Axis) -> np.ndarray:
 
 
 def instances_of(
-    translation: Translation, given: Mapping[str, Any], axis: Axis
+    translation: Translation, given: Mapping[str, ArrayLike], axis: Axis
 ) -> tuple[int, dict[str, np.ndarray]]:
     """Return the number of instances, and the arrays in the types and shapes of the program.
 

@@ -16,7 +16,6 @@ which it does not do in the program, because that needs more registers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pycparser import c_ast
 
@@ -70,7 +69,9 @@ def computing(translation: Translation, group_size: int) -> str:
     return _Computing(translation, group_size).text(list(translation.arrays))
 
 
-def _statements(translation: Translation, kind: Any) -> list[Any]:
+def _statements(
+    translation: Translation, kind: type[c_ast.Node] | tuple[type[c_ast.Node], ...]
+) -> list[c_ast.Node]:
     functions = translation.resolved.functions.values()
     return [
         node
@@ -80,7 +81,7 @@ def _statements(translation: Translation, kind: Any) -> list[Any]:
     ]
 
 
-def _on_data(translation: Translation, node: Any) -> bool:
+def _on_data(translation: Translation, node: c_ast.Node) -> bool:
     return node.cond is not None and node.cond not in translation.accesses.steady
 
 
@@ -230,7 +231,7 @@ class _ReplayBody(Body):
             lines += [f"{indent}do {{", *inner, f"{indent}}} while (0);"]
         return lines
 
-    def _is_idle(self, node: Any) -> bool:
+    def _is_idle(self, node: c_ast.Node) -> bool:
         """Return whether a loop is one on data, which has no accesses."""
         if node.cond is not None:
             return node.cond not in self._program.steady

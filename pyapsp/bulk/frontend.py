@@ -78,7 +78,7 @@ class Unit:
     typedefs: dict[str, str] = field(default_factory=lambda: dict(TYPEDEFS))
     entry: str = ""
 
-    def error(self, node: Any, message: str) -> ProgramError:
+    def error(self, node: c_ast.Node | None, message: str) -> ProgramError:
         """Return an error at the place of a node."""
         if node is None or node.coord is None:
             return ProgramError(message, self.path)

@@ -11,17 +11,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import EllipsisType
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.bulk.buffers import Axis, Buffers, Machine, instances_of
 from pyapsp.bulk.generate import Arrangement, Array
 from pyapsp.bulk.stream import SLOTS, Stream
 from pyapsp.bulk.translate import Translation, translate
-from pyapsp.device import Device, choose, device_errors
+from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.device.kernels.source import root
 from pyapsp.graph.validation import integer
@@ -101,7 +102,7 @@ class Program:
         assert self._machine.group_size is not None
         return self._machine.group_size
 
-    def __call__(self, **arrays: Any) -> dict[str, np.ndarray]:
+    def __call__(self, **arrays: ArrayLike) -> dict[str, np.ndarray]:
         """Run the program for p instances.
 
         Parameters
@@ -124,7 +125,7 @@ class Program:
         """
         return self.run(arrays).outputs
 
-    def run(self, arrays: Mapping[str, Any]) -> Run:
+    def run(self, arrays: Mapping[str, ArrayLike]) -> Run:
         """Run the program as a call does, and also return its times.
 
         Parameters
@@ -164,7 +165,7 @@ class Program:
         given: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
-        where: Any = part if self._machine.axis == 0 else (..., part)
+        where: slice | tuple[EllipsisType, slice] = part if self._machine.axis == 0 else (..., part)
         inputs = {name: np.ascontiguousarray(array[where]) for name, array in given.items()}
         buffers.upload(queue, inputs)
         buffers.run(queue, part.stop - part.start, given)
@@ -216,7 +217,7 @@ class Program:
         # full groups; and columns aligned to memory transactions
         return most if most == p or most < 32 else most // 32 * 32
 
-    def stream(self, groups: Iterable[Mapping[str, Any]], b: int) -> Stream:
+    def stream(self, groups: Iterable[Mapping[str, ArrayLike]], b: int) -> Stream:
         """Run groups of instances one after the other, with low latency for each group.
 
         While a group runs, the next is uploaded and the previous one is downloaded.
@@ -256,7 +257,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     defines: Mapping[str, str | int | float] | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     arrangement: Arrangement | None = None,
     group_size: int | None = None,
     memory_limit: int | None = None,
@@ -316,7 +317,7 @@ def programs() -> dict[str, Path]:
     return {path.stem: path for path in sorted((root() / "bulk" / "programs").glob("*.c"))}
 
 
-def split(arrays: Mapping[str, Any], b: int) -> Iterator[dict[str, Any]]:
+def split(arrays: Mapping[str, np.ndarray], b: int) -> Iterator[dict[str, np.ndarray]]:
     """Cut arrays of p instances into groups of b, for :meth:`Program.stream`.
 
     Parameters

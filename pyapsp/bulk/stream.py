@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.bulk.buffers import Buffers, Machine, instances_of
@@ -82,7 +83,7 @@ class Stream:
         Time from taking the first group to returning the last.
     """
 
-    def __init__(self, machine: Machine, groups: Iterable[Mapping[str, Any]], b: int) -> None:
+    def __init__(self, machine: Machine, groups: Iterable[Mapping[str, ArrayLike]], b: int) -> None:
         self._machine, self._groups, self._b = machine, groups, b
         self.latencies: list[float] = []
         self.instances = 0
@@ -125,7 +126,7 @@ class Stream:
             yield self._finish(under_way.popleft(), free, begin)
 
     def _start(
-        self, queues: tuple[cl.CommandQueue, ...], slot: _Slot, inputs: Mapping[str, Any]
+        self, queues: tuple[cl.CommandQueue, ...], slot: _Slot, inputs: Mapping[str, ArrayLike]
     ) -> _Group:
         """Enqueue all commands for a group."""
         given_at = perf_counter()

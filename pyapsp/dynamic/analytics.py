@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +10,7 @@ from pyapsp.base.errors import CapabilityError, GraphError, ParameterError, Prec
 from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
-from pyapsp.dynamic.rows import CsrRows, Rows, rows_of
+from pyapsp.dynamic.rows import CsrRows, Rows, RowsLike, rows_of
 from pyapsp.graph import validation
 
 __all__ = [
@@ -31,7 +29,7 @@ SEMIRINGS = ("plus-times", "min-plus")
 _VALUES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long"}
 
 
-def _value(rows: Rows, x: NDArray[Any]) -> str:
+def _value(rows: Rows, x: np.ndarray) -> str:
     if x.dtype.name not in _VALUES:
         raise ParameterError.of("x", "spmv", f"of a type of {', '.join(_VALUES)}", x.dtype.name)
     if x.dtype == np.float64 and not rows.device.capabilities.fp64:
@@ -39,7 +37,7 @@ def _value(rows: Rows, x: NDArray[Any]) -> str:
     return _VALUES[x.dtype.name]
 
 
-def bfs(graph: Any, source: int) -> NDArray[np.int32]:
+def bfs(graph: RowsLike, source: int) -> NDArray[np.int32]:
     """Return the number of edges from a vertex to every vertex; -1 where there is no path.
 
     Parameters
@@ -69,7 +67,7 @@ def bfs(graph: Any, source: int) -> NDArray[np.int32]:
         return run.fetch(distance, rows.n, np.int32)
 
 
-def distances(graph: Any, source: int) -> NDArray[np.int32]:
+def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
     """Return the length of a shortest path from a vertex to every vertex; -1 where there is none.
 
     Source: R. Bellman, Quarterly of Applied Mathematics 16, 1958, with the frontiers of F. Busato,
@@ -120,7 +118,7 @@ def distances(graph: Any, source: int) -> NDArray[np.int32]:
     return answer
 
 
-def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[Any]:
+def spmv(graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times") -> np.ndarray:
     """Return the product of the adjacency matrix and a vector.
 
     Source: F. Busato, thesis, Verona 2018, section 18.4.6.
@@ -182,7 +180,7 @@ def spmv(graph: Any, x: ArrayLike, *, semiring: str = "plus-times") -> NDArray[A
         return found
 
 
-def connected_components(graph: Any) -> NDArray[np.int32]:
+def connected_components(graph: RowsLike) -> NDArray[np.int32]:
     """Return the least vertex of the component of each vertex, whatever the directions of edges.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,4 +55,4 @@ class Snapshot:
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    values: dict[str, NDArray[Any]] = field(default_factory=dict)
+    values: dict[str, np.ndarray] = field(default_factory=dict)

@@ -1,30 +1,41 @@
-"""Check the arguments of a container, and bring batches to its device."""
+"""Check the arguments of a container."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cl_array
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
-from pyapsp.dynamic.batch import Batch
-from pyapsp.dynamic.store import Store
 from pyapsp.graph import validation
 
-__all__ = ["batch_of", "ends_of", "logarithm", "size_of"]
+__all__ = ["Ends", "EndsLike", "arrays_of", "ends_of", "logarithm"]
+
+#: Ends of edges, as a caller gives them.
+EndsLike: TypeAlias = ArrayLike | cl_array.Array
 
 
-def batch_of(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) -> Batch:
-    """Return edges on the device.
+@dataclass(frozen=True)
+class Ends:
+    """The checked ends of edges: both arrays of the host, or both of the device.
 
     Parameters
     ----------
-    store : Store
-    tails, heads : array_like of int, or pyopencl.array.Array of int32
-    items : list of (edges,) ndarray
-        Of each column but the heads.
+    tails, heads : (count,) int32 ndarray, or pyopencl.array.Array of int32
+    count : int
+    """
+
+    tails: NDArray[np.int32] | cl_array.Array
+    heads: NDArray[np.int32] | cl_array.Array
+    count: int
+
+
+def ends_of(context: cl.Context, tails: EndsLike, heads: EndsLike) -> Ends:
+    """Check ends of edges, of the host or in a context.
 
     Raises
     ------
@@ -34,53 +45,58 @@ def batch_of(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) ->
         An array of the device is of another context or type.
     """
     if isinstance(tails, cl_array.Array) or isinstance(heads, cl_array.Array):
-        return _on_device(store, tails, heads, items)
-    ends = [ends_of("tails", tails), ends_of("heads", heads)]
-    if ends[0].shape != ends[1].shape:
-        raise GraphError(f"{ends[0].size} tails do not go with {ends[1].size} heads")
-    count = validation.integer("edges", "a batch", ends[0].size, 0, 2**29)
-    sent = [store.bring(f"end {number}", array) for number, array in enumerate(ends)]
-    values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-    return Batch(sent[0], sent[1], values, count)
+        pair = (_resident(context, "tails", tails), _resident(context, "heads", heads))
+        _same_count(pair[0].size, pair[1].size)
+        return Ends(*pair, pair[0].size)
+    ends = arrays_of(tails, heads)
+    return Ends(*ends, ends[0].size)
 
 
-def _on_device(store: Store, tails: Any, heads: Any, items: list[NDArray[Any]]) -> Batch:
-    """Return edges whose ends are arrays of the device."""
-    for name, array in (("tails", tails), ("heads", heads)):
-        fits = isinstance(array, cl_array.Array) and array.dtype == np.int32 and array.ndim == 1
+def arrays_of(tails: ArrayLike, heads: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return ends of edges as int32; kernels check whether they are vertices.
+
+    Raises
+    ------
+    GraphError
+        They are no integers, or there are not as many tails as heads.
+    """
+    ends = []
+    for name, values in (("tails", tails), ("heads", heads)):
+        array = validation.integers(f"the {name} of the edges", values)
+        vertices = np.ascontiguousarray(array, np.int32)
+        if array.dtype != np.int32 and (beyond := vertices != array).any():
+            edge = int(beyond.argmax())
+            raise GraphError(
+                f"the {name} of the edges must be vertices: edge number {edge} has {array[edge]}"
+            )
+        ends.append(vertices)
+    _same_count(ends[0].size, ends[1].size)
+    return ends[0], ends[1]
+
+
+def _resident(context: cl.Context, name: str, array: EndsLike) -> cl_array.Array:
+    """Check the ends of edges that are on the device, and wait for them."""
+    if not (
+        isinstance(array, cl_array.Array)
+        and array.context == context
+        and array.dtype == np.int32
+        and array.ndim == 1
         # kernels get the whole buffer: no part of one, and no steps
-        whole = fits and not array.offset and array.flags.c_contiguous
-        if not whole or array.context != store.device.context:
-            rule = "a whole pyopencl array of int32 in the context of this container, as the other"
-            raise ParameterError.of(name, "Hornet", rule, type(array).__name__)
-        array.finish()
-    if tails.size != heads.size:
-        raise GraphError(f"{tails.size} tails do not go with {heads.size} heads")
-    count = validation.integer("edges", "a batch", tails.size, 0, 2**29)
-    values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-    return Batch(tails.base_data, heads.base_data, values, count)
+        and not array.offset
+        and array.flags.c_contiguous
+    ):
+        rule = "a whole pyopencl array of int32 in the context of this container, as the other"
+        raise ParameterError.of(name, "Hornet", rule, type(array).__name__)
+    array.finish()
+    return array
 
 
-def size_of(ends: Any) -> int:
-    """Return the number of ends."""
-    if isinstance(ends, cl_array.Array):
-        return int(ends.size)
-    return validation.array("the tails of the edges", ends).size
+def _same_count(tails: int, heads: int) -> None:
+    if tails != heads:
+        raise GraphError(f"{tails} tails do not go with {heads} heads")
 
 
-def ends_of(what: str, given: ArrayLike) -> NDArray[np.int32]:
-    """Return ends of edges as int32; kernels check whether they are vertices."""
-    array = validation.integers(f"the {what} of the edges", given)
-    ends = np.ascontiguousarray(array, np.int32)
-    if array.dtype != np.int32 and (beyond := ends != array).any():
-        edge = int(beyond.argmax())
-        raise GraphError(
-            f"the {what} of the edges must be vertices: edge number {edge} has {array[edge]}"
-        )
-    return ends
-
-
-def logarithm(parameter: str, value: Any, low: int, high: int) -> int:
+def logarithm(parameter: str, value: int, low: int, high: int) -> int:
     """Return the binary logarithm of an argument that must be a power of two."""
     number = validation.integer(parameter, "Hornet", value, 1, high)
     if number & (number - 1) or number < low:

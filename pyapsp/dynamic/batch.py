@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError
+from pyapsp.dynamic.arguments import Ends
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
 from pyapsp.dynamic.store import (
     BAD,
@@ -26,6 +27,7 @@ from pyapsp.dynamic.store import (
     REMOVED,
     Store,
 )
+from pyapsp.graph import validation
 
 __all__ = [
     "Batch",
@@ -41,6 +43,7 @@ __all__ = [
     "put",
     "reserve",
     "rows_of_touched",
+    "sent",
 ]
 
 _NONE = np.iinfo(np.int32).max
@@ -65,11 +68,32 @@ class Batch:
         Whether the reverse of each edge comes behind it.
     """
 
-    tails: Any
-    heads: Any
-    items: Sequence[Any]
+    tails: cl.Buffer
+    heads: cl.Buffer
+    items: Sequence[cl.Buffer]
     count: int
     mirrored: bool = False
+
+
+def sent(store: Store, ends: Ends, items: Sequence[np.ndarray] = ()) -> Batch:
+    """Return edges on the device.
+
+    Parameters
+    ----------
+    store : Store
+    ends : Ends
+    items : sequence of (edges,) ndarray
+        Of each column but the heads.
+    """
+    count = validation.integer("edges", "a batch", ends.count, 0, 2**29)
+    tails, heads = (
+        store.bring(f"end {number}", array)
+        if isinstance(array, np.ndarray)
+        else cast(cl.Buffer, array.base_data)
+        for number, array in enumerate((ends.tails, ends.heads))
+    )
+    values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
+    return Batch(tails, heads, values, count)
 
 
 def mirrored(store: Store, batch: Batch) -> Batch:
@@ -95,11 +119,11 @@ def begin(store: Store, most: int, touched: int = 0) -> None:
 class _Entered:
     """A batch in its hash table, and the rows of its tails."""
 
-    table: Any
-    filter: Any
-    slot: Any
+    table: cl.Buffer
+    filter: cl.Buffer
+    slot: cl.Buffer
     mask: np.uint32
-    rows: Any
+    rows: cl.Buffer
 
 
 def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entered:
@@ -127,15 +151,15 @@ def _in_order(store: Store, n: int, count: int) -> bool:
     return store.alone and _FEW * count >= n
 
 
-def _order(store: Store, n: int, touched: Any) -> None:
+def _order(store: Store, n: int, touched: cl.Buffer) -> None:
     store.launch("batch_order", n, store.added, touched, store.state, np.int32(n))
 
 
-def _touched(store: Store, n: int, count: int) -> Any:
+def _touched(store: Store, n: int, count: int) -> cl.Buffer:
     return store.scratch("touched", 4 * min(count, n))
 
 
-def rows_of_touched(store: Store, most: int) -> Any:
+def rows_of_touched(store: Store, most: int) -> cl.Buffer:
     """Return the list of the rows of the touched vertices."""
     touched, rank = store.scratch("touched", 4 * most), store.scratch("rank", 4 * most)
     rows, regions = store.scratch("rows", 16 * most), store.regions
@@ -145,7 +169,7 @@ def rows_of_touched(store: Store, most: int) -> Any:
     return rows
 
 
-def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
+def _match(store: Store, batch: Batch, entered: _Entered) -> cl.Buffer:
     """Return the place in its row of each edge that is there."""
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
@@ -156,7 +180,7 @@ def _match(store: Store, batch: Batch, entered: _Entered) -> Any:
     return at
 
 
-def finish(store: Store, touched: Any, most: int, *, keep: bool) -> None:
+def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
     """Count the new edges of the touched vertices, or forget them."""
     arguments = touched, store.degree, store.added, store.state, np.int32(keep)
     store.launch("batch_finish", most, *arguments)
@@ -164,14 +188,14 @@ def finish(store: Store, touched: Any, most: int, *, keep: bool) -> None:
 
 def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
     """Return the error for an edge that has no vertices."""
-    found = np.empty(2, np.int32)
+    ends_of_edge = np.empty(2, np.int32)
     for number, ends in enumerate((batch.tails, batch.heads)):
-        cl.enqueue_copy(store.queue, found[number : number + 1], ends, src_offset=4 * edge)
-    given = edge // 2 if batch.mirrored else edge
-    tail, head = found.tolist()
+        cl.enqueue_copy(store.queue, ends_of_edge[number : number + 1], ends, src_offset=4 * edge)
+    position = edge // 2 if batch.mirrored else edge
+    tail, head = ends_of_edge.tolist()
     rule = f"vertices in 0..{n - 1} that are not deleted" if n else "vertices, and there is none"
     return GraphError(
-        f"the ends of edges must be {rule}: edge number {given} goes from {tail} to {head}"
+        f"the ends of edges must be {rule}: edge number {position} goes from {tail} to {head}"
     )
 
 
@@ -208,9 +232,9 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
         else:
             update = duplicates == "update"
             entered = _enter(store, n, batch, last=update)
-            found = entered.table, entered.slot, _match(store, batch, entered), where
-            given = batch.tails, store.degree, store.added, *found, store.state
-            store.launch("batch_select", count, *given, np.int32(count), np.int32(update))
+            places = entered.table, entered.slot, _match(store, batch, entered), where
+            selected = batch.tails, store.degree, store.added, *places, store.state
+            store.launch("batch_select", count, *selected, np.int32(count), np.int32(update))
         state = plan(store, touched, most, shrink=False)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
@@ -232,13 +256,13 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
 
 def _update_equal(store: Store, batch: Batch, entered: _Entered) -> None:
     """Write the items of a batch to all edges that are equal, of which `where` has one."""
-    found = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
+    entries = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
     for column, values in enumerate(batch.items, start=1):
-        arguments = entered.rows, store.state, *found, values
+        arguments = entered.rows, store.state, *entries, values
         store.launch_column("column_update", store.all_items, column, *arguments, beside_heads=True)
 
 
-def plan(store: Store, touched: Any, most: int, *, shrink: bool) -> NDArray[np.int32]:
+def plan(store: Store, touched: cl.Buffer, most: int, *, shrink: bool) -> NDArray[np.int32]:
     """Find the vertices that need other blocks, and return the state."""
     goals = store.scratch("goals", 16 * most)
     arguments = touched, store.degree, store.added, store.place, store.regions, store.state, goals
@@ -255,7 +279,7 @@ def reserve(store: Store, state: NDArray[np.int32]) -> None:
     store.reserve(need[:NO_BLOCK])
 
 
-def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> None:
+def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) -> None:
     """Move rows to the blocks that were reserved."""
     need, left = (state[place : place + CLASSES] for place in (NEED, LEFT))
     if not need.any():
@@ -265,8 +289,8 @@ def move(store: Store, touched: Any, most: int, state: NDArray[np.int32]) -> Non
     store.launch("manager_place", most, *arguments, store.trees, store.state, moves)
     if left[:NO_BLOCK].any():
         for column in range(len(store.columns)):
-            given = moves, store.state, np.int32(LEFT)
-            store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *given)
+            moved = moves, store.state, np.int32(LEFT)
+            store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *moved)
 
 
 def delete(store: Store, n: int, batch: Batch, *, stable: bool = False) -> int:
@@ -320,13 +344,13 @@ def delete_at(store: Store, n: int, doomed: NDArray[np.bool_]) -> int:
     return total
 
 
-def put(store: Store, vertices: Any, count: int, *, there: bool) -> None:
+def put(store: Store, vertices: cl.Buffer, count: int, *, there: bool) -> None:
     """Let there be vertices without edges, or not."""
     value = np.int32(0 if there else -1)
     store.launch("batch_vertices", count, vertices, store.degree, np.int32(count), value)
 
 
-def _removed(store: Store, most: int) -> Any:
+def _removed(store: Store, most: int) -> cl.Buffer:
     """Return a counter of edges for each row."""
     removed = store.scratch("removed", 4 * most)
     store.fill(removed, 0, most)
@@ -334,14 +358,14 @@ def _removed(store: Store, most: int) -> Any:
     return removed
 
 
-def _divide(store: Store, rows: Any, removed: Any, most: int) -> NDArray[np.int32]:
+def _divide(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int) -> NDArray[np.int32]:
     first = store.scratch("begin", 4 * most)
     store.launch("deletion_divide", most, rows, store.state, removed, first)
     return store.read_state()
 
 
 def _close_gaps(
-    store: Store, rows: Any, touched: Any, most: int, total: int, stable: bool = False
+    store: Store, rows: cl.Buffer, touched: cl.Buffer, most: int, total: int, stable: bool = False
 ) -> int:
     """Delete the marked edges, and let rows that have become short have smaller blocks."""
     if total == 0:
@@ -349,9 +373,9 @@ def _close_gaps(
     removed = store.scratch("removed", 4 * most)
     if stable:
         for column in reversed(range(len(store.columns))):
-            given = rows, store.state, removed
+            arguments = rows, store.state, removed
             store.launch_column(
-                "column_squeeze", store.all_items, column, *given, beside_heads=True
+                "column_squeeze", store.all_items, column, *arguments, beside_heads=True
             )
     else:
         _fill_gaps(store, rows, removed, most, total)
@@ -368,7 +392,7 @@ def _close_gaps(
     return total
 
 
-def _fill_gaps(store: Store, rows: Any, removed: Any, most: int, total: int) -> None:
+def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, total: int) -> None:
     """Fill the gaps of rows by their last edges."""
     first = store.scratch("begin", 4 * most)
     counts = store.scratch("counts", 8 * most)
@@ -381,8 +405,8 @@ def _fill_gaps(store: Store, rows: Any, removed: Any, most: int, total: int) -> 
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
-    found = rows, store.state, removed, first, counts, gaps, fillers, store.regions
-    store.launch("deletion_gaps", store.all_items, *found, *store.arenas(0))
+    arguments = rows, store.state, removed, first, counts, gaps, fillers, store.regions
+    store.launch("deletion_gaps", store.all_items, *arguments, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
 

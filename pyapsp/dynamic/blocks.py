@@ -26,7 +26,6 @@ OpenCL has no pointers to buffers in buffers), and taking blocks on the device: 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -267,17 +266,17 @@ class BlockArrays:
         unused = (self._arena >= 0) & ~self._used
         places = {}
         for kind, count in fresh.items():
-            span, found = self._span(kind), np.flatnonzero(unused)
+            span, regions = self._span(kind), np.flatnonzero(unused)
             if span > 1:
                 # a run is in one arena; its first region counts
-                breaks = (np.diff(found) > 1) | (np.diff(self._arena[found]) != 0)
-                runs = np.split(found, np.flatnonzero(breaks) + 1)
-                found = np.concatenate(
-                    [run[: len(run) // span * span : span] for run in runs] or [found]
+                breaks = (np.diff(regions) > 1) | (np.diff(self._arena[regions]) != 0)
+                runs = np.split(regions, np.flatnonzero(breaks) + 1)
+                regions = np.concatenate(
+                    [run[: len(run) // span * span : span] for run in runs] or [regions]
                 )
-            if len(found) < count:
+            if len(regions) < count:
                 return None
-            places[kind] = found[:count]
+            places[kind] = regions[:count]
             for part in range(span):
                 unused[places[kind] + part] = False
         return places
@@ -324,7 +323,7 @@ class BlockArrays:
         self._arena = np.concatenate([self._arena, np.full(more, -1, np.int8)])
         return first
 
-    def release(self, freed: NDArray[Any]) -> None:
+    def release(self, freed: NDArray[np.int32] | NDArray[np.int64]) -> None:
         """Add blocks to the free ones, and the regions of empty block arrays to the unused ones.
 
         Parameters

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pyapsp.device.kernels import Program
 from pyapsp.dynamic.rows import Rows
+from pyapsp.dynamic.store import Argument, Scalar
 
 __all__ = ["Run"]
 
@@ -33,25 +32,27 @@ class Run:
         """Return a new buffer."""
         return cl.Buffer(self.rows.device.context, cl.mem_flags.READ_WRITE, max(size, 4))
 
-    def upload(self, array: NDArray[Any]) -> cl.Buffer:
+    def upload(self, array: np.ndarray) -> cl.Buffer:
         """Return a new buffer with the content of an array."""
         buffer = self.buffer(array.nbytes)
         if array.nbytes:
             cl.enqueue_copy(self.rows.queue, buffer, array)
         return buffer
 
-    def filled(self, value: Any, count: int, dtype: Any) -> cl.Buffer:
+    def filled(self, value: float, count: int, dtype: DTypeLike) -> cl.Buffer:
         """Return a new buffer of equal values."""
         return self.upload(np.full(max(count, 1), value, dtype))
 
-    def fetch(self, buffer: cl.Buffer, count: int, dtype: Any) -> NDArray[Any]:
+    def fetch(
+        self, buffer: cl.Buffer, count: int, dtype: type[Scalar] | np.dtype[Scalar]
+    ) -> NDArray[Scalar]:
         """Copy a buffer to the host."""
         array = np.empty(count, dtype)
         if count:
             cl.enqueue_copy(self.rows.queue, array, buffer)
         return array
 
-    def launch(self, name: str, items: int, *arguments: Any) -> None:
+    def launch(self, name: str, items: int, *arguments: Argument) -> None:
         """Enqueue a kernel."""
         group = self.rows.group
         size = max(min(-(-items // group) * group, self.rows.items), group)
@@ -60,7 +61,7 @@ class Run:
     def over_rows(
         self,
         name: str,
-        *arguments: Any,
+        *arguments: Argument,
         of: tuple[cl.Buffer, cl.Buffer, int] | None = None,
         weights: bool = False,
     ) -> None:
@@ -68,12 +69,12 @@ class Run:
         rows = self.rows
         longer, count = self._longer, self._counts
         listed, counted, most = of or (longer, self._all, rows.n)
-        given = *arguments, *rows.arguments(weights=weights)
+        behind = *arguments, *rows.arguments(weights=weights)
         limit = rows.limit
         cl.enqueue_fill_buffer(rows.queue, count, np.zeros(1, np.int32), 0, 4)
         first = listed, counted, np.int32(of is not None), np.int32(rows.lanes), np.int32(limit)
-        self.launch(name, most * rows.lanes, *first, longer, count, *given)
+        self.launch(name, most * rows.lanes, *first, longer, count, *behind)
         if rows.group > 1:
             # nothing is longer than this limit
             whole = np.int32(1), np.int32(rows.group), np.int32(2**31 - 1)
-            self.launch(name, rows.items, longer, count, *whole, listed, self._all, *given)
+            self.launch(name, rows.items, longer, count, *whole, listed, self._all, *behind)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import validation
@@ -18,6 +18,8 @@ __all__ = ["ITEMS", "LAYOUTS", "Column", "columns_of", "named", "packed", "unpac
 ITEMS = {1: "uchar", 2: "ushort", 4: "uint", 8: "uint2", 16: "uint4", 32: "uint8", 64: "uint16"}
 #: Layouts of properties: an array of records, an array for each property, or what fits.
 LAYOUTS = ("adaptive", "records", "arrays")
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Column:
         The names of the values.
     """
 
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     names: tuple[str, ...]
 
     @property
@@ -41,7 +43,9 @@ class Column:
         return ITEMS[self.dtype.itemsize]
 
 
-def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: str) -> list[Column]:
+def columns_of(
+    owner: str, weight: DTypeLike | None, properties: Mapping[str, DTypeLike], layout: str
+) -> list[Column]:
     """Return the columns of weights and properties.
 
     Parameters
@@ -79,50 +83,50 @@ def columns_of(owner: str, weight: Any, properties: Mapping[str, Any], layout: s
     return columns + [Column(dtype, (name,)) for name, dtype in types.items()]
 
 
-def named(parameter: str, owner: str, given: Any) -> dict[str, Any]:
+def named(parameter: str, owner: str, values: Mapping[str, _Value] | None) -> dict[str, _Value]:
     """Return an argument that must be a mapping of names, or None for none."""
-    if given is not None and not isinstance(given, Mapping):
-        raise ParameterError.of(parameter, owner, "a mapping of names", given)
-    return dict(given or {})
+    if values is not None and not isinstance(values, Mapping):
+        raise ParameterError.of(parameter, owner, "a mapping of names", values)
+    return dict(values or {})
 
 
-def number_type(owner: str, name: str, dtype: Any) -> np.dtype[Any]:
+def number_type(owner: str, name: str, dtype: DTypeLike) -> np.dtype:
     """Return a type of numbers in the byte order of this machine, as kernels have them."""
     try:
-        found: np.dtype[Any] = np.dtype(dtype)
+        kind: np.dtype = np.dtype(dtype)
     except (TypeError, ValueError):
-        found = np.dtype(object)
-    if found.kind not in "biuf" or found.itemsize > 8:
+        kind = np.dtype(object)
+    if kind.kind not in "biuf" or kind.itemsize > 8:
         rule = "a type of booleans, integers or floats of at most 8 bytes"
         raise ParameterError.of(name, owner, rule, dtype)
-    return found.newbyteorder("=")
+    return kind.newbyteorder("=")
 
 
-def values_of(owner: str, name: str, dtype: np.dtype[Any], values: ArrayLike) -> NDArray[Any]:
+def values_of(owner: str, name: str, dtype: np.dtype, values: ArrayLike) -> np.ndarray:
     """Return values in the type of their column, which must hold each of them.
 
     Floats are rounded to a float type, but not to zero; integers must be exact in every type.
     """
-    given = validation.real(values, f"the values of {name!r}")
+    array = validation.real(values, f"the values of {name!r}")
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        cast = given.astype(dtype)
-    lost = validation.lost(given, cast) | ((cast == 0) & (given != 0))
+        cast = array.astype(dtype)
+    lost = validation.lost(array, cast) | ((cast == 0) & (array != 0))
     if lost.any():
-        first = given[lost][0].item()
+        first = array[lost][0].item()
         raise ParameterError.of(name, owner, f"values that {dtype} can hold", first)
     return cast
 
 
 def packed(
-    owner: str, columns: list[Column], given: Mapping[str, ArrayLike | None], count: int
-) -> list[NDArray[Any]]:
+    owner: str, columns: list[Column], by_name: Mapping[str, ArrayLike | None], count: int
+) -> list[np.ndarray]:
     """Return the items of each column for `count` edges.
 
     One value for all edges is not repeated in memory: its array has the stride 0.
 
     Parameters
     ----------
-    given : mapping of str to array_like or None
+    by_name : mapping of str to array_like or None
         The values of each name: as many as edges, or one for all. Without them a weight is 1, and a
         property is 0.
 
@@ -134,18 +138,18 @@ def packed(
         There are not as many values as edges.
     """
     known = [name for column in columns for name in column.names]
-    for name in given:
-        if name not in known and given[name] is not None:
+    for name in by_name:
+        if name not in known and by_name[name] is not None:
             others = f", only {', '.join(known)}" if known else ""
             raise ParameterError(
                 f"{owner} got values of {name!r}, which the edges of this container do not "
                 f"have{others}: name it when the container is made"
             )
-    found = []
+    arrays = []
     for column in columns:
         items = np.empty(count, column.dtype)
         for name in column.names:
-            values = given.get(name)
+            values = by_name.get(name)
             dtype = column.dtype if column.dtype.names is None else column.dtype[name]
             if values is None:
                 values = 1 if name == "weight" else 0
@@ -156,11 +160,11 @@ def packed(
                 items = np.broadcast_to(cast, (count,))
             else:
                 items[name] = cast
-        found.append(items)
-    return found
+        arrays.append(items)
+    return arrays
 
 
-def unpacked(columns: list[Column], items: list[NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def unpacked(columns: list[Column], items: list[np.ndarray]) -> dict[str, np.ndarray]:
     """Return the values of each name."""
     values = {}
     for column, array in zip(columns, items, strict=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -20,9 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
-from pyapsp.device import Device, choose, device_errors
-from pyapsp.dynamic.arguments import ends_of
-from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.device import Device, DeviceLike, choose, device_errors
+from pyapsp.dynamic.arguments import arrays_of
+from pyapsp.graph import Graph, GraphLike, as_graph, validation
 
 __all__ = ["FORMATS", "Coordinates", "CsrWithCoordinates", "Format", "RebuiltCsr"]
 
@@ -53,7 +53,9 @@ class Format(ABC):
     #: What is done with an edge that is there already, as in `Hornet.insert_edges`.
     duplicates: ClassVar[tuple[str, ...]]
 
-    def __init__(self, graph: Any, *, spare: int | None = None, device: Any = None) -> None:
+    def __init__(
+        self, graph: GraphLike, *, spare: int | None = None, device: DeviceLike = None
+    ) -> None:
         source: Graph = as_graph(graph)
         self.n, self.rebuilt = source.n, 0
         self.device = device if isinstance(device, Device) else choose(device)
@@ -83,8 +85,8 @@ class Format(ABC):
 
     def has_edges(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
-        found: NDArray[np.bool_] = np.isin(self._batch(tails, heads), self._edges)
-        return found
+        there: NDArray[np.bool_] = np.isin(self._batch(tails, heads), self._edges)
+        return there
 
     def to_csr(self) -> csr_array:
         """Return the adjacency matrix as SciPy has it, with ones."""
@@ -139,14 +141,12 @@ class Format(ABC):
         return int(np.count_nonzero(gone))
 
     def _batch(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.int64]:
-        ends = [ends_of("tails", tails), ends_of("heads", heads)]
-        if ends[0].shape != ends[1].shape:
-            raise GraphError(f"{ends[0].size} tails do not go with {ends[1].size} heads")
+        ends = arrays_of(tails, heads)
         wrong = np.flatnonzero(((ends[0] | ends[1]) < 0) | (np.maximum(*ends) >= self.n))
         if wrong.size:
             edge = int(wrong[0])
-            told = f"edge number {edge} has {ends[0][edge]}, {ends[1][edge]}"
-            raise GraphError(f"the ends of edges must be vertices in 0..{self.n - 1}: {told}")
+            there = f"edge number {edge} has {ends[0][edge]}, {ends[1][edge]}"
+            raise GraphError(f"the ends of edges must be vertices in 0..{self.n - 1}: {there}")
         return ends[0].astype(np.int64) << 32 | ends[1]
 
     def _sorted(self, edges: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

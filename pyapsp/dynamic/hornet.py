@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 import pyopencl as cl
@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import Device, choose, device_errors
+from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
-from pyapsp.dynamic.arguments import batch_of, logarithm, size_of
+from pyapsp.dynamic.arguments import EndsLike, ends_of, logarithm
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
 from pyapsp.dynamic.vertices import Vertices
-from pyapsp.graph import Graph, as_graph, validation
+from pyapsp.graph import Graph, GraphLike, as_graph, validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ class Hornet:
         least_block: int = 1,
         block_steps: int = 2,
         memory_limit: int | None = None,
-        device: Any = None,
+        device: DeviceLike = None,
     ) -> None:
         n = validation.integer("n", "Hornet", n, 0, validation.MAX_VERTICES)
         self.directed = validation.flag("directed", "Hornet", directed)
@@ -123,7 +123,9 @@ class Hornet:
         self._m = 0
 
     @classmethod
-    def from_graph(cls, graph: Any, *, weight: DTypeLike | None = None, **options: Any) -> Hornet:
+    def from_graph(
+        cls, graph: GraphLike, *, weight: DTypeLike | None = None, **options: Any
+    ) -> Hornet:
         """Make a container from a graph: one upload, and kernels that fill the block arrays.
 
         Parameters
@@ -141,13 +143,13 @@ class Hornet:
         options.setdefault("block_array", next(fitting, _SIZES[-1]))
         if weight is None and not source.is_unweighted:
             weight = source.dtype
-        found = cls(source.n, directed=source.directed, weight=weight, **options)
-        items = _items(found._columns, source)
-        with found._using():
-            load(found._store, source.indptr, [source.indices, *items])
-            found.release_scratch()
-        found._m = source.m
-        return found
+        container = cls(source.n, directed=source.directed, weight=weight, **options)
+        items = _items(container._columns, source)
+        with container._using():
+            load(container._store, source.indptr, [source.indices, *items])
+            container.release_scratch()
+        container._m = source.m
+        return container
 
     @classmethod
     def from_networkx(
@@ -209,19 +211,17 @@ class Hornet:
     def degree(self, vertices: ArrayLike | None = None) -> NDArray[np.int32]:
         """Return the number of edges of all vertices, or of some; 0 for deleted ones."""
         with self._using():
-            found: NDArray[np.int32] = self._store.fetch(self._store.degree, self.n, np.int32)
-        found = found.clip(0)
+            degrees = self._store.fetch(self._store.degree, self.n, np.int32)
+        degrees = degrees.clip(0)
         if vertices is None:
-            return found
-        numbers = self._vertices.numbers("degree", vertices)
-        some: NDArray[np.int32] = found[numbers]
-        return some
+            return degrees
+        return degrees[self._vertices.numbers("degree", vertices)]
 
     def neighbors(self, vertex: int) -> NDArray[np.int32]:
         """Return the heads of the edges of a vertex, ascending."""
         return self.row(vertex)["head"]
 
-    def row(self, vertex: int) -> dict[str, NDArray[Any]]:
+    def row(self, vertex: int) -> dict[str, np.ndarray]:
         """Return the edges of a vertex, ascending by "head": with weights and properties."""
         vertex = validation.vertex("vertex", "Hornet.row", vertex, self.n)
         store = self._store
@@ -230,7 +230,7 @@ class Hornet:
             for number, buffer in enumerate((store.degree, store.place)):
                 cl.enqueue_copy(store.queue, ends[number:][:1], buffer, src_offset=4 * vertex)
             degree, place = max(int(ends[:1].view(np.int32)[0]), 0), int(ends[1])
-            found = []
+            items_of_columns = []
             for number, column in enumerate(store.columns):
                 items = np.empty(degree, column.dtype)
                 if degree:
@@ -238,17 +238,17 @@ class Hornet:
                     arena = store.arenas(number)[kind >> 8]
                     offset = (place - first) * column.dtype.itemsize
                     cl.enqueue_copy(store.queue, items, arena, src_offset=offset)
-                found.append(items)
-        order = np.argsort(found[0], kind="stable")
-        return unpacked(store.columns, [items[order] for items in found])
+                items_of_columns.append(items)
+        order = np.argsort(items_of_columns[0], kind="stable")
+        return unpacked(store.columns, [items[order] for items in items_of_columns])
 
-    def has_edges(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.bool_]:
+    def has_edges(self, tails: EndsLike, heads: EndsLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
         with self._using():
-            given = batch_of(self._store, tails, heads, [])
-            if given.count == 0:
+            batch = batches.sent(self._store, ends_of(self.device.context, tails, heads))
+            if batch.count == 0:
                 return np.zeros(0, bool)
-            return batches.find(self._store, self.n, given)
+            return batches.find(self._store, self.n, batch)
 
     def snapshot(self) -> Snapshot:
         """Return the graph as it is now; later updates do not change the answer."""
@@ -290,8 +290,8 @@ class Hornet:
 
     def insert_edges(
         self,
-        tails: ArrayLike,
-        heads: ArrayLike,
+        tails: EndsLike,
+        heads: EndsLike,
         weights: ArrayLike | None = None,
         *,
         properties: Mapping[str, ArrayLike] | None = None,
@@ -330,23 +330,24 @@ class Hornet:
         """
         owner = "Hornet.insert_edges"
         duplicates = validation.choice("duplicates", owner, duplicates, DUPLICATES)
-        given = named("properties", owner, properties)
-        if "weight" in given:
+        values = named("properties", owner, properties)
+        if "weight" in values:
             raise ParameterError.of("properties", owner, "without weights", "weight")
-        given["weight"] = weights
+        if weights is not None:
+            values["weight"] = weights
         with self._using():
-            count = size_of(tails)
-            items = packed(owner, self._columns, given, count)
-            found = batch_of(self._store, tails, heads, items)
-            if found.count == 0:
+            ends = ends_of(self.device.context, tails, heads)
+            items = packed(owner, self._columns, values, ends.count)
+            batch = batches.sent(self._store, ends, items)
+            if batch.count == 0:
                 return 0
             if not self.directed:
-                found = batches.mirrored(self._store, found)
-            inserted = batches.insert(self._store, self.n, found, duplicates)
+                batch = batches.mirrored(self._store, batch)
+            inserted = batches.insert(self._store, self.n, batch, duplicates)
         self._m += inserted
         return inserted
 
-    def delete_edges(self, tails: ArrayLike, heads: ArrayLike, *, stable: bool = False) -> int:
+    def delete_edges(self, tails: EndsLike, heads: EndsLike, *, stable: bool = False) -> int:
         """Delete edges, with all that are equal; those that are not there are ignored.
 
         Parameters
@@ -371,12 +372,12 @@ class Hornet:
         """
         stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
-            found = batch_of(self._store, tails, heads, [])
-            if found.count == 0:
+            batch = batches.sent(self._store, ends_of(self.device.context, tails, heads))
+            if batch.count == 0:
                 return 0
             if not self.directed:
-                found = batches.mirrored(self._store, found)
-            deleted = batches.delete(self._store, self.n, found, stable=stable)
+                batch = batches.mirrored(self._store, batch)
+            deleted = batches.delete(self._store, self.n, batch, stable=stable)
         self._m -= deleted
         return deleted
 
@@ -392,7 +393,7 @@ class Hornet:
         """
         owner = "Hornet.insert_vertices"
         count = validation.integer("count", owner, count, 0, validation.MAX_VERTICES - self.n)
-        given = self._vertices.given(
+        given = self._vertices.checked(
             "insert_vertices", named("properties", owner, properties), count
         )
         n = self._vertices.n_with(count)
@@ -422,7 +423,7 @@ class Hornet:
         self._m -= deleted
         return deleted
 
-    def vertex_property(self, name: str) -> NDArray[Any]:
+    def vertex_property(self, name: str) -> np.ndarray:
         """Return a property of all vertices: a copy."""
         return self._vertices.values(name).copy()
 
@@ -434,10 +435,10 @@ class Hornet:
         numbers = np.arange(self.n)
         if vertices is not None:
             numbers = self._vertices.numbers(owner, vertices)
-        found = self._vertices.given(owner, {name: values}, numbers.size)
+        found = self._vertices.checked(owner, {name: values}, numbers.size)
         self._vertices.values(name)[numbers] = found[name]
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse copies and pickles, which would share or lose the memory of the device."""
         raise TypeError("a Hornet is not copied or pickled: see Hornet.from_graph and to_graph")
 
@@ -452,7 +453,7 @@ class Hornet:
         self._store.queue.finish()
 
 
-def _items(columns: list[Column], source: Graph) -> list[NDArray[Any]]:
+def _items(columns: list[Column], source: Graph) -> list[np.ndarray]:
     """Return the items of each column but the heads, for the edges of a graph."""
     alone = [column.names for column in columns] == [("weight",)]
     if alone and source.dtype.kind + columns[0].dtype.kind in ("ii", "iu"):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.dynamic.batch import (
@@ -25,7 +25,7 @@ __all__ = ["load", "pack"]
 _LOADED = 2**27
 
 
-def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]) -> None:
+def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[np.ndarray]) -> None:
     """Fill an empty container from compressed sparse rows.
 
     Parameters
@@ -52,10 +52,10 @@ def load(store: Store, indptr: NDArray[np.int64], arrays: Sequence[NDArray[Any]]
 def _load(
     store: Store,
     indptr: NDArray[np.int64],
-    arrays: Sequence[NDArray[Any]],
+    arrays: Sequence[np.ndarray],
     start: int,
     stop: int,
-    first: Any,
+    first: cl.Buffer,
 ) -> None:
     """Load the rows of consecutive vertices."""
     low, high = int(indptr[start]), int(indptr[stop])
@@ -83,7 +83,7 @@ def _load(
     store.queue.finish()
 
 
-def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[NDArray[Any]]]:
+def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     """Return compressed sparse rows, the edges of a row in any order: offsets, and columns."""
     degrees = np.maximum(store.fetch(store.degree, n, np.int32), 0)
     indptr = np.zeros(n + 1, np.int64)

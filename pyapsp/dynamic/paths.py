@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.dynamic import analytics
-from pyapsp.dynamic.arguments import ends_of
+from pyapsp.dynamic.arguments import arrays_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.graph import validation
 from pyapsp.paths import vertices
@@ -19,6 +19,9 @@ from pyapsp.paths import vertices
 __all__ = ["PathRows"]
 
 _MOST = 2**31 - 1
+
+# Whether the lengths of the ends of edges fulfil something.
+_Test: TypeAlias = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 class PathRows:
@@ -63,7 +66,9 @@ class PathRows:
     [[0, 1, 2, -1], [-1, -1, -1, 0]]
     """
 
-    def __init__(self, held: Hornet, sources: Sequence[int] | NDArray[Any] | None = None) -> None:
+    def __init__(
+        self, held: Hornet, sources: Sequence[int] | NDArray[np.int64] | None = None
+    ) -> None:
         if not isinstance(held, Hornet):
             raise ParameterError.of("held", "PathRows", "a Hornet", type(held).__name__)
         self._held = held
@@ -74,15 +79,17 @@ class PathRows:
                 rule = "a container with weights of an integer type, or without"
                 raise ParameterError.of("held", "PathRows", rule, values.dtype.name)
             self._check(values)
-        chosen = held.vertices if sources is None else sources
-        self.sources = vertices(chosen, held.n, "PathRows")
+        self.sources = vertices(held.vertices if sources is None else sources, held.n, "PathRows")
         self.lengths = np.full((self.sources.size, held.n), -1, np.int32)
         # rows that may not be those of the container as it is
         self._stale = np.ones(self.sources.size, bool)
         self._compute()
 
     def insert_edges(
-        self, tails: ArrayLike, heads: ArrayLike, weights: ArrayLike | None = None
+        self,
+        tails: ArrayLike,
+        heads: ArrayLike,
+        weights: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> int:
         """Insert edges that are not there; return how many rows were computed again."""
         given = np.ones(1, np.int64) if weights is None else validation.real(weights)
@@ -103,7 +110,7 @@ class PathRows:
             self._held.delete_edges(u, v)
         u, v = u[there], v[there]
 
-        def may_be_on_a_path(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+        def may_be_on_a_path(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
             # the weights of deleted edges are not known
             on = (a <= b if self._weighted else a + 1 == b) & (a < _MOST)
             return np.asarray(on)
@@ -111,14 +118,16 @@ class PathRows:
         self._stale = before | self._hit(u, v, may_be_on_a_path)
         return self._compute()
 
-    def _ends(self, tails: ArrayLike, heads: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _ends(
+        self, tails: ArrayLike, heads: ArrayLike
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the ends of edges, after a look at the container."""
         if self._held.n != self.lengths.shape[1]:
             raise ParameterError(
                 f"these rows have {self.lengths.shape[1]} vertices, and the container has "
                 f"{self._held.n} now: make new ones"
             )
-        return ends_of("tails", tails), ends_of("heads", heads)
+        return arrays_of(tails, heads)
 
     @contextmanager
     def _changing(self) -> Iterator[NDArray[np.bool_]]:
@@ -134,18 +143,20 @@ class PathRows:
             self._stale = before
             raise
 
-    def _hit(self, u: Any, v: Any, test: Any) -> NDArray[np.bool_]:
+    def _hit(self, u: NDArray[np.int32], v: NDArray[np.int32], test: _Test) -> NDArray[np.bool_]:
         """Return which rows have an edge that passes a test of the lengths of its ends."""
         found = [self._either(u, v, lengths, test) for lengths in self.lengths]
         return np.array(found, bool)
 
-    def _either(self, u: Any, v: Any, lengths: NDArray[np.int32], test: Any) -> bool:
+    def _either(
+        self, u: NDArray[np.int32], v: NDArray[np.int32], lengths: NDArray[np.int32], test: _Test
+    ) -> bool:
         """Return whether any edge, in a direction that it has, passes a test of its ends."""
         a, b = _far(lengths[u]), _far(lengths[v])
         forth = bool(test(a, b).any())
         return forth or (not self._held.directed and bool(test(b, a).any()))
 
-    def _check(self, weights: NDArray[Any]) -> None:
+    def _check(self, weights: np.ndarray) -> None:
         """Raise the error of weights that are negative, or so large that lengths may overflow."""
         wrong = ~(weights >= 0)  # also NaN
         if wrong.any():

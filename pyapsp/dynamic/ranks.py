@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
@@ -11,14 +9,15 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
-from pyapsp.dynamic.rows import Rows, rows_of
+from pyapsp.dynamic.hornet import Hornet
+from pyapsp.dynamic.rows import Rows, RowsLike, rows_of
 from pyapsp.graph import validation
 
 __all__ = ["katz", "pagerank"]
 
 
 def pagerank(
-    graph: Any, *, damping: float = 0.85, tolerance: float = 1e-6, limit: int = 100
+    graph: RowsLike, *, damping: float = 0.85, tolerance: float = 1e-6, limit: int = 100
 ) -> NDArray[np.float32]:
     """Return the PageRank of every vertex, from edges without weights; their sum is 1.
 
@@ -61,7 +60,7 @@ def pagerank(
 
 
 def katz(
-    graph: Any,
+    graph: RowsLike,
     *,
     alpha: float = 0.1,
     beta: float = 1.0,
@@ -148,8 +147,8 @@ class _Ranks:
         """
         rows = self._rows
         sizes = np.int32(rows.n), np.float32(base), np.float32(factor), self._whole
-        arguments = self._given, self._rank, self._share, self._sums, *sizes, *rows.arguments()
-        self._run.launch("rows_rank", rows.n, *arguments)
+        own = self._given, self._rank, self._share, self._sums
+        self._run.launch("rows_rank", rows.n, *own, *sizes, *rows.arguments())
         parts = self._run.fetch(self._sums, 2 * self._groups, np.float32).astype(float)
         return parts[::2].sum(), parts[1::2].sum()
 
@@ -158,10 +157,10 @@ class _Ranks:
         return self._run.fetch(self._rank, self._rows.n, np.float32)
 
 
-def _there(graph: Any, rows: Rows) -> NDArray[np.bool_]:
+def _there(graph: RowsLike, rows: Rows) -> NDArray[np.bool_]:
     """Return which vertices there are."""
     there = np.ones(rows.n, bool)
-    if hasattr(graph, "vertices"):
+    if isinstance(graph, Hornet):
         there[:] = False
         there[graph.vertices] = True
     return there

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import DTypeLike
 
-from pyapsp.device import Device, choose
+from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.dynamic.columns import number_type, values_of
 from pyapsp.dynamic.hornet import Hornet
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, GraphLike, as_graph
 
-__all__ = ["CsrRows", "HornetRows", "Rows", "rows_of"]
+__all__ = ["CsrRows", "HornetRows", "Rows", "RowsLike", "rows_of"]
 
 # Work-items of a group of a GPU, groups for each compute unit, and the most that share a row.
 _GROUP, _GROUPS, _LANES = 256, 16, 32
@@ -59,7 +60,7 @@ class Rows(ABC):
 
     @property
     @abstractmethod
-    def weight(self) -> np.dtype[Any] | None:
+    def weight(self) -> np.dtype | None:
         """The type of the weights; None: all are 1."""
 
     @abstractmethod
@@ -109,13 +110,13 @@ class Rows(ABC):
 class HornetRows(Rows):
     """The rows of a container, as they are now."""
 
-    def __init__(self, held: Hornet) -> None:
-        self._held, self._store = held, held._store
-        self.device, self.queue = held.device, held._store.queue
-        self.n, self.m, self.symmetric = held.n, held.m, not held.directed
+    def __init__(self, graph: Hornet) -> None:
+        self._store = graph._store
+        self.device, self.queue = graph.device, graph._store.queue
+        self.n, self.m, self.symmetric = graph.n, graph.m, not graph.directed
 
     @property
-    def weight(self) -> np.dtype[Any] | None:
+    def weight(self) -> np.dtype | None:
         """The type of the weights; None: all are 1."""
         columns = self._store.columns
         return columns[1].dtype if len(columns) > 1 and columns[1].names == ("weight",) else None
@@ -152,7 +153,9 @@ class CsrRows(Rows):
         As for `pyapsp.solve`.
     """
 
-    def __init__(self, graph: Any, *, weight: Any = None, device: Any = None) -> None:
+    def __init__(
+        self, graph: GraphLike, *, weight: DTypeLike | None = None, device: DeviceLike = None
+    ) -> None:
         source: Graph = as_graph(graph)
         self.device = device if isinstance(device, Device) else choose(device)
         self.queue = self.device.queue()
@@ -169,7 +172,7 @@ class CsrRows(Rows):
             self._weights = [upload(self.queue, values, watch)]
 
     @property
-    def weight(self) -> np.dtype[Any] | None:
+    def weight(self) -> np.dtype | None:
         """The type of the weights; None: all are 1."""
         return self._weight
 
@@ -182,7 +185,11 @@ class CsrRows(Rows):
         return {"PYAPSP_HORNET": 0}
 
 
-def rows_of(graph: Any) -> Rows:
+#: A graph whose rows kernels can read.
+RowsLike: TypeAlias = Rows | Hornet | GraphLike
+
+
+def rows_of(graph: RowsLike) -> Rows:
     """Return the rows of a container, or of a graph-like object, which is uploaded."""
     if isinstance(graph, Rows):
         return graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -29,6 +29,8 @@ __all__ = [
     "NEED",
     "REMOVED",
     "TOUCHED",
+    "Argument",
+    "Scalar",
     "Store",
 ]
 
@@ -46,6 +48,11 @@ _AHEAD = 16
 _TILE = {True: 4096, False: 2048}
 _ROOMS = np.array([room(kind) for kind in range(NO_BLOCK)])
 _HEADS = np.dtype(np.int32)
+
+
+#: What kernels get.
+Argument: TypeAlias = cl.Buffer | np.int32 | np.uint32 | np.int64 | np.float32 | np.float64
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Store:
@@ -100,7 +107,7 @@ class Store:
         self._scratch: dict[str, cl.Buffer] = {}
         self._regions: cl.Buffer | None = None
         self._programs: dict[tuple[str | int, ...], Program] = {}
-        self._sent: list[NDArray[Any]] = []
+        self._sent: list[np.ndarray] = []
         weakref.finalize(self, self.queue.finish).atexit = False  # before buffers are freed
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
@@ -118,7 +125,7 @@ class Store:
         with device_errors(self.device, size):
             return self.device.buffer(max(size, 4))
 
-    def upload(self, array: NDArray[Any]) -> cl.Buffer:
+    def upload(self, array: np.ndarray) -> cl.Buffer:
         """Return a new buffer with the content of an array."""
         buffer = self.allocate(array.nbytes)
         if array.nbytes:
@@ -140,7 +147,7 @@ class Store:
         self.queue.finish()
         self._scratch.clear()
 
-    def bring(self, name: str, array: NDArray[Any], dtype: Any = None) -> cl.Buffer:
+    def bring(self, name: str, array: np.ndarray, dtype: np.dtype | None = None) -> cl.Buffer:
         """Copy an array to scratch memory, as values of a type that can hold them.
 
         An array of the stride 0 is one value, which the device repeats.
@@ -159,7 +166,9 @@ class Store:
         if count:
             cl.enqueue_fill_buffer(self.queue, buffer, np.full(1, value, np.int32), 0, 4 * count)
 
-    def fetch(self, buffer: cl.Buffer, count: int, dtype: Any) -> NDArray[Any]:
+    def fetch(
+        self, buffer: cl.Buffer, count: int, dtype: type[Scalar] | np.dtype[Scalar]
+    ) -> NDArray[Scalar]:
         """Copy the first values of a buffer to the host."""
         array = np.empty(count, dtype)
         if array.nbytes:
@@ -300,7 +309,7 @@ class Store:
         """The most work-items of a launch, for work that the host does not know."""
         return self._many * self._group
 
-    def launch(self, name: str, items: int, *arguments: Any) -> None:
+    def launch(self, name: str, items: int, *arguments: Argument) -> None:
         """Enqueue a kernel for a number of work-items, or fewer that share the work.
 
         Its name begins with that of its file.
@@ -308,7 +317,7 @@ class Store:
         self._launch(self.program(name.partition("_")[0]), name, items, arguments)
 
     def launch_column(
-        self, name: str, items: int, column: int, *arguments: Any, beside_heads: bool = False
+        self, name: str, items: int, column: int, *arguments: Argument, beside_heads: bool = False
     ) -> None:
         """Enqueue a kernel for a column; its arguments end with the regions and the arenas.
 
@@ -318,12 +327,14 @@ class Store:
         arenas = self.arenas(column) + (self.arenas(0) if beside_heads else [])
         self._launch(program, name, items, (*arguments, self.regions, *arenas))
 
-    def launch_items(self, name: str, items: int, column: int, *arguments: Any) -> None:
+    def launch_items(self, name: str, items: int, column: int, *arguments: Argument) -> None:
         """Enqueue a kernel for items of a column that are in no arena."""
         program = self.program("columns", PYAPSP_ITEM=self.columns[column].type)
         self._launch(program, name, items, arguments)
 
-    def _launch(self, program: Program, name: str, items: int, arguments: Sequence[Any]) -> None:
+    def _launch(
+        self, program: Program, name: str, items: int, arguments: Sequence[Argument]
+    ) -> None:
         groups = max(min(-(-items // self._group), self._many), 1)
         size = (groups * self._group,), (self._group,)
         program.kernel(name)(self.queue, *size, *arguments)
@@ -365,7 +376,7 @@ class Store:
         start[TOUCHED] = touched
         self._send(self._state, start)
 
-    def _send(self, buffer: cl.Buffer, array: NDArray[Any]) -> None:
+    def _send(self, buffer: cl.Buffer, array: np.ndarray) -> None:
         """Copy a small array, which is kept until the state is read."""
         cl.enqueue_copy(self.queue, buffer, array, is_blocking=False)
         self._sent.append(array)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.dynamic.columns import columns_of, values_of
@@ -30,7 +29,7 @@ class Vertices:
         Bytes of a vertex.
     """
 
-    def __init__(self, properties: Mapping[str, Any]) -> None:
+    def __init__(self, properties: Mapping[str, DTypeLike]) -> None:
         columns = columns_of("Hornet", None, properties, "arrays")
         self.there = np.zeros(0, bool)
         self._values = {column.names[0]: np.zeros(0, column.dtype) for column in columns}
@@ -56,15 +55,15 @@ class Vertices:
             raise ParameterError.of("vertices", f"Hornet.{owner}", rule, deleted)
         return numbers
 
-    def values(self, name: str) -> NDArray[Any]:
+    def values(self, name: str) -> np.ndarray:
         """Return a property of all vertices."""
         if name not in self._values:
             raise self._unknown("vertex_property", name)
         return self._values[name]
 
-    def given(
+    def checked(
         self, owner: str, properties: Mapping[str, ArrayLike], count: int
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, np.ndarray]:
         """Return the properties of `count` vertices in their types."""
         found = {}
         for name, values in properties.items():
@@ -85,7 +84,7 @@ class Vertices:
         return np.concatenate([unused, np.arange(self.n, self.n_with(count))])
 
     def add(
-        self, n: int, numbers: NDArray[np.int64] | slice, properties: Mapping[str, NDArray[Any]]
+        self, n: int, numbers: NDArray[np.int64] | slice, properties: Mapping[str, np.ndarray]
     ) -> None:
         """Add vertices, with 0 for properties that are not given; n numbers in all."""
         more = n - self.n

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.matching.options import MOST_MATCHES, Options
 
@@ -12,9 +13,9 @@ __all__ = ["run_chains"]
 
 
 def run_chains(
-    matches: Sequence[np.ndarray],
+    matches: Sequence[NDArray[np.int32]],
     options: Options,
-    run: Callable[[np.ndarray, int, Options], object],
+    run: Callable[[NDArray[np.int32], int, Options], None],
 ) -> None:
     """Run all chains, and again those whose match is that of an earlier chain of their query.
 
@@ -42,7 +43,7 @@ def run_chains(
         ]
 
 
-def _repeats(matches: np.ndarray) -> list[int]:
+def _repeats(matches: NDArray[np.int32]) -> list[int]:
     """Return the rows that are equal to an earlier one."""
     first: dict[bytes, int] = {}
     # nodes without a partner have different negative numbers

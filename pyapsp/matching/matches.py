@@ -4,14 +4,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pyapsp.base.json import Record
 from pyapsp.graph.validation import integer
 from pyapsp.matching.network import Network
 
-__all__ = ["Matches"]
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable
+
+    import pandas
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["Matches", "SearchStats"]
+
+
+class SearchStats(TypedDict, total=False):
+    """What a search measures and was asked for.
+
+    Attributes
+    ----------
+    method : str
+    device : str
+        Only for the method "device".
+    seconds : float
+        Of the kernels, or of the reference.
+    options : dict
+    """
+
+    method: str
+    device: str
+    seconds: float
+    options: Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +62,17 @@ class Matches:
 
     query: Network
     target: Network
-    partners: np.ndarray
-    units: np.ndarray
-    similarity: np.ndarray | None = None
-    stats: dict[str, Any] = field(default_factory=dict)
+    partners: NDArray[np.int32]
+    units: NDArray[np.int64]
+    similarity: NDArray[np.uint32] | None = None
+    stats: SearchStats = field(default_factory=SearchStats)
 
     def __len__(self) -> int:
         """Return K."""
         return len(self.partners)
 
     @cached_property
-    def costs(self) -> np.ndarray:
+    def costs(self) -> NDArray[np.float64]:
         """The cost of each match, from 0 to 1.
 
         It is the sum of 1 - S over matched nodes, and of the nodes and edges without a match,
@@ -54,7 +82,7 @@ class Matches:
         return self.units / (65536.0 * (self.query.n + self.query.m))
 
     @cached_property
-    def order(self) -> np.ndarray:
+    def order(self) -> NDArray[np.int64]:
         """The numbers of the distinct matches, the cheapest first, then the first found."""
         _, first = np.unique(self.partners, axis=0, return_index=True)
         first = np.sort(first)
@@ -66,34 +94,33 @@ class Matches:
         return self.order.size / len(self)
 
     @property
-    def best(self) -> dict[Any, Any]:
+    def best(self) -> dict[Hashable, Hashable]:
         """The cheapest match: names of query nodes and of their partners."""
         row = self.partners[self.order[0]]
         nodes, vertices = self.query.vertices, self.target.vertices
         return {nodes[q]: vertices[t] for q, t in enumerate(row.tolist()) if t >= 0}
 
-    def node_similarities(self) -> np.ndarray:
+    def node_similarities(self) -> NDArray[np.float64]:
         """Return S(q, M(q)) for all matches, 0 for nodes without a partner: (K, nodes)."""
         partner = np.maximum(self.partners, 0)
         if self.similarity is None:
-            found = (self.target.labels[partner] == self.query.labels).astype(float)
+            similar = (self.target.labels[partner] == self.query.labels).astype(float)
         else:
-            found = self.similarity[np.arange(self.query.n), partner] / 65536.0
-        return np.where(self.partners >= 0, found, 0.0)
+            similar = self.similarity[np.arange(self.query.n), partner] / 65536.0
+        return np.where(self.partners >= 0, similar, 0.0)
 
-    def matched_edges(self) -> np.ndarray:
+    def matched_edges(self) -> NDArray[np.bool_]:
         """Return which edges of ``query.edges`` each match has: (K, m) bool."""
         tails, heads = (self.partners[:, self.query.edges[:, side]] for side in (0, 1))
         there = self.target.has_edges(tails.ravel(), heads.ravel()).reshape(tails.shape)
         return there & (tails >= 0) & (heads >= 0)
 
-    def _cheapest(self, top: int | None) -> np.ndarray:
+    def _cheapest(self, top: int | None) -> NDArray[np.int64]:
         """Return the numbers of the `top` cheapest distinct matches, or of all."""
         count = None if top is None else integer("top", "Matches", top, 0)
-        cheapest: np.ndarray = self.order[:count]
-        return cheapest
+        return self.order[:count]
 
-    def to_frame(self, top: int | None = None) -> Any:
+    def to_frame(self, top: int | None = None) -> pandas.DataFrame:
         """Return a pandas.DataFrame with a row for each node of the distinct matches.
 
         Parameters
@@ -128,7 +155,7 @@ class Matches:
             }
         )
 
-    def summary(self, top: int | None = None) -> Any:
+    def summary(self, top: int | None = None) -> pandas.DataFrame:
         """Return a pandas.DataFrame with a row for each distinct match, the cheapest first.
 
         Returns
@@ -155,7 +182,7 @@ class Matches:
             }
         )
 
-    def draw(self, match: int = 0, axes: Any = None) -> Any:
+    def draw(self, match: int = 0, axes: Iterable[Axes] | None = None) -> Figure | SubFigure:
         """Draw the query beside a match; see `pyapsp.matching.picture.draw`."""
         from pyapsp.matching.picture import draw
 

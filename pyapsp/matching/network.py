@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError
-from pyapsp.graph import validation
+from pyapsp.graph import Graph, validation
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
 
 __all__ = ["Network"]
 
@@ -33,17 +38,17 @@ class Network:
         The name of the network.
     """
 
-    offsets: np.ndarray
-    neighbours: np.ndarray
-    labels: np.ndarray
-    vertices: np.ndarray
+    offsets: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    labels: NDArray[np.str_]
+    vertices: NDArray[np.object_]
     name: str = ""
 
     @classmethod
     def from_edges(
         cls,
-        edges: Any,
-        labels: Iterable[Any],
+        edges: ArrayLike,
+        labels: Iterable[Hashable],
         *,
         vertices: Iterable[Hashable] | None = None,
         name: str = "",
@@ -90,20 +95,18 @@ class Network:
             raise GraphError(f"edge {outside[0]} is {edge}: the vertices are 0 to {n - 1}")
         pairs = pairs.astype(np.int64)
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        keys = np.unique(np.concatenate([pairs @ [n, 1], pairs @ [1, n]]))
-        if keys.size >= 2**31:
-            raise GraphError(f"{keys.size // 2} edges are too many: at most 2^30")
-        sizes = np.bincount(keys // n, minlength=n)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        graph = Graph.from_arcs(n, pairs[:, 0], pairs[:, 1], directed=False)
+        if graph.m >= 2**31:
+            raise GraphError(f"{graph.m // 2} edges are too many: at most 2^30")
         names = np.empty(n, object)
-        given = range(n) if vertices is None else list(vertices)
-        if len(given) != n or len(set(given)) != n:
+        distinct = range(n) if vertices is None else list(vertices)
+        if len(distinct) != n or len(set(distinct)) != n:
             raise GraphError(f"a network of {n} vertices needs {n} different names of vertices")
-        names[:] = list(given)
-        return cls(offsets, (keys % n).astype(np.int32), texts, names, name)
+        names[:] = list(distinct)
+        return cls(graph.indptr.astype(np.int32), graph.indices, texts, names, name)
 
     @classmethod
-    def from_networkx(cls, graph: Any, label: str = "label") -> Network:
+    def from_networkx(cls, graph: networkx.Graph, label: str = "label") -> Network:
         """Make a network from a graph of NetworkX.
 
         Parameters
@@ -131,8 +134,8 @@ class Network:
     @classmethod
     def from_frames(
         cls,
-        edges: Any,
-        nodes: Any,
+        edges: pandas.DataFrame,
+        nodes: pandas.DataFrame,
         *,
         source: Hashable = "source",
         target: Hashable = "target",
@@ -182,23 +185,23 @@ class Network:
         return self.neighbours.size // 2
 
     @cached_property
-    def degrees(self) -> np.ndarray:
+    def degrees(self) -> NDArray[np.int32]:
         """Number of neighbours of each vertex."""
         return np.diff(self.offsets)
 
     @cached_property
-    def edges(self) -> np.ndarray:
+    def edges(self) -> NDArray[np.int32]:
         """The edges as pairs of vertex numbers, the smaller first: an (m, 2) array."""
         tails = np.repeat(np.arange(self.n, dtype=np.int32), self.degrees)
         pairs = np.stack([tails, self.neighbours], axis=1)
         return pairs[tails < self.neighbours]
 
-    def has_edges(self, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    def has_edges(self, tails: ArrayLike, heads: ArrayLike) -> NDArray[np.bool_]:
         """Return which pairs of vertices are edges, as an array of bool."""
         keys = np.repeat(np.arange(self.n), self.degrees) * self.n + self.neighbours
-        return np.isin(np.asarray(tails, np.int64) * self.n + heads, keys)
+        return np.isin(np.asarray(tails, np.int64) * self.n + np.asarray(heads, np.int64), keys)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> networkx.Graph:
         """Return the network as a networkx.Graph, with the attribute ``label``."""
         import networkx
 
@@ -215,7 +218,7 @@ class Network:
         return f"<Network {self.name!r}: {self.n:,} vertices, {self.m:,} edges>"
 
 
-def _texts(labels: Any) -> list[str]:
+def _texts(labels: Iterable[Hashable]) -> list[str]:
     """Return labels as texts; missing ones would otherwise be equal to each other."""
     if np.ma.is_masked(labels) or not isinstance(labels, Iterable):
         raise GraphError("labels must be a sequence with a label for each vertex, none masked")

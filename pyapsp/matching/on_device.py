@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.device import Device, device_errors
@@ -31,25 +31,25 @@ _ZERO = np.zeros(1, np.int32)
 class _Batch:
     """The arrays of some queries, one after the other."""
 
-    info: np.ndarray
-    offsets: np.ndarray
-    neighbours: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    given: np.ndarray
-    bits: np.ndarray
-    source_offsets: np.ndarray
-    sources: np.ndarray
-    arcs: np.ndarray
+    info: NDArray[np.int32]
+    offsets: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    given: NDArray[np.uint32]
+    bits: NDArray[np.uint32]
+    source_offsets: NDArray[np.int32]
+    sources: NDArray[np.int32]
+    arcs: NDArray[np.uint32]
     words: int
 
     @classmethod
     def of(cls, queries: Sequence[Query], levels: int) -> _Batch:
         info = np.zeros((len(queries), _INFO), np.int32)
-        rows: list[np.ndarray] = []
-        counts: list[np.ndarray] = []
-        sources: list[np.ndarray] = []
-        arcs: list[np.ndarray] = []
+        rows: list[NDArray[np.uint32]] = []
+        counts: list[NDArray[np.int64]] = []
+        sources: list[NDArray[np.int64]] = []
+        arcs: list[NDArray[np.uint32]] = []
         node = word = bit = 0
         for number, query in enumerate(queries):
             words = -(-query.nodes // 32)
@@ -65,7 +65,8 @@ class _Batch:
             counts.append(np.bincount(start * levels + level, minlength=query.nodes * levels))
             sources.append(end)
             leaving = (level + 1) * np.diff(query.offsets)[end]
-            arcs.append(np.bincount(start, weights=leaving, minlength=query.nodes))
+            total = np.bincount(start, weights=leaving, minlength=query.nodes)
+            arcs.append(total.astype(np.uint32))
         ends = np.cumsum([0, *(query.neighbours.size for query in queries)])
         offsets = [query.offsets[:-1] + end for query, end in zip(queries, ends[:-1], strict=True)]
         given = [query.given for query in queries if query.given is not None]
@@ -79,7 +80,7 @@ class _Batch:
             np.concatenate(rows),
             np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int32),
             np.concatenate(sources).astype(np.int32),
-            np.concatenate(arcs).astype(np.uint32),
+            np.concatenate(arcs),
             word,
         )
 
@@ -182,7 +183,7 @@ class Searcher:
                 start = end - 1
         return [*found, range(start, len(queries))]
 
-    def scores(self, queries: Sequence[Query]) -> np.ndarray:
+    def scores(self, queries: Sequence[Query]) -> NDArray[np.uint32]:
         """Return the scores of phase 1, one row for each node of the queries."""
         with device_errors(self.device, self.limit):
             batch = _Batch.of(queries, self.options.levels)
@@ -191,7 +192,9 @@ class Searcher:
             cl.enqueue_copy(self._queue, rows, buffers[0])
             return rows
 
-    def matches(self, queries: Sequence[Query]) -> tuple[list[np.ndarray], np.ndarray]:
+    def matches(
+        self, queries: Sequence[Query]
+    ) -> tuple[list[NDArray[np.int32]], NDArray[np.int64]]:
         """Return matches, for each query a (K, nodes) array, and costs: (queries, K)."""
         n, watch, chains = self.target.n, self.watch, self.options.matches
         with device_errors(self.device, self.limit):
@@ -210,7 +213,7 @@ class Searcher:
             seen, lists = (self.device.buffer(4 * n * slots) for _ in range(2))
             watch.add("kernel", cl.enqueue_fill_buffer(self._queue, seen, _ZERO, 0, 4 * n * slots))
 
-            def run(those: np.ndarray, stream: int, chosen: Options) -> None:
+            def run(those: NDArray[np.int32], stream: int, chosen: Options) -> None:
                 cl.enqueue_copy(self._queue, work, those)
                 power, seed = np.int32(chosen.power), np.uint64(chosen.seed)
                 event = self._extension.kernel("seeds")(
@@ -234,7 +237,7 @@ class Searcher:
             run_chains(found, self.options, run)
         return found, paid
 
-    def _phase_one(self, queries: Sequence[Query], batch: _Batch) -> tuple[Any, ...]:
+    def _phase_one(self, queries: Sequence[Query], batch: _Batch) -> tuple[cl.Buffer, ...]:
         """Enqueue phase 1, and return its buffers: the scores, and seven that phase 3 reads."""
         n, queue, count = self.target.n, self._queue, len(queries)
         size = self.device.buffer

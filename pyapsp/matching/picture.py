@@ -3,22 +3,61 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 import networkx
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.matching.matches import Matches
+from pyapsp.matching.network import Network
 
-__all__ = ["draw", "save"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+__all__ = ["Drawable", "draw", "save"]
 
 # Colours that people with any kind of colour vision can tell apart.
 _MATCHED, _SIMILAR, _MISSING, _FAINT = "#0072b2", "#e69f00", "#d55e00", "#999999"
 _INCHES = 5
 
 
-def draw(matches: Matches, match: int = 0, axes: Any = None) -> Any:
+class Drawable(Protocol):
+    """What a picture shows of `pyapsp.matching.Matches`."""
+
+    @property
+    def query(self) -> Network:
+        """The query."""
+
+    @property
+    def target(self) -> Network:
+        """The target."""
+
+    @property
+    def partners(self) -> NDArray[np.int32]:
+        """The target vertex of each query node, a row for each match."""
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """The rows of the distinct matches, the cheapest first."""
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """The cost of each match."""
+
+    def node_similarities(self) -> NDArray[np.float64]:
+        """Return the similarity of each node and its partner."""
+
+    def matched_edges(self) -> NDArray[np.bool_]:
+        """Return which query edges each match has."""
+
+
+def draw(
+    matches: Drawable, match: int = 0, axes: Iterable[Axes] | None = None
+) -> Figure | SubFigure:
     """Draw the query beside one of its matches.
 
     Nodes and vertices with the same place belong together. Blue: similarity 1, orange: less, red:
@@ -27,7 +66,7 @@ def draw(matches: Matches, match: int = 0, axes: Any = None) -> Any:
 
     Parameters
     ----------
-    matches : Matches
+    matches : Drawable
     match : int
         0 is the cheapest distinct match.
     axes : pair of matplotlib.axes.Axes, optional
@@ -55,15 +94,15 @@ def draw(matches: Matches, match: int = 0, axes: Any = None) -> Any:
     partner = matches.partners[chosen]
     similar = matches.node_similarities()[chosen]
     colours = np.where(similar >= 1, _MATCHED, np.where(similar > 0, _SIMILAR, _MISSING))
-    kept = matches.matched_edges()[chosen]
+    matched = matches.matched_edges()[chosen]
     places = networkx.spring_layout(query.to_networkx(), seed=1)
     spots = np.array([places[name] for name in query.vertices.tolist()])
     left.set_title(query.name or "query")
     right.set_title(f"{target.name or 'target'}: cost {matches.costs[chosen]:.3f}")
     mapped = partner >= 0
-    _edges(left, spots, query.edges[kept], _MATCHED, "solid")
-    _edges(left, spots, query.edges[~kept], _MISSING, "dashed")
-    _edges(right, spots, query.edges[kept], _MATCHED, "solid")
+    _edges(left, spots, query.edges[matched], _MATCHED, "solid")
+    _edges(left, spots, query.edges[~matched], _MISSING, "dashed")
+    _edges(right, spots, query.edges[matched], _MATCHED, "solid")
     _edges(right, spots, _others(matches, partner), _FAINT, "dotted")
     _nodes(left, spots, colours, query.labels.tolist())
     labels = [f"{target.vertices[t]}\n{target.labels[t]}" for t in partner[mapped]]
@@ -76,7 +115,7 @@ def draw(matches: Matches, match: int = 0, axes: Any = None) -> Any:
     return left.figure
 
 
-def save(matches: Matches, path: str | os.PathLike[str], match: int = 0) -> None:
+def save(matches: Drawable, path: str | os.PathLike[str], match: int = 0) -> None:
     """Draw a match into a file; the suffix says which format.
 
     Raises
@@ -86,9 +125,12 @@ def save(matches: Matches, path: str | os.PathLike[str], match: int = 0) -> None
     OSError
         The file cannot be written.
     """
+    from matplotlib.figure import Figure
+
     from pyapsp.base.files import atomic_write
 
     figure = draw(matches, match)
+    assert isinstance(figure, Figure)
     kind = os.fspath(path).rpartition(".")[2].lower()
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
@@ -97,23 +139,33 @@ def save(matches: Matches, path: str | os.PathLike[str], match: int = 0) -> None
         figure.savefig(file, format=kind)
 
 
-def _others(matches: Matches, partner: np.ndarray) -> np.ndarray:
+def _others(matches: Drawable, partner: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return pairs of query nodes whose partners have an edge that the query does not have."""
     nodes = np.flatnonzero(partner >= 0)
     first, second = (nodes[each] for each in np.triu_indices(nodes.size, 1))
     there = matches.target.has_edges(partner[first], partner[second])
     pairs = np.stack([first[there], second[there]], axis=1)
-    others: np.ndarray = pairs[~matches.query.has_edges(pairs[:, 0], pairs[:, 1])]
+    others: NDArray[np.int64] = pairs[~matches.query.has_edges(pairs[:, 0], pairs[:, 1])]
     return others
 
 
-def _edges(axes: Any, spots: np.ndarray, pairs: np.ndarray, colour: str, style: str) -> None:
+def _edges(
+    axes: Axes,
+    spots: NDArray[np.float64],
+    pairs: NDArray[np.int32] | NDArray[np.int64],
+    colour: str,
+    style: str,
+) -> None:
     from matplotlib.collections import LineCollection
 
-    axes.add_collection(LineCollection(spots[pairs], colors=colour, linestyles=style, zorder=1))
+    axes.add_collection(
+        LineCollection(list(spots[pairs]), colors=colour, linestyles=style, zorder=1)
+    )
 
 
-def _nodes(axes: Any, spots: np.ndarray, colours: np.ndarray, labels: list[str]) -> None:
+def _nodes(
+    axes: Axes, spots: NDArray[np.float64], colours: NDArray[np.str_], labels: list[str]
+) -> None:
     axes.scatter(spots[:, 0], spots[:, 1], s=60, c=colours, zorder=2)
     for spot, label in zip(spots, labels, strict=True):
         axes.annotate(

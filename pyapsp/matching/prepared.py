@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph.validation import is_real, real
@@ -24,7 +24,7 @@ _BITS, _STEPS = 28, 1024
 
 
 @cache
-def log_table() -> np.ndarray:
+def log_table() -> NDArray[np.uint32]:
     """Return log2(1 + i / 1024) with 28 bits after the point, for i from 0 to 1024."""
     table = [round(math.log2(1 + i / _STEPS) * 2**_BITS) for i in range(_STEPS + 1)]
     values = np.array(table, np.uint32)
@@ -46,9 +46,9 @@ class Target:
         The range of vertices with a label. None if similarities are given.
     """
 
-    offsets: np.ndarray
-    neighbours: np.ndarray
-    vertices: np.ndarray
+    offsets: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    vertices: NDArray[np.int64]
     ranges: dict[str, tuple[int, int]] | None
 
     @property
@@ -71,11 +71,11 @@ class Query:
         Similarities in units of 1 / ONE.
     """
 
-    offsets: np.ndarray
-    neighbours: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    given: np.ndarray | None
+    offsets: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    given: NDArray[np.uint32] | None
 
     @property
     def nodes(self) -> int:
@@ -87,7 +87,7 @@ class Query:
         """Number of edges."""
         return self.neighbours.size // 2
 
-    def distances(self, levels: int) -> np.ndarray:
+    def distances(self, levels: int) -> NDArray[np.int32]:
         """Return the distances between nodes, `levels` for all that are as far or farther."""
         beside = np.zeros((self.nodes, self.nodes), np.float32)
         beside[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
@@ -99,7 +99,7 @@ class Query:
             front = front.astype(np.float32) @ beside
         return found
 
-    def bits(self) -> np.ndarray:
+    def bits(self) -> NDArray[np.uint32]:
         """Return the adjacency matrix as rows of bits, in 32-bit words."""
         words = -(-self.nodes // 32)
         matrix = np.zeros((self.nodes, 32 * words), np.uint8)
@@ -109,7 +109,7 @@ class Query:
 
 
 def prepared(
-    queries: Sequence[Network], target: Network, given: Sequence[np.ndarray] | None
+    queries: Sequence[Network], target: Network, given: Sequence[NDArray[np.uint32]] | None
 ) -> tuple[list[Query], Target]:
     """Return queries and target as arrays.
 
@@ -166,8 +166,8 @@ def _by_label(target: Network) -> Target:
 
 
 def similarities(
-    given: Any, query: Network, target: Network, threshold: float | None
-) -> np.ndarray:
+    given: ArrayLike, query: Network, target: Network, threshold: float | None
+) -> NDArray[np.uint32]:
     """Check a similarity matrix, and return it in units of 1 / ONE.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.base.files import check_name
@@ -107,7 +108,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
 def read_similarity(
     path: str | os.PathLike[str], shape: tuple[int, int] | None = None
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """Read a similarity matrix: a line for each query node, a number for each target vertex.
 
     Parameters
@@ -131,7 +132,7 @@ def read_similarity(
         lines = check_name(path, "read_similarity").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"no text: {error}") from None
-    rows: list[np.ndarray] = []
+    rows: list[NDArray[np.float64]] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

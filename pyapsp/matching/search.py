@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import Device, choose
+from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph.validation import choice
 from pyapsp.matching.chains import run_chains
-from pyapsp.matching.matches import Matches
+from pyapsp.matching.matches import Matches, SearchStats
 from pyapsp.matching.network import Network
 from pyapsp.matching.options import Options, options_of
 from pyapsp.matching.prepared import Query, Target, log_table, prepared, similarities
@@ -21,19 +23,33 @@ from pyapsp.registry import check_limits
 
 __all__ = ["match", "match_many", "probabilities"]
 
+if TYPE_CHECKING:
+    import networkx
+
+    from pyapsp.matching.on_device import Searcher
+
+#: A network, or what is made into one.
+NetworkLike: TypeAlias = Union[Network, "networkx.Graph"]
+# Partners and costs of each query, and what was measured.
+_Found: TypeAlias = tuple[list[NDArray[np.int32]], list[NDArray[np.int64]], SearchStats]
+_Rows: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+# Query, target, the ranges of similar vertices, similarities.
+_Compressed: TypeAlias = tuple[
+    _Rows, _Rows, NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]
+]
 _METHODS = ("device", "reference")
 
 
 def match(
-    query: Any,
-    target: Any,
+    query: NetworkLike,
+    target: NetworkLike,
     matches: int = 100,
     *,
-    similarity: Any = None,
+    similarity: ArrayLike | None = None,
     threshold: float | None = None,
     label: str = "label",
     method: str = "device",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     **options: Any,
 ) -> Matches:
@@ -136,15 +152,15 @@ def match(
 
 
 def match_many(
-    queries: Iterable[Any],
-    target: Any,
+    queries: Iterable[NetworkLike],
+    target: NetworkLike,
     matches: int = 100,
     *,
-    similarity: Sequence[Any] | None = None,
+    similarity: Sequence[ArrayLike] | None = None,
     threshold: float | None = None,
     label: str = "label",
     method: str = "device",
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], object] | None = None,
     **options: Any,
@@ -190,7 +206,6 @@ def match_many(
         rows, units, stats = _on_device(
             small, sorted_target, chosen, choose(device), memory_limit, tell
         )
-    stats = {"method": method, **stats, "options": asdict(chosen)}
     vertices = sorted_target.vertices.astype(np.int32)
     return [
         Matches(
@@ -199,23 +214,23 @@ def match_many(
             np.where(row >= 0, vertices[np.maximum(row, 0)], np.int32(-1)),
             cost,
             None if given is None else given[number],
-            stats,
+            {"method": method, **stats, "options": asdict(chosen)},
         )
         for number, (network, row, cost) in enumerate(zip(networks, rows, units, strict=True))
     ]
 
 
 def probabilities(
-    query: Any,
-    target: Any,
+    query: NetworkLike,
+    target: NetworkLike,
     *,
-    similarity: Any = None,
+    similarity: ArrayLike | None = None,
     threshold: float | None = None,
     label: str = "label",
     method: str = "device",
-    device: Any = None,
+    device: DeviceLike = None,
     **options: Any,
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """Return the probability that a query node and a target vertex match: P of the paper.
 
     Parameters
@@ -245,24 +260,24 @@ def probabilities(
     scores[:, sorted_target.vertices] = rows
     sums = scores.sum(axis=1, keepdims=True)
     # a row of zeros has no preference
-    found: np.ndarray = np.where(sums > 0, scores, 1) / np.where(sums > 0, sums, goal.n)
+    found: NDArray[np.float64] = np.where(sums > 0, scores, 1) / np.where(sums > 0, sums, goal.n)
     return found
 
 
-def _network(given: Any, label: str, owner: str) -> Network:
-    if isinstance(given, Network):
-        return given
-    if hasattr(given, "nodes") and hasattr(given, "edges"):
-        return Network.from_networkx(given, label)
-    raise ParameterError.of(owner, "match", "a Network or a graph of NetworkX", given)
+def _network(graph: NetworkLike, label: str, owner: str) -> Network:
+    if isinstance(graph, Network):
+        return graph
+    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+        return Network.from_networkx(graph, label)
+    raise ParameterError.of(owner, "match", "a Network or a graph of NetworkX", graph)
 
 
 def _given(
-    matrices: Sequence[Any] | None,
+    matrices: Sequence[ArrayLike] | None,
     queries: Sequence[Network],
     target: Network,
     threshold: float | None,
-) -> list[np.ndarray] | None:
+) -> list[NDArray[np.uint32]] | None:
     if matrices is None:
         if threshold is not None:
             raise ParameterError.of("threshold", "match", "None without similarities", threshold)
@@ -278,17 +293,19 @@ def _given(
     ]
 
 
-def _reference_arguments(query: Query, target: Target) -> Any:
+def _reference_arguments(query: Query, target: Target) -> _Compressed:
     given = np.zeros((0, 0), np.uint32) if query.given is None else query.given
     graphs = (query.offsets, query.neighbours), (target.offsets, target.neighbours)
     return (*graphs, query.low, query.high, given)
 
 
-def _reference_scores(query: Query, target: Target, options: Options) -> np.ndarray:
+def _reference_scores(query: Query, target: Target, options: Options) -> NDArray[np.uint32]:
     from pyapsp.matching.reference import scored
 
     arguments = _reference_arguments(query, target)
-    rows: np.ndarray = scored(*arguments, options.levels, options.edge_degrees, options.parts)
+    rows: NDArray[np.uint32] = scored(
+        *arguments, options.levels, options.edge_degrees, options.parts
+    )
     return rows
 
 
@@ -297,7 +314,7 @@ def _by_reference(
     target: Target,
     options: Options,
     tell: Callable[[int, int], object],
-) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, Any]]:
+) -> _Found:
     from pyapsp.matching import reference
 
     rows, units = [], []
@@ -311,8 +328,8 @@ def _by_reference(
 
 
 def _of_one(
-    reference: Any, query: Query, target: Target, options: Options
-) -> tuple[np.ndarray, np.ndarray]:
+    reference: ModuleType, query: Query, target: Target, options: Options
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return matches of one query, (K, nodes), and their costs."""
     seed, table = np.uint64(options.seed), log_table()
     score = _reference_scores(query, target, options)
@@ -320,7 +337,7 @@ def _of_one(
     found = np.empty((options.matches, query.nodes), np.int32)
     cost = np.empty(options.matches, np.int64)
 
-    def run(work: np.ndarray, stream: int, chosen: Options) -> None:
+    def run(work: NDArray[np.int32], stream: int, chosen: Options) -> None:
         chains = work[:, 1].astype(np.int64)
         pairs = reference.seeded(score, chains + stream, chosen.power, seed, table)
         found[chains], cost[chains] = reference.extended(
@@ -338,7 +355,7 @@ def _searcher(
     options: Options,
     device: Device,
     memory_limit: int | None,
-) -> Any:
+) -> Searcher:
     from pyapsp.matching.on_device import Searcher
 
     nodes = max(query.nodes for query in queries)
@@ -353,10 +370,10 @@ def _on_device(
     device: Device,
     memory_limit: int | None,
     tell: Callable[[int, int], object],
-) -> tuple[list[np.ndarray], list[np.ndarray], dict[str, Any]]:
+) -> _Found:
     searcher = _searcher(queries, target, options, device, memory_limit)
-    rows: list[np.ndarray] = []
-    units: list[np.ndarray] = []
+    rows: list[NDArray[np.int32]] = []
+    units: list[NDArray[np.int64]] = []
     for some in searcher.slices(queries):
         found, cost = searcher.matches([queries[number] for number in some])
         rows += found

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.mining import scan
 
 __all__ = ["State", "most_steps"]
 
 
-def most_steps(data: np.ndarray, position: int) -> int:
+def most_steps(data: NDArray[np.uint8], position: int) -> int:
     """Return a bound on the number of time stamps: the signs # that follow, and one."""
     step = 2**24
     parts = range(position, data.size, step)
@@ -92,7 +93,7 @@ class State:
         return int(self._scalars[scan.DROPPED])
 
     @property
-    def known(self) -> np.ndarray:
+    def known(self) -> NDArray[np.bool_]:
         """Whether each variable is known."""
         return self._known[0, : self._sampled]
 
@@ -104,7 +105,7 @@ class State:
         self._starts[:] = 0
         self._scalars[scan.NOW] = 0
 
-    def read(self, data: np.ndarray, position: int) -> tuple[int, int]:
+    def read(self, data: NDArray[np.uint8], position: int) -> tuple[int, int]:
         """Read on from a position; return why the loop ended, and where."""
         self._scalars[scan.HAS_REAL] = self.real is not None
         real, self.real = self.real or 0.0, None
@@ -147,7 +148,7 @@ def _hash(code: bytes) -> int:
     return found
 
 
-def _table(codes: dict[bytes, int]) -> tuple[np.ndarray, np.ndarray]:
+def _table(codes: dict[bytes, int]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """Return a hash table of identifier codes: their hashes, and their variables."""
     size = 1 << (4 * len(codes)).bit_length()
     keys, slots = np.zeros(size, np.uint64), np.full(size, -2, np.int32)

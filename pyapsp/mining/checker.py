@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device import Device
@@ -154,7 +155,9 @@ class Checker:
         optimise = self.form.group == 1 or self.device.traits.optimises_barriers
         return build(self.device, "mining/check.cl", defines, optimise=optimise)
 
-    def check(self, batch: Batch, rows: Rows, entries: np.ndarray, words: np.ndarray) -> np.ndarray:
+    def check(
+        self, batch: Batch, rows: Rows, entries: NDArray[np.uint32], words: NDArray[np.uint32]
+    ) -> NDArray[np.uint32]:
         """Clear the statements that an instant contradicts.
 
         Parameters
@@ -194,10 +197,10 @@ class Checker:
         self,
         program: Program,
         rows: Rows,
-        entries: np.ndarray,
-        words: np.ndarray,
+        entries: NDArray[np.uint32],
+        words: NDArray[np.uint32],
         span: tuple[int, int],
-    ) -> np.ndarray:
+    ) -> NDArray[np.uint32]:
         form, count, (first, last) = self.form, len(entries), span
         vector = self._width(rows.dtype) * rows.dtype.itemsize
         slab = max(form.slab // vector, 1) if form.mapping == "slab" else last - first

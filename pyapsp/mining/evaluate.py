@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.mining.language import Node
 
@@ -73,7 +74,7 @@ _LETTERS = "abc"
 _NEAR = {"=": "near", "!=": "apart"}
 
 
-def tolerance(dtype: Any) -> float:
+def tolerance(dtype: DTypeLike) -> float:
     """Return the relative difference that equality allows after an inexact operation."""
     return ULPS * float(np.finfo(dtype).eps)
 

@@ -24,6 +24,7 @@ from itertools import permutations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.mining.evaluate import truth_table
 from pyapsp.mining.templates import Batch
@@ -46,8 +47,8 @@ class Survivors:
         The statements that hold.
     """
 
-    entries: np.ndarray
-    words: np.ndarray
+    entries: NDArray[np.uint32]
+    words: NDArray[np.uint32]
 
     def keep(self) -> Survivors:
         """Return those entries of which a statement holds."""
@@ -71,10 +72,10 @@ class Facts:
         Whether `equal`, `group` and `sign` are known.
     """
 
-    constant: np.ndarray
-    equal: np.ndarray
-    group: np.ndarray = field(init=False)
-    sign: np.ndarray = field(init=False)
+    constant: NDArray[np.int64]
+    equal: NDArray[np.int64]
+    group: NDArray[np.int64] = field(init=False)
+    sign: NDArray[np.int64] = field(init=False)
     classes: bool = False
 
     @classmethod
@@ -107,13 +108,13 @@ class Facts:
                 self.group = np.minimum(self.equal, opposite)
 
 
-def _holding(batch: Batch, found: Survivors, text: str) -> np.ndarray | None:
+def _holding(batch: Batch, found: Survivors, text: str) -> NDArray[np.uint32] | None:
     """Return the entries for which a statement holds; None if the batch does not have it."""
     bit = batch.bit(text)
     return None if bit is None else found.entries[(found.words >> np.uint32(bit) & 1).astype(bool)]
 
 
-def combinations(variables: int, arity: int) -> np.ndarray:
+def combinations(variables: int, arity: int) -> NDArray[np.uint32]:
     """Return all entries: the increasing tuples of so many variables."""
     if arity == 1:
         return np.arange(variables, dtype=np.uint32)[:, None]
@@ -129,7 +130,9 @@ def combinations(variables: int, arity: int) -> np.ndarray:
     return found
 
 
-def derived(batch: Batch, entries: np.ndarray, facts: Facts) -> tuple[np.ndarray, np.ndarray]:
+def derived(
+    batch: Batch, entries: NDArray[np.uint32], facts: Facts
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the answers of Boolean statements that facts determine.
 
     Returns
@@ -172,8 +175,8 @@ def derived(batch: Batch, entries: np.ndarray, facts: Facts) -> tuple[np.ndarray
 
 
 def copied(
-    batch: Batch, entries: np.ndarray, facts: Facts
-) -> tuple[np.ndarray, Callable[[Survivors], np.ndarray]]:
+    batch: Batch, entries: NDArray[np.uint32], facts: Facts
+) -> tuple[NDArray[np.bool_], Callable[[Survivors], NDArray[np.uint32]]]:
     """Find entries whose answers are those of an entry of the first equal variables.
 
     Returns
@@ -195,7 +198,7 @@ def copied(
         which &= (order != missing).any(axis=1)
     order, targets = order[which], targets[which]
 
-    def fetch(found: Survivors) -> np.ndarray:
+    def fetch(found: Survivors) -> NDArray[np.uint32]:
         words = np.zeros(len(targets), np.uint32)
         if not len(found.words):
             return words
@@ -212,12 +215,12 @@ def copied(
     return which, fetch
 
 
-def _codes(entries: np.ndarray, base: int) -> np.ndarray:
+def _codes(entries: NDArray[np.uint32], base: int) -> NDArray[np.uint64]:
     codes = np.zeros(len(entries), np.uint64)
     for column in entries.T:
         codes = codes * np.uint64(base) + column.astype(np.uint64)
     return codes
 
 
-def _mask(which: np.ndarray) -> np.uint32:
+def _mask(which: NDArray[np.bool_]) -> np.uint32:
     return np.uint32((which.astype(np.int64) << np.arange(len(which))).sum())

@@ -119,8 +119,11 @@ def _pieces(
         yield trace
 
 
-def _vcd(path: Path, instants: int | None, variables: Any, **options: Any) -> tables.Columns:
-    return vcd.columns(path, instants=instants, variables=variables, **options)
+def _vcd(
+    path: Path, instants: int | None, variables: Sequence[str] | None, **options: Any
+) -> tables.Columns:
+    pieces: tables.Columns = vcd.columns(path, instants=instants, variables=variables, **options)
+    return pieces
 
 
 _FORMATS: dict[str, Callable[..., tables.Columns]] = {

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import PyApspError
 from pyapsp.mining import evaluate
@@ -21,6 +22,9 @@ from pyapsp.mining.templates import Batch, TemplateSet, template_set
 from pyapsp.mining.trace import Trace
 
 __all__ = ["loop", "sequential"]
+
+# Takes rows, entries and the bits of all statements; returns the statements that hold.
+_Check: TypeAlias = Callable[[np.ndarray, NDArray[np.uint32], np.int64], NDArray[np.uint32]]
 
 
 def loop(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
@@ -36,7 +40,7 @@ def loop(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
     Invariants
     """
 
-    def check(batch: Batch, rows: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    def check(batch: Batch, rows: np.ndarray, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         words = np.zeros(len(entries), np.uint32)
         for place, entry in enumerate(entries):
             values = [rows[row] for row in entry]
@@ -59,13 +63,13 @@ def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
         Numba is not installed.
     """
 
-    def check(batch: Batch, rows: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    def check(batch: Batch, rows: np.ndarray, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         lines = [
             _CHECK.format(1 << bit, evaluate.write(each.root, evaluate.NUMBA))
             for bit, each in enumerate(batch.statements)
         ]
         compiled = _compiled("\n".join(lines), batch.arity, rows.dtype.str)
-        found: np.ndarray = compiled(rows, entries, np.int64(batch.full))
+        found: NDArray[np.uint32] = compiled(rows, entries, np.int64(batch.full))
         return found
 
     return _mined(trace, templates, check)
@@ -103,28 +107,28 @@ def check(rows, entries, full):
 
 
 @cache
-def _compiled(checks: str, arity: int, dtype: str) -> Callable[..., Any]:
+def _compiled(checks: str, arity: int, dtype: str) -> _Check:
     try:
         import numba
     except ModuleNotFoundError:
         raise PyApspError("this needs numba; install the extra 'mining' of pyapsp") from None
     kind = np.dtype(dtype).type
-    allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else None
+    allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else kind(0)
 
-    def near(x: Any, y: Any) -> Any:
+    def near(x: float, y: float) -> bool:
         return x == y or np.inf > abs(x - y) <= allowed * min(abs(x), abs(y))
 
-    def apart(x: Any, y: Any) -> Any:
+    def apart(x: float, y: float) -> bool:
         return (x < y or x > y) and not close(x, y)
 
-    def least(x: Any, y: Any) -> Any:
+    def least(x: float, y: float) -> float:
         return x if x < y else (y if y <= x else x + y)
 
-    def greatest(x: Any, y: Any) -> Any:
+    def greatest(x: float, y: float) -> float:
         return x if x > y else (y if y >= x else x + y)
 
-    close = numba.njit(near)
-    names = {
+    close = numba.njit()(near)
+    names: dict[str, Any] = {
         "np": np,
         "near": close,
         **{each.__name__: numba.njit(each) for each in (apart, least, greatest)},
@@ -139,5 +143,5 @@ def _compiled(checks: str, arity: int, dtype: str) -> Callable[..., Any]:
     )
     # quotients by zero are infinite or NaN, as on devices
     exec(text, names)
-    compiled: Callable[..., Any] = numba.njit(error_model="numpy")(names["check"])
+    compiled: _Check = numba.njit(error_model="numpy")(names["check"])
     return compiled

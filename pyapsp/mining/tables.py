@@ -12,28 +12,33 @@ from __future__ import annotations
 
 import codecs
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from csv import reader as fields
 from pathlib import Path
-from typing import IO, Any
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError, ParameterError, PyApspError
+from pyapsp.base.json import Record
 from pyapsp.mining.trace import numbers
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["Columns", "csv", "npy", "npz", "parquet"]
 
 #: Columns of each piece, and facts about it.
-Columns = Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]
+Columns: TypeAlias = Iterator[tuple[dict[str, np.ndarray], Record]]
 # Bytes of a block of a ``.csv`` file.
 _BLOCK = 2**26
 # Bytes of the first line of a table that are looked at.
 _HEADER = 2**20
 
 
-def csv(path: Path, instants: int | None, variables: Any) -> Columns:
+def csv(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
     """Yield the columns of a ``.csv`` file.
 
     Parameters
@@ -87,7 +92,7 @@ def csv(path: Path, instants: int | None, variables: Any) -> Columns:
     yield _joined(waiting), {}
 
 
-def _check_header(path: Path, variables: Any) -> None:
+def _check_header(path: Path, variables: Sequence[str] | None) -> None:
     """Refuse a first line that polars would take for names that it does not have."""
     with open(path, "rb") as file:
         line = file.readline(_HEADER)
@@ -137,17 +142,19 @@ def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     return {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}
 
 
-def _values(path: Path, line: int, name: str, column: Any, polars: Any) -> np.ndarray:
+def _values(
+    path: Path, line: int, name: str, column: polars.Series, module: ModuleType
+) -> np.ndarray:
     """Return a column of a block as Booleans or numbers."""
-    if column.dtype == polars.String:
+    if column.dtype == module.String:
         texts = column.str.strip_chars()
         logical, kind = texts.is_in(["true", "false"]), "number"
-        column = texts.cast(polars.Int64, strict=False)
+        column = texts.cast(module.Int64, strict=False)
         if logical[:1].any():
             kind = "Boolean"
-            column = polars.select(polars.when(logical).then(texts == "true")).to_series()
+            column = module.select(module.when(logical).then(texts == "true")).to_series()
         elif column.null_count() > texts.null_count():
-            column = texts.cast(polars.Float64, strict=False)
+            column = texts.cast(module.Float64, strict=False)
         wrong = (column.is_null() & texts.is_not_null()).arg_true()
         if len(wrong):
             said = f"variable {name!r}: {texts[wrong[0]][:60]!r} is no {kind}"
@@ -161,7 +168,7 @@ def _values(path: Path, line: int, name: str, column: Any, polars: Any) -> np.nd
     return values if values.dtype == bool else numbers(values, name)
 
 
-def parquet(path: Path, instants: int | None, variables: Any) -> Columns:
+def parquet(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
     """Yield the columns of a ``.parquet`` file; see `csv`."""
     polars = _polars(path)
     with open(path, "rb"):
@@ -184,7 +191,7 @@ def parquet(path: Path, instants: int | None, variables: Any) -> Columns:
         raise FormatError(path, None, str(error).splitlines()[0]) from None
 
 
-def npy(path: Path, instants: int | None, variables: Any) -> Columns:
+def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
     """Yield the columns of an ``.npy`` file; see `csv`."""
     with open(path, "rb"):
         pass  # an OSError about the file; later ones are about its content
@@ -206,7 +213,7 @@ def npy(path: Path, instants: int | None, variables: Any) -> Columns:
         yield {name: np.array(found[name][start:stop]) for name in chosen}, {}
 
 
-def npz(path: Path, instants: int | None, variables: Any) -> Columns:
+def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
     """Yield the columns of an ``.npz`` file; see `csv`."""
     with open(path, "rb"):
         pass
@@ -246,7 +253,9 @@ def npz(path: Path, instants: int | None, variables: Any) -> Columns:
 def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:
     """Read the header of an array of an archive; return its length and type."""
     version = np.lib.format.read_magic(stream)
-    readers: dict[tuple[int, int], Callable[..., Any]] = {
+    readers: dict[
+        tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype]]
+    ] = {
         (1, 0): np.lib.format.read_array_header_1_0,
         (2, 0): np.lib.format.read_array_header_2_0,
     }
@@ -258,7 +267,7 @@ def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:
     return int(shape[0]), dtype
 
 
-def _chosen(path: Path, variables: Any, known: Any) -> list[str]:
+def _chosen(path: Path, variables: Sequence[str] | None, known: Collection[str]) -> list[str]:
     """Return the variables to read, in the order in which they were asked for."""
     for name in variables or ():
         if name not in known:
@@ -268,12 +277,12 @@ def _chosen(path: Path, variables: Any, known: Any) -> list[str]:
     return list(variables or known)
 
 
-def _faults(polars: Any) -> tuple[type[BaseException], ...]:
+def _faults(polars: ModuleType) -> tuple[type[BaseException], ...]:
     """Return what polars raises; where a spoilt file makes it panic, that is no Exception."""
     return polars.exceptions.PolarsError, polars.exceptions.PanicException
 
 
-def _polars(path: Path) -> Any:
+def _polars(path: Path) -> ModuleType:
     try:
         import polars
     except ModuleNotFoundError:

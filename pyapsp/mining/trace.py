@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.host import aligned
+from pyapsp.base.json import Record
 from pyapsp.graph import validation
 
 __all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
@@ -24,6 +26,8 @@ __all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
 ALIGNED = 128
 #: Types of numbers: the shortest that holds all values, or one of these.
 DTYPES = ("auto", "float32", "float64")
+
+_Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,10 @@ class Trace:
 
     n: int
     numeric_names: tuple[str, ...]
-    numeric: np.ndarray
+    numeric: _Numbers
     boolean_names: tuple[str, ...]
-    boolean: np.ndarray
-    facts: dict[str, Any] = field(default_factory=dict, compare=False)
+    boolean: NDArray[np.uint32]
+    facts: Record = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(
@@ -256,7 +260,7 @@ def _rows(count: int, length: int, size: int, dtype: np.dtype) -> np.ndarray:
     return aligned((count, -(-length * size // ALIGNED) * ALIGNED // size), dtype)
 
 
-def _packed(columns: Mapping[str, np.ndarray], n: int) -> np.ndarray:
+def _packed(columns: Mapping[str, np.ndarray], n: int) -> NDArray[np.uint32]:
     words = _rows(len(columns), -(-n // 32), 4, np.dtype(np.uint32))
     for row, each in zip(words, columns.values(), strict=True):
         packed = np.packbits(each, bitorder="little")
@@ -265,7 +269,7 @@ def _packed(columns: Mapping[str, np.ndarray], n: int) -> np.ndarray:
     return words
 
 
-def _pad_bits(words: np.ndarray, n: int) -> None:
+def _pad_bits(words: NDArray[np.uint32], n: int) -> None:
     """Repeat the bit of the last instant up to the end of the rows."""
     last, place = (n - 1) // 32, np.uint32((n - 1) % 32)
     mask = np.uint32((2 << int(place)) - 1 & 0xFFFFFFFF)

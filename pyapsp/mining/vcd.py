@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
+from pyapsp.base.json import Record
 from pyapsp.mining import changes, scan
+from pyapsp.mining.tables import Columns
 
 __all__ = ["EDGES", "UNKNOWN", "columns"]
 
@@ -57,7 +59,7 @@ def columns(
     clock: str | None = None,
     edge: str = "rising",
     unknown: str = "drop",
-) -> Iterator[tuple[dict[str, np.ndarray], dict[str, Any]]]:
+) -> Columns:
     """Yield the values of the variables, so many instants at a time.
 
     Parameters
@@ -120,7 +122,7 @@ def columns(
                 path, None, f"at no instant all variables are known: {lacking}; {hint}"
             )
         if count:
-            facts = {"instants": count, "dropped": state.dropped}
+            facts: Record = {"instants": count, "dropped": state.dropped}
             yield state.columns([each.name for each in chosen], count), facts
         if status == scan.DONE:
             return
@@ -128,7 +130,7 @@ def columns(
 
 def _fill(
     state: changes.State,
-    data: np.ndarray,
+    data: NDArray[np.uint8],
     position: int,
     capacity: int,
     path: Path,
@@ -154,7 +156,7 @@ def _fill(
         raise FormatError(path, line, f"{shown!r}: {_FAULTS[status]}")
 
 
-def _bytes(path: Path) -> np.ndarray:
+def _bytes(path: Path) -> NDArray[np.uint8]:
     if os.stat(path).st_size == 0:
         raise FormatError(path, None, "the file is empty")
     return np.memmap(path, np.uint8, "r")
@@ -166,7 +168,7 @@ def _unknown(state: changes.State, chosen: list[_Variable]) -> str:
     return f"{', '.join(names[:5]) or 'different ones at each'}{more}"
 
 
-def _header(path: Path, data: np.ndarray) -> tuple[list[_Variable], set[bytes], int]:
+def _header(path: Path, data: NDArray[np.uint8]) -> tuple[list[_Variable], set[bytes], int]:
     """Return the declared variables, the codes of events, and where the value changes begin."""
     step, end, text = 2**16, -1, b""
     while end < 0 and len(text) < data.size:

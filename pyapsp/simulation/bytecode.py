@@ -23,6 +23,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.simulation.expressions import (
     ARITIES,
@@ -151,8 +152,8 @@ class Bundle:
     """
 
     shape: Shape
-    slots: np.ndarray
-    constants: np.ndarray
+    slots: NDArray[np.int32]
+    constants: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -178,8 +179,8 @@ class Codes:
     """
 
     bundles: list[Bundle]
-    places: np.ndarray
-    reads: np.ndarray
+    places: NDArray[np.int32]
+    reads: NDArray[np.int64]
 
 
 def compiled(
@@ -215,7 +216,7 @@ def compiled(
         members.setdefault((parts[number][0], kinds[start:end]), []).append(number)
     starts, into = np.array(ends), np.array(targets, np.int32)
     fixed = np.array([*[0.0] * len(slots), *values.values()], np.float64)
-    tables: dict[Shape, list[tuple[Any, ...]]] = {}
+    tables: dict[Shape, list[tuple[list[int], NDArray[np.int32], NDArray[np.float64]]]] = {}
     for (form, kind), numbers in members.items():
         try:
             made = _template(form, kind, many)
@@ -245,7 +246,7 @@ def _operands(
     slots: Mapping[str, int],
     values: Mapping[str, float],
     wrong: Callable[[int, str], Exception],
-) -> np.ndarray:
+) -> NDArray[np.int32]:
     """Return the numbers of all names in expressions: slots, then values, then the time."""
     numbered = {"time": len(slots) + len(values)}
     numbered |= zip(values, range(len(slots), len(slots) + len(values)), strict=True)
@@ -283,10 +284,10 @@ class _Template:
     """
 
     shape: Shape
-    variables: np.ndarray
-    constants: np.ndarray
-    named: np.ndarray
-    names: np.ndarray
+    variables: NDArray[np.int64]
+    constants: NDArray[np.float64]
+    named: NDArray[np.int64]
+    names: NDArray[np.int64]
 
 
 @lru_cache(maxsize=256)

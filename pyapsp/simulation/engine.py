@@ -1,7 +1,7 @@
 """What the engines on a device share: arrays, the order of launches, outputs, the error of a step.
 
 An engine enqueues the phases of each stage, and between them nothing else, or launches that take
-many steps (`Together`). The phase of the derivatives also computes the states of the next stage.
+many steps (`ManySteps`). The phase of the derivatives also computes the states of the next stage.
 Three arrays of states take turns, so that nothing is copied::
 
     stage 0   reads y   writes a        stage 1   reads a   writes b        stage 2   ...
@@ -15,19 +15,19 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.simulation.layout import Layout
-from pyapsp.simulation.methods import Tableau
-from pyapsp.simulation.together import Together
+from pyapsp.simulation.methods import Reals, Tableau
 
-__all__ = ["DeviceEngine", "real_defines"]
+__all__ = ["Argument", "DeviceEngine", "ManySteps", "real_defines"]
 
 _log = logging.getLogger(__name__)
 # Work-items of the small kernels, and of the sum of squares.
@@ -36,6 +36,9 @@ _GROUP, _SQUARES = 64, 1024
 _STAGES = tuple(map(np.int32, (*range(8), -1)))
 # Steps between two waits for the device, so that a queue does not grow without limit.
 _AHEAD = 256
+
+#: What kernels get.
+Argument: TypeAlias = cl.Buffer | np.int32 | np.float32 | np.float64
 
 
 def real_defines(device: Device, dtype: np.dtype) -> dict[str, str | int]:
@@ -51,6 +54,18 @@ def real_defines(device: Device, dtype: np.dtype) -> dict[str, str | int]:
         "PYAPSP_REAL": macros["PYAPSP_VALUE"],
         "PYAPSP_HAS_FP64": int(dtype == np.float64),
     }
+
+
+class ManySteps(Protocol):
+    """Launches that take many steps of an engine each."""
+
+    def advance(self, first: int, steps: int, /) -> tuple[int, int]:
+        """Take steps; return how many were taken, and the rows of outputs that they stored."""
+
+    def launch(
+        self, times: NDArray[np.float64], first: int, row: int, *, keep: bool
+    ) -> float | None:
+        """Take a step for each row of times; return the seconds, None if the launch stalled."""
 
 
 class DeviceEngine(ABC):
@@ -109,7 +124,12 @@ class DeviceEngine(ABC):
         if tableau.error is not None:
             self._error_weights = self.constant(tableau.error.astype(dtype))
             self._partial = self.array(_SQUARES)
-        self.together: Together | None = None
+        self.together: ManySteps | None = None
+        self._prepare()
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Build the kernels."""
 
     @property
     def states(self) -> cl.Buffer:
@@ -117,18 +137,18 @@ class DeviceEngine(ABC):
         return self._y
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Argument, ...]:
         """The first arguments of the kernel in steps.h."""
         arrays = (self._y, self._a, self._b, self._f, self._k, self._weights)
         return (*arrays, self.dtype.type(self.step), self._states)
 
     @property
-    def outputs(self) -> tuple[Any, ...]:
+    def outputs(self) -> tuple[Argument, ...]:
         """Its arguments for outputs."""
         return self._slots, np.int32(self._count), self._rows
 
     @abstractmethod
-    def launch(self, phase: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, phase: int, arguments: tuple[Argument, ...]) -> None:
         """Enqueue a phase: the arguments are those of ``STAGE_ARGUMENTS`` in stages.h."""
 
     def array(self, values: int) -> cl.Buffer:
@@ -138,24 +158,24 @@ class DeviceEngine(ABC):
         cl.enqueue_fill_buffer(self.queue, buffer, zero, 0, values * self.dtype.itemsize)
         return buffer
 
-    def constant(self, values: np.ndarray) -> cl.Buffer:
+    def constant(self, values: Reals | NDArray[np.int32]) -> cl.Buffer:
         """Return a buffer with a copy of an array that kernels only read."""
         flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(self.queue.context, flags, hostbuf=np.ascontiguousarray(values))
 
-    def put(self, states: np.ndarray) -> None:
+    def put(self, states: Reals) -> None:
         """Set the states, in the order of their slots."""
         if states.size:
             cl.enqueue_copy(self.queue, self._y, np.ascontiguousarray(states, self.dtype))
 
-    def get(self) -> np.ndarray:
+    def get(self) -> Reals:
         """Return the states."""
         states = np.empty(self.layout.states, self.dtype)
         if states.size:
             cl.enqueue_copy(self.queue, states, self._y)
         return states
 
-    def advance(self, first: int, steps: int) -> np.ndarray:
+    def advance(self, first: int, steps: int) -> Reals:
         """Take steps of equal length, from number `first` on.
 
         Returns
@@ -193,27 +213,27 @@ class DeviceEngine(ABC):
             self._rows, self._capacity = self.array(max(rows * self._count, 1)), rows
         return rows
 
-    def rows(self, count: int) -> np.ndarray:
+    def rows(self, count: int) -> Reals:
         """Return the first rows that are stored on the device."""
-        found = np.empty((count, self._count), self.dtype)
-        if found.size:
-            cl.enqueue_copy(self.queue, found, self._rows)
+        outputs = np.empty((count, self._count), self.dtype)
+        if outputs.size:
+            cl.enqueue_copy(self.queue, outputs, self._rows)
         else:
             self.queue.finish()
-        return found
+        return outputs
 
-    def sample(self, time: float) -> np.ndarray:
+    def sample(self, time: float) -> Reals:
         """Return the outputs for the present states at a time."""
         self.reserve(0, 1)
         if self.together is not None:
             times = np.full((1, self.tableau.stages + 1), time)
             if self.together.launch(times, 0, 0, keep=False) is not None:
-                only: np.ndarray = self.rows(1)[0]
+                only: Reals = self.rows(1)[0]
                 return only
             self._one_by_one()
         self._functions(time, self._y, 0, self.step)
         self._keep(self._y, 0)
-        row: np.ndarray = self.rows(1)[0]
+        row: Reals = self.rows(1)[0]
         return row
 
     def begin(self, time: float) -> None:

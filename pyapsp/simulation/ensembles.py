@@ -6,17 +6,17 @@ its text. Constants and initial values that differ are computed for all sets at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError, PrecisionError
-from pyapsp.device import Device
+from pyapsp.device import DeviceLike
 from pyapsp.device.kernels.source import flattened
 from pyapsp.graph.validation import is_real
 from pyapsp.simulation.integrate import Plan
-from pyapsp.simulation.methods import Tableau
+from pyapsp.simulation.methods import Reals, Tableau
 from pyapsp.simulation.schedule import compile_model
 from pyapsp.simulation.system import System
 from pyapsp.simulation.translator import Tables, literal, translate
@@ -45,17 +45,17 @@ _STATEMENTS = {
 
 def ensemble(
     system: System,
-    sets: Mapping[str, np.ndarray],
-    names: Sequence[Any],
+    sets: Mapping[str, NDArray[np.float64]],
+    names: Sequence[Hashable],
     plan: Plan,
     tableau: Tableau,
     outputs: Sequence[str],
     reduce: Mapping[str, Reduction] | None,
     *,
     dtype: np.dtype,
-    device: Device | str | int | None,
+    device: DeviceLike,
     progress: Callable[[int, int], object] | None,
-) -> tuple[dict[str, np.ndarray], Outcome]:
+) -> tuple[dict[str, Reals], Outcome]:
     """Integrate a model for many sets of parameters.
 
     Parameters
@@ -138,7 +138,7 @@ def ensemble(
     return {name: rows[:, :, place] for place, name in enumerate(outputs)}, outcome
 
 
-def _numbers(tableau: Tableau) -> np.ndarray:
+def _numbers(tableau: Tableau) -> NDArray[np.float64]:
     """Return nodes, rows of weights, and weights of the error."""
     rows = [tableau.rows[i, : i + 1] for i in range(tableau.stages)]
     error = [] if tableau.error is None else [tableau.error]
@@ -146,7 +146,7 @@ def _numbers(tableau: Tableau) -> np.ndarray:
 
 
 def checked_reductions(
-    reduce: Mapping[str, Any] | None,
+    reduce: Mapping[str, Reduction] | None,
 ) -> dict[str, Reduction] | None:
     """Return reductions whose kinds and thresholds are right."""
     if reduce is None:

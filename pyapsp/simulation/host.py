@@ -8,17 +8,52 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import CapabilityError
 from pyapsp.simulation.bytecode import Op
 from pyapsp.simulation.image import encode
 from pyapsp.simulation.layout import Layout
-from pyapsp.simulation.methods import Tableau
+from pyapsp.simulation.methods import Reals, Tableau
 
 __all__ = ["HostEngine"]
+
+# The words of the bytecodes, the slots of sums, constants, and where each bytecode begins.
+_Operands: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], Reals, NDArray[np.int32]]
+# The same, and where the phases of functions, derivatives and resets end.
+_Code: TypeAlias = tuple[
+    NDArray[np.int32], NDArray[np.int32], Reals, NDArray[np.int32], NDArray[np.int64]
+]
+
+
+class _Evaluate(Protocol):
+    def __call__(
+        self,
+        operands: _Operands,
+        first: int,
+        last: int,
+        x: Reals,
+        f: Reals,
+        t: float,
+        out: Reals,
+        stack: Reals,
+        /,
+    ) -> None: ...
+
+
+class _Fixed(Protocol):
+    def __call__(
+        self,
+        code: _Code,
+        tableau: tuple[Reals, NDArray[np.float64]],
+        arrays: tuple[Reals, Reals, Reals, Reals, Reals, Reals],
+        when: tuple[tuple[float, float, int], int, int],
+        wanted: tuple[NDArray[np.int64], Reals],
+        /,
+    ) -> None: ...
 
 
 class HostEngine:
@@ -70,15 +105,15 @@ class HostEngine:
         self._rest = np.zeros(layout.states, dtype), np.zeros(2, dtype)
         self._evaluate, self._fixed = _compiled()
 
-    def put(self, states: np.ndarray) -> None:
+    def put(self, states: Reals) -> None:
         """Set the states, in the order of their slots."""
         self._x[:] = states
 
-    def get(self) -> np.ndarray:
+    def get(self) -> Reals:
         """Return the states."""
         return self._x.copy()
 
-    def advance(self, first: int, steps: int) -> np.ndarray:
+    def advance(self, first: int, steps: int) -> Reals:
         """Take steps of equal length, from number `first` on.
 
         Returns
@@ -98,7 +133,7 @@ class HostEngine:
         )
         return rows
 
-    def sample(self, time: float) -> np.ndarray:
+    def sample(self, time: float) -> Reals:
         """Return the outputs for the present states at a time."""
         words, indices, values, starts, ends = self._code
         operands = (words, indices, values, starts)
@@ -133,7 +168,7 @@ class HostEngine:
         self._x[:] = self._new
         self._k[0] = self._k[-1]
 
-    def _slope(self, stage: int, time: float, states: np.ndarray) -> None:
+    def _slope(self, stage: int, time: float, states: Reals) -> None:
         words, indices, values, starts, ends = self._code
         t, k = self._dtype.type(time), self._k[stage]
         operands = (words, indices, values, starts)
@@ -141,7 +176,7 @@ class HostEngine:
 
 
 @cache
-def _compiled() -> tuple[Any, Any]:
+def _compiled() -> tuple[_Evaluate, _Fixed]:
     try:
         import numba
     except ModuleNotFoundError:
@@ -149,7 +184,13 @@ def _compiled() -> tuple[Any, Any]:
     compiler = numba.njit(nogil=True, error_model="numpy")
     evaluate = compiler(_evaluate)
 
-    def fixed(code: Any, tableau: Any, arrays: Any, when: Any, wanted: Any) -> None:
+    def fixed(
+        code: _Code,
+        tableau: tuple[Reals, NDArray[np.float64]],
+        arrays: tuple[Reals, Reals, Reals, Reals, Reals, Reals],
+        when: tuple[tuple[float, float, int], int, int],
+        wanted: tuple[NDArray[np.int64], Reals],
+    ) -> None:
         words, indices, values, starts, ends = code
         weights, nodes = tableau
         x, f, k, stack, at, clock = arrays
@@ -189,7 +230,14 @@ def _compiled() -> tuple[Any, Any]:
 
 
 def _evaluate(
-    operands: Any, first: int, last: int, x: Any, f: Any, t: Any, out: Any, stack: Any
+    operands: _Operands,
+    first: int,
+    last: int,
+    x: Reals,
+    f: Reals,
+    t: float,
+    out: Reals,
+    stack: Reals,
 ) -> None:
     """Interpret the bytecodes of some work-items in turn."""
     words, indices, values, starts = operands

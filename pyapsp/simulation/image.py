@@ -14,8 +14,10 @@ Source: F. Okuyama's thesis, 2013, section 5.5.1, figures 5.4 to 5.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.simulation.bytecode import Bundle, Op, Shape
 from pyapsp.simulation.layout import Layout, Phase
@@ -24,6 +26,8 @@ __all__ = ["Image", "encode"]
 
 _INDIRECT = Op.CONSTANT_IND - Op.CONSTANT
 _NUMBERED = range(Op.PLUS, Op.POWN + 1)
+
+_Number = TypeVar("_Number", np.int32, np.float64)
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,11 @@ class Image:
         The first work-item of each phase, and how many it has: a multiple of the width.
     """
 
-    words: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    starts: np.ndarray
-    sums: np.ndarray
+    words: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+    starts: NDArray[np.int32]
+    sums: NDArray[np.int32]
     phases: list[tuple[int, int]]
 
 
@@ -95,7 +99,9 @@ class _Writer:
         self.words, self.indices = _Growing(np.int32), _Growing(np.int32)
         self.values = _Growing(np.float64)
 
-    def each(self, bundle: Bundle, rows: np.ndarray, template: _Template) -> np.ndarray:
+    def each(
+        self, bundle: Bundle, rows: NDArray[np.int32], template: _Template
+    ) -> NDArray[np.int32]:
         """Append the bytecodes of some rows, and return where each begins."""
         length = len(template.words)
         words = np.tile(template.words, (len(rows), 1))
@@ -110,7 +116,9 @@ class _Writer:
             words[:, place + 1] = first + terms * np.arange(len(rows), dtype=np.int32)
         return self.words.add(words) + length * np.arange(len(rows), dtype=np.int32)
 
-    def unified(self, bundle: Bundle, rows: np.ndarray, template: _Template, width: int) -> int:
+    def unified(
+        self, bundle: Bundle, rows: NDArray[np.int32], template: _Template, width: int
+    ) -> int:
         """Append one bytecode for a warp, and return where it begins."""
         words = template.words.copy()
         lanes = np.resize(rows, width) if len(rows) < width else rows
@@ -133,20 +141,22 @@ class _Writer:
         return int(self.words.add(words))
 
 
-class _Growing:
+class _Growing(Generic[_Number]):
     """An array that grows by parts."""
 
-    def __init__(self, dtype: type) -> None:
-        self._dtype, self._parts, self._size = dtype, list[np.ndarray](), 0
+    def __init__(self, dtype: type[_Number]) -> None:
+        self._dtype: type[_Number] = dtype
+        self._parts: list[NDArray[_Number]] = []
+        self._size = 0
 
-    def add(self, part: np.ndarray) -> int:
+    def add(self, part: NDArray[np.int32] | NDArray[np.float64]) -> int:
         """Append the values of an array, and return where they begin."""
         start = self._size
         self._parts.append(np.asarray(part, self._dtype).ravel())
         self._size += part.size
         return start
 
-    def whole(self) -> np.ndarray:
+    def whole(self) -> NDArray[_Number]:
         """Return all of it, at least one value."""
         return np.concatenate([*self._parts, np.zeros(int(self._size == 0), self._dtype)])
 
@@ -194,8 +204,12 @@ def encode(layout: Layout) -> Image:
 
 
 def _sums(
-    phase: Phase, begin: np.ndarray, templates: dict[Shape, _Template], width: int, writer: _Writer
-) -> np.ndarray:
+    phase: Phase,
+    begin: NDArray[np.int32],
+    templates: dict[Shape, _Template],
+    width: int,
+    writer: _Writer,
+) -> NDArray[np.int32]:
     """Return terms and place of the sum of each warp."""
     found = np.zeros((len(begin) // width, 2), np.int32)
     if any(bundle.shape.terms for bundle in phase.bundles):

@@ -9,12 +9,14 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import CheckpointError, PrecisionError
 from pyapsp.base.files import atomic_write
+from pyapsp.simulation.methods import Reals
 
 __all__ = ["Course", "Engine", "Plan"]
 
@@ -27,16 +29,16 @@ _GROWTH, _SHRINKAGE, _SAFETY = 5.0, 0.2, 0.9
 class Engine(Protocol):
     """What integrates a system."""
 
-    def put(self, states: np.ndarray, /) -> None:
+    def put(self, states: Reals, /) -> None:
         """Set the states."""
 
-    def get(self) -> np.ndarray:
+    def get(self) -> Reals:
         """Return the states."""
 
-    def advance(self, first: int, steps: int, /) -> np.ndarray:
+    def advance(self, first: int, steps: int, /) -> Reals:
         """Take steps of equal length, and return the outputs before some of them."""
 
-    def sample(self, time: float, /) -> np.ndarray:
+    def sample(self, time: float, /) -> Reals:
         """Return the outputs for the present states."""
 
     def begin(self, time: float, /) -> None:
@@ -74,9 +76,11 @@ class Plan:
     tolerances: tuple[float, float] | None = None
 
     @property
-    def times(self) -> np.ndarray:
+    def times(self) -> NDArray[np.float64]:
         """The times of the outputs."""
-        return self.start + np.arange(0, self.steps + 1, self.every) * self.step
+        return np.asarray(
+            self.start + np.arange(0, self.steps + 1, self.every) * self.step, np.float64
+        )
 
 
 class Course:
@@ -111,11 +115,11 @@ class Course:
         self._path = None if checkpoint is None else Path(checkpoint)
         decisive = repr(replace(plan, readback=None))
         self._identity = hashlib.sha256(identity + decisive.encode()).hexdigest()
-        self._rows: list[np.ndarray] = []
+        self._rows: list[Reals] = []
         self._done = 0
         self._length = plan.step
 
-    def run(self) -> np.ndarray:
+    def run(self) -> Reals:
         """Integrate to the end.
 
         Returns
@@ -136,7 +140,7 @@ class Course:
             self._adaptive(*self._plan.tolerances)
         if self._path is not None:
             self._path.unlink(missing_ok=True)
-        return np.concatenate(self._rows)
+        return cast("Reals", np.concatenate(self._rows))
 
     def _fixed(self) -> None:
         plan, engine = self._plan, self._engine

@@ -5,14 +5,12 @@ Source: F. Okuyama's thesis, 2013, section 5.5.1, figure 5.7.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program, build
-from pyapsp.simulation.engine import DeviceEngine
+from pyapsp.simulation.engine import Argument, DeviceEngine
 from pyapsp.simulation.image import encode
 from pyapsp.simulation.layout import SUMS
 from pyapsp.simulation.together import Together, form_of, together_defines
@@ -35,8 +33,7 @@ class InterpretedEngine(DeviceEngine):
     The parameters are those of `DeviceEngine`.
     """
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def _prepare(self) -> None:
         layout, device = self.layout, self.device
         image = encode(layout)
         width = layout.width
@@ -84,7 +81,7 @@ class InterpretedEngine(DeviceEngine):
         macros |= together_defines(form) if phases else {}
         return build(self.device, "simulation/interpreter.cl", macros, standard=standard)
 
-    def launch(self, phase: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, phase: int, arguments: tuple[Argument, ...]) -> None:
         """Enqueue a phase."""
         kernel, size, number = self._launches[phase]
         if size:

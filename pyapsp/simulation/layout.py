@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.simulation.bytecode import Bundle, Codes, Shape
@@ -79,7 +80,7 @@ class Phase:
     """
 
     bundles: list[Bundle]
-    order: np.ndarray
+    order: NDArray[np.int32]
 
     @property
     def count(self) -> int:
@@ -172,10 +173,10 @@ def _joined(shapes: list[Shape]) -> Shape:
 
 
 def _padded(
-    order: np.ndarray, bundles: list[Bundle], width: int, options: Optimisations
-) -> np.ndarray:
+    order: NDArray[np.int32], bundles: list[Bundle], width: int, options: Optimisations
+) -> NDArray[np.int32]:
     """Return the order with idle work-items, so that groups begin at multiples of the width."""
-    parts: list[np.ndarray] = []
+    parts: list[NDArray[np.int32]] = []
     filled = 0
 
     def pad() -> None:
@@ -201,7 +202,9 @@ def _padded(
     return np.concatenate(parts)
 
 
-def _first_uses(phases: list[Phase], states: int, functions: int, *, columns: bool) -> np.ndarray:
+def _first_uses(
+    phases: list[Phase], states: int, functions: int, *, columns: bool
+) -> NDArray[np.int32]:
     """Return the new slot of each variable, by first use."""
     uses = np.concatenate(list(_uses(phases, columns)))
     found, first = np.unique(uses, return_index=True)
@@ -213,7 +216,7 @@ def _first_uses(phases: list[Phase], states: int, functions: int, *, columns: bo
     return new
 
 
-def _uses(phases: list[Phase], columns: bool) -> Iterator[np.ndarray]:
+def _uses(phases: list[Phase], columns: bool) -> Iterator[NDArray[np.int32]]:
     for phase in phases:
         if columns:  # as the lanes of a warp use them, operand by operand
             yield from (bundle.slots.T.ravel() for bundle in phase.bundles)

@@ -7,10 +7,15 @@ sections II.1 and II.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["METHODS", "Tableau"]
+__all__ = ["METHODS", "Reals", "Tableau"]
+
+#: States and outputs: in the number type of a simulation.
+Reals: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +36,9 @@ class Tableau:
     """
 
     name: str
-    nodes: np.ndarray
-    rows: np.ndarray
-    error: np.ndarray | None = None
+    nodes: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    error: NDArray[np.float64] | None = None
 
     @property
     def stages(self) -> int:

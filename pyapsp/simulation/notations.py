@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names
 from pyapsp.simulation.system import System
-from pyapsp.simulation.values import Sorted, at_start, cycle_error
+from pyapsp.simulation.values import Sorted, Value, at_start, cycle_error
 
 __all__ = ["identifier", "myokit_of", "right_side", "sbml_of"]
 
@@ -112,11 +113,13 @@ def myokit_of(system: System, bound: Mapping[str, str], potential: str) -> str:
     return "\n".join([*lines, ""])
 
 
-def _plain(values: Mapping[str, Any]) -> list[tuple[str, float]]:
+def _plain(values: Mapping[str, Value]) -> list[tuple[str, float]]:
     return [(name, float(value)) for name, value in values.items()]
 
 
-def right_side(system: System) -> Callable[..., np.ndarray]:
+def right_side(
+    system: System,
+) -> Callable[[float, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Return the derivatives of a system without constants and resets, compiled by Numba.
 
     Returns
@@ -140,5 +143,7 @@ def right_side(system: System) -> Callable[..., np.ndarray]:
     lines.append(f"    return array([{', '.join(slopes)}])")
     scope: dict[str, Any] = {"exp": np.exp, "log": np.log, "array": np.array}
     exec("\n".join(lines), scope)
-    compiled: Callable[..., np.ndarray] = numba.njit(scope["derivatives"])
+    compiled: Callable[[float, NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]] = (
+        numba.njit(scope["derivatives"])
+    )
     return compiled

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.simulation.bytecode import Bundle
 from pyapsp.simulation.layout import Layout, Phase
@@ -46,9 +47,9 @@ class Translation:
     """
 
     text: str
-    slots: np.ndarray
-    values: np.ndarray
-    sums: np.ndarray
+    slots: NDArray[np.int32]
+    values: NDArray[np.float64]
+    sums: NDArray[np.int32]
     items: list[int]
     rounds: list[int]
 
@@ -68,7 +69,7 @@ def translation(layout: Layout, *, lanes: int, ranges: bool, many: bool = False)
     """
     tables = Tables()
     parts: list[str] = []
-    sums: list[np.ndarray] = []
+    sums: list[NDArray[np.int32]] = []
     items: list[int] = []
     warps = 0
     for number, phase in enumerate(layout.every):
@@ -114,7 +115,9 @@ def _places(phase: Phase, layout: Layout) -> tuple[list[tuple[int, Bundle]], int
     return placed, filled
 
 
-def _sums(placed: list[tuple[int, Bundle]], count: int, width: int, tables: Tables) -> np.ndarray:
+def _sums(
+    placed: list[tuple[int, Bundle]], count: int, width: int, tables: Tables
+) -> NDArray[np.int32]:
     """Return the terms of the sum of each warp, and their place."""
     found = np.zeros((-(-count // width), 2), np.int32)
     for first, bundle in placed:
@@ -224,7 +227,7 @@ def _steps(
     return "\n".join([*lines, "", ""])
 
 
-def _constants(slots: np.ndarray, values: np.ndarray) -> str:
+def _constants(slots: NDArray[np.int32], values: NDArray[np.float64]) -> str:
     """Return the tables as text."""
     numbers = ", ".join(map(literal, values.tolist()))
     return (

@@ -8,9 +8,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import (
     DeviceMemoryError,
@@ -176,7 +178,8 @@ def simulate(
 
         chosen = choose(device)
         options, width = optimise or Optimisations(), warp_of(chosen)
-    model_ = compile_model(system, constants, merge=options.merge, sums=bool(options.sum))
+    values = {name: float(value) for name, value in constants.items()}
+    model_ = compile_model(system, values, merge=options.merge, sums=bool(options.sum))
     layout = arrange(model_, options, width)
     slots = [layout.slots[name] for name in moving]
     with_values = (layout, METHODS[method], kind, slots, plan.start, plan.step, plan.every)
@@ -337,7 +340,7 @@ def checked_values(system: System, parameters: Any, kind: np.dtype) -> dict[str,
     return found
 
 
-def _unknown(argument: str, name: Any, known: list[str]) -> ParameterError:
+def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:
     near = difflib.get_close_matches(str(name), known, 3)
     hint = f"; near: {', '.join(near)}" if near else ""
     return ParameterError.of(argument, "simulate", f"names of the model{hint}", name)
@@ -383,7 +386,7 @@ def _check_room(plan: Plan, row: int) -> None:
         raise DeviceMemoryError(needed, available, hint)
 
 
-def _identity(system: System, layout: Layout, states: np.ndarray, *more: object) -> bytes:
+def _identity(system: System, layout: Layout, states: NDArray[np.float64], *more: object) -> bytes:
     """Return bytes that differ for simulations with different results."""
     parts = [repr((system.name, layout.slots, layout.options, layout.width, more)).encode()]
     for phase in layout.every:
@@ -393,9 +396,10 @@ def _identity(system: System, layout: Layout, states: np.ndarray, *more: object)
     return b"".join([*parts, states.tobytes()])
 
 
-def _pandas() -> Any:
+def _pandas() -> ModuleType:
     try:
         import pandas
     except ModuleNotFoundError:
         raise PyApspError("pyapsp.simulate needs pandas: install the extra 'simulation'") from None
-    return pandas
+    module: ModuleType = pandas
+    return module

@@ -8,15 +8,12 @@ launch whose groups wait for too long are discarded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.device import Device, event_seconds
-
-if TYPE_CHECKING:
-    from pyapsp.simulation.engine import DeviceEngine
+from pyapsp.simulation.engine import Argument, DeviceEngine
 
 __all__ = ["FORMS", "GroupSize", "Together", "form_of", "together_defines"]
 
@@ -146,7 +143,9 @@ class Together:
             row += int((some % engine.every == 0).sum())
         return done, row
 
-    def launch(self, times: np.ndarray, first: int, row: int, *, keep: bool) -> float | None:
+    def launch(
+        self, times: NDArray[np.float64], first: int, row: int, *, keep: bool
+    ) -> float | None:
         """Take a step for each row of times, and return the seconds; None if the crew stalled."""
         engine, every = self._engine, self._engine.every
         queue, size = engine.queue, engine.layout.states * engine.dtype.itemsize
@@ -158,7 +157,7 @@ class Together:
         numbers = first % every, len(times), every
         outputs = *engine.outputs, np.int32(row)
         more = np.int32(engine.tableau.stages), np.int32(keep), self._counters
-        arguments: tuple[Any, ...] = (*engine.arrays, *self._tables, clock)
+        arguments: tuple[Argument, ...] = (*engine.arrays, *self._tables, clock)
         shape = (self.crew.size * self._group,), (self._group,)
         event = self._kernel(queue, *shape, *arguments, *map(np.int32, numbers), *outputs, *more)
         seconds = event_seconds(event)  # a launch is not long, and uses the times

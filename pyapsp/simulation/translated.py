@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 import time
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -17,7 +16,7 @@ from pyapsp.base.host import cores
 from pyapsp.device import Device, event_seconds
 from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import flattened, headed
-from pyapsp.simulation.engine import DeviceEngine
+from pyapsp.simulation.engine import Argument, DeviceEngine
 from pyapsp.simulation.layout import SUMS
 from pyapsp.simulation.program import translation
 from pyapsp.simulation.together import GroupSize, Together, form_of, together_defines
@@ -50,8 +49,7 @@ class TranslatedEngine(DeviceEngine):
         The work-group of each phase.
     """
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def _prepare(self) -> None:
         self._ranges = self.device.traits.scalar_groups
         self._build(self._form())
 
@@ -97,12 +95,12 @@ class TranslatedEngine(DeviceEngine):
             if self._ranges:
                 each = max(-(-count // (cores() * lanes)) * lanes, 1)
                 items = -(-count // each)
-            fixed: tuple[Any, ...] = (*self._tables, np.int32(each))
+            fixed: tuple[Argument, ...] = (*self._tables, np.int32(each))
             for place, value in enumerate(fixed, start=_STAGE_ARGUMENTS):
                 kernel.set_arg(place, value)
             self._kernels.append((kernel, items))
             self.groups.append(GroupSize(layout.width, layout.width if self._ranges else largest))
-        self._set: list[list[Any]] = [[None] * _STAGE_ARGUMENTS for _ in self._kernels]
+        self._set: list[list[Argument | None]] = [[None] * _STAGE_ARGUMENTS for _ in self._kernels]
 
     def _fitting(self, group: int) -> int:
         """Return the work-items of a group of whole warps: at most so many."""
@@ -132,7 +130,7 @@ class TranslatedEngine(DeviceEngine):
         group = self._fitting(_ALONE_GROUP)
         return sum(-(-count // group) for count in counts) <= _ROUNDS * len(counts)
 
-    def launch(self, phase: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, phase: int, arguments: tuple[Argument, ...]) -> None:
         """Enqueue a phase; only arguments that changed are set."""
         kernel, items = self._kernels[phase]
         if items == 0:

@@ -14,8 +14,10 @@ Source: F. Okuyama's thesis, 2013, section 5.5.2, figures 5.8 and 5.9.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.simulation.bytecode import Bundle, Op
 
@@ -47,25 +49,27 @@ _JOINED = {Op.PLUS: " + ", Op.TIMES: " * ", Op.AND: " & ", Op.OR: " | ", Op.XOR:
 _POWERS = {2: "({0} * {0})", 3: "({0} * {0} * {0})", 4: "(({0} * {0}) * ({0} * {0}))"}
 _LOGICAL = (Op.AND, Op.OR, Op.XOR)
 
+_Number = TypeVar("_Number", np.int32, np.float64)
+
 
 class Tables:
     """The tables of a program: slots and constants that are not in its text."""
 
     def __init__(self) -> None:
-        self._slots: list[np.ndarray] = [np.zeros(1, np.int32)]
-        self._values: list[np.ndarray] = [np.zeros(1)]
+        self._slots: list[NDArray[np.int32]] = [np.zeros(1, np.int32)]
+        self._values: list[NDArray[np.float64]] = [np.zeros(1)]
         self._places: dict[bytes, int] = {}
         self._filled = {"slots": 1, "values": 1}
 
-    def slots(self, column: np.ndarray) -> int:
+    def slots(self, column: NDArray[np.int32]) -> int:
         """Return where a column of slots is; equal ones are stored once."""
         return self._add("slots", self._slots, np.ascontiguousarray(column, np.int32))
 
-    def values(self, column: np.ndarray) -> int:
+    def values(self, column: NDArray[np.float64]) -> int:
         """Return where a column of constants is."""
         return self._add("values", self._values, np.ascontiguousarray(column, np.float64))
 
-    def _add(self, kind: str, parts: list[np.ndarray], column: np.ndarray) -> int:
+    def _add(self, kind: str, parts: list[NDArray[_Number]], column: NDArray[_Number]) -> int:
         key = kind.encode() + column.tobytes()
         if key not in self._places:
             self._places[key] = self._filled[kind]
@@ -74,7 +78,7 @@ class Tables:
         return self._places[key]
 
     @property
-    def whole(self) -> tuple[np.ndarray, np.ndarray]:
+    def whole(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """All slots in int32, and all constants in float64."""
         return np.concatenate(self._slots), np.concatenate(self._values)
 
@@ -216,7 +220,7 @@ class _Translation:
     def _as_mask(self, part: _Part) -> _Part:
         return part if part.mask else _Part(f"({part.text} != 0)", part.levels + 1, mask=True)
 
-    def _number(self, column: np.ndarray) -> str:
+    def _number(self, column: NDArray[np.float64]) -> str:
         """Return the text of a constant."""
         if (column.view(np.int64) == column.view(np.int64)[0]).all():
             return f"(({self._type}){literal(float(column[0]))})"
@@ -229,12 +233,12 @@ class _Translation:
         each = ", ".join(f"VALUE({place} + {lane})" for lane in range(self._lanes))
         return f"(({self._type})({each}))"
 
-    def _next_slots(self) -> np.ndarray:
+    def _next_slots(self) -> NDArray[np.int32]:
         column = self._bundle.slots[:, self._slot]
         self._slot += 1
         return column
 
-    def _load(self, column: np.ndarray) -> str:
+    def _load(self, column: NDArray[np.int32]) -> str:
         """Return the name of a variable of the block with the value of a variable."""
         key = column.tobytes()
         if key not in self._known:
@@ -251,7 +255,7 @@ class _Translation:
             self._known[key] = self._named(_Part(text))
         return self._known[key]
 
-    def _place(self, column: np.ndarray) -> tuple[str, str]:
+    def _place(self, column: NDArray[np.int32]) -> tuple[str, str]:
         """Return the forms of an access: the array for a place, and the place for an index."""
         inside = column < self._states
         array, first = "f[{}]", self._states
@@ -266,7 +270,7 @@ class _Translation:
             return array, str(base - first)
         return array, f"{base - first} + " + ("{}" if stride == 1 else f"{stride} * {{}}")
 
-    def _assign(self, column: np.ndarray, part: _Part) -> None:
+    def _assign(self, column: NDArray[np.int32], part: _Part) -> None:
         name = self._named(part)
         array, place = self._place(column)
         state = array[0] == "x"
@@ -285,7 +289,7 @@ class _Translation:
         self._known[column.tobytes()] = name
 
 
-def _affine(column: np.ndarray) -> tuple[int, int | None]:
+def _affine(column: NDArray[np.int32]) -> tuple[int, int | None]:
     """Return base and stride of slots base + i stride; None if they are not of that form."""
     base = int(column[0])
     if len(column) == 1:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gamma
 
 from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import (
     Apply,
     Expression,
+    Form,
     Name,
     Number,
     names,
@@ -21,10 +23,10 @@ from pyapsp.simulation.expressions import (
 )
 from pyapsp.simulation.system import System
 
-__all__ = ["Sorted", "at_start", "cycle_error", "evaluated"]
+__all__ = ["Sorted", "Value", "at_start", "cycle_error", "evaluated"]
 
 #: A float64, or an array with one for each set of parameters.
-Value = Any
+Value: TypeAlias = float | np.float64 | NDArray[np.float64]
 
 
 def _all_of(compare: Callable[[Value, Value], Value]) -> Callable[..., Value]:
@@ -37,9 +39,10 @@ def _all_of(compare: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     return chain
 
 
-def _logical(combine: Callable[[Value, Value], Value], empty: bool) -> Callable[..., Value]:
+def _logical(combine: np.ufunc, empty: bool) -> Callable[..., Value]:
     def apply(*operands: Value) -> Value:
-        return reduce(combine, [each != 0 for each in operands], np.bool_(empty)) * 1.0
+        value: Value = reduce(combine, [each != 0 for each in operands], np.bool_(empty)) * 1.0
+        return value
 
     return apply
 
@@ -213,13 +216,13 @@ def at_start(
     order = Sorted(needs, lambda cycle: cycle_error(system, cycle))
     for name in (*system.constants, *system.initial):
         order.add(name)
-    known: dict[tuple[Any, ...], Value] = {}  # of equal forms of the same values
+    known: dict[tuple[Form | int, ...], Value] = {}  # of equal forms of the same values
     with np.errstate(all="ignore"):
         for name in order.order:
             if name in found:
                 continue
             form, used = parted(rules[name])
-            key = form, *[id(found[each]) for each in used]
+            key: tuple[Form | int, ...] = (form, *[id(found[each]) for each in used])
             if key not in known:
                 known[key] = evaluated(rules[name], found.__getitem__)
             found[name] = known[key]

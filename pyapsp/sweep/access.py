@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.device import Device, device_errors
 from pyapsp.sweep.arrays import Array, Repeat, Step, flattened
@@ -131,7 +131,7 @@ class Traced:
         zero = np.zeros(1, np.int32)
         log = np.zeros((tasks, lanes, 1 + 2 * _LOGGED), np.int32)
         size = sum(a.nbytes * (1 if a.role == "common" else tasks) for a in self._arrays)
-        records: list[tuple[Step, np.ndarray]] = []
+        records: list[tuple[Step, NDArray[np.int32]]] = []
         with device_errors(self._device, size + log.nbytes):
             queue, buffers = self._device.queue(), self._buffers(whole, common, tasks)
             place = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, log.nbytes)
@@ -140,7 +140,11 @@ class Traced:
             for number, step in self._order():
                 cl.enqueue_fill_buffer(queue, place, zero, 0, log.nbytes)
                 shape = shapes[step]
-                arguments: list[Any] = [*buffers, np.int32(whole.first), np.int32(tasks)]
+                arguments: list[cl.Buffer | np.int32] = [
+                    *buffers,
+                    np.int32(whole.first),
+                    np.int32(tasks),
+                ]
                 arguments += [flags, np.int32(number)] if self._body.repeats else []
                 kernel = program.kernel(PREFIX + step.name)
                 items = shape.groups(step, tasks) * shape.items
@@ -173,9 +177,11 @@ class Traced:
             buffers.append(cl.Buffer(self._device.context, flags, hostbuf=value))
         return buffers
 
-    def _summed(self, records: Sequence[tuple[Step, np.ndarray]], lanes: int) -> list[Pattern]:
+    def _summed(
+        self, records: Sequence[tuple[Step, NDArray[np.int32]]], lanes: int
+    ) -> list[Pattern]:
         """Return one pattern for each step and array, over all rounds."""
-        found: dict[tuple[str, int], list[np.ndarray]] = {}
+        found: dict[tuple[str, int], list[NDArray[np.float64]]] = {}
         for step, log in records:
             for number in range(len(self._arrays)):
                 counted = _counted(log, number, self._arrays[number], lanes)
@@ -193,7 +199,7 @@ class Traced:
         return patterns
 
 
-def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarray:
+def _counted(log: NDArray[np.int32], number: int, array: Array, lanes: int) -> NDArray[np.float64]:
     """Return the number of accesses to an array, and the four fractions of `Pattern`."""
     logged = np.minimum(log[..., 0], _LOGGED)
     there = np.arange(_LOGGED) < logged[..., None]
@@ -222,7 +228,7 @@ def _counted(log: np.ndarray, number: int, array: Array, lanes: int) -> np.ndarr
     )
 
 
-def _distinct(segments: np.ndarray, there: np.ndarray, axis: int) -> int:
+def _distinct(segments: NDArray[np.int64], there: NDArray[np.bool_], axis: int) -> int:
     """Return the number of different segments of the accesses along an axis, summed up."""
     ordered = np.sort(np.where(there, segments, -1), axis)
     new = np.diff(ordered, axis=axis, prepend=-1) != 0

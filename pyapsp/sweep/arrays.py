@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -113,7 +112,7 @@ class Array:
         return self.size * self.dtype.itemsize
 
 
-def _differs(number: Any, kind: np.dtype) -> bool:
+def _differs(number: float, kind: np.dtype) -> bool:
     """Return whether a number is another one in a type."""
     value = np.asarray(number)
     if value.dtype.kind not in "biuf":  # an integer beyond 64 bits, or a fraction

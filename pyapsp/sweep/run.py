@@ -13,7 +13,6 @@ from collections import deque
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -260,13 +259,17 @@ class _Launch:
 
     def __init__(self, run: Run, each: Slice, buffers: list[cl.Buffer]) -> None:
         self._run, self._tasks = run, each.tasks
-        self._arguments: tuple[Any, ...] = (*buffers, np.int32(each.first), np.int32(each.tasks))
+        self._arguments: tuple[cl.Buffer | np.int32, ...] = (
+            *buffers,
+            np.int32(each.first),
+            np.int32(each.tasks),
+        )
 
     def __call__(self, step: Step, round_: int) -> None:
         run, shape = self._run, self._run._kernels.shapes[step]
         kernel = run._kernels.program.kernel(PREFIX + step.name)
         size = (shape.groups(step, self._tasks) * shape.items,)
-        again: tuple[Any, ...] = ()
+        again: tuple[cl.Buffer | np.int32, ...] = ()
         if run._kernels.repeats:
             again = (run._flags, np.int32(round_))
         event = kernel(run._queue, size, (shape.items,), *self._arguments, *again)

@@ -13,14 +13,18 @@ Version 2 Core", Journal of Integrative Bioinformatics 16(2), 2019, doi:10.1515/
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyapsp.base.errors import ModelError, PyApspError
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.sbml_math import Translator
 from pyapsp.simulation.system import System
+
+if TYPE_CHECKING:
+    import libsbml
 
 __all__ = ["read_sbml"]
 
@@ -50,7 +54,7 @@ def read_sbml(data: bytes, path: str | PathLike[str]) -> System:
     return _Reader(_model_of(data, path), path).system()
 
 
-def _model_of(data: bytes, path: str | PathLike[str]) -> Any:
+def _model_of(data: bytes, path: str | PathLike[str]) -> libsbml.Model:
     """Return the libSBML model of a document, submodels merged; it holds its document."""
     try:
         import libsbml
@@ -86,7 +90,7 @@ def _model_of(data: bytes, path: str | PathLike[str]) -> Any:
     return model
 
 
-def _check_log(document: Any, path: str | PathLike[str]) -> None:
+def _check_log(document: libsbml.SBMLDocument, path: str | PathLike[str]) -> None:
     import libsbml
 
     for i in range(document.getNumErrors()):
@@ -99,7 +103,7 @@ def _check_log(document: Any, path: str | PathLike[str]) -> None:
 class _Reader:
     """The quantities of one model."""
 
-    def __init__(self, model: Any, path: str | PathLike[str]) -> None:
+    def __init__(self, model: libsbml.Model, path: str | PathLike[str]) -> None:
         self._model = model
         self._path = path
         self._draft = Draft(path)
@@ -163,11 +167,11 @@ class _Reader:
                     self._path, f"fast reaction {reaction.getId()!r}", "is not supported"
                 )
 
-    def _rules(self, kind: str) -> Any:
+    def _rules(self, kind: str) -> Iterator[libsbml.Rule]:
         test = {"assignment": "isAssignment", "rate": "isRate", "algebraic": "isAlgebraic"}[kind]
         return (rule for rule in self._model.getListOfRules() if getattr(rule, test)())
 
-    def _expression(self, item: Any, label: str, **names: Expression) -> Expression:
+    def _expression(self, item: libsbml.SBase, label: str, **names: Expression) -> Expression:
         if not item.isSetMath():
             raise ModelError(self._path, label, "has no mathematics", item.getLine())
         return self._math(item.getMath(), names)
@@ -194,7 +198,7 @@ class _Reader:
             raise ModelError(self._path, f"{name!r}", "has no value at the start")
         return Number(value)
 
-    def _reaction(self, reaction: Any) -> None:
+    def _reaction(self, reaction: libsbml.Reaction) -> None:
         name = reaction.getId()
         law = reaction.getKineticLaw()
         if law is None:
@@ -225,7 +229,7 @@ class _Reader:
                     )
         return changes
 
-    def _stoichiometry(self, reference: Any, sign: float) -> Expression:
+    def _stoichiometry(self, reference: libsbml.SpeciesReference, sign: float) -> Expression:
         name = reference.getId()
         factor: Expression
         if reference.isSetStoichiometryMath():
@@ -249,7 +253,7 @@ class _Reader:
                 return Number(sign * self._number(label, value).value)
         return factor if sign > 0 else Apply("minus", (factor,))
 
-    def _species(self, species: Any, changes: list[tuple[Expression, str]]) -> None:
+    def _species(self, species: libsbml.Species, changes: list[tuple[Expression, str]]) -> None:
         name, compartment = species.getId(), species.getCompartment()
         size: Expression = Name(compartment)
         only_amount = species.getHasOnlySubstanceUnits()
@@ -290,7 +294,7 @@ class _Reader:
         else:
             draft.frozen[name] = start
 
-    def _flow(self, species: Any, changes: list[tuple[Expression, str]]) -> Expression:
+    def _flow(self, species: libsbml.Species, changes: list[tuple[Expression, str]]) -> Expression:
         """Return the rate of change of an amount."""
         terms: list[Expression] = []
         for factor, reaction in changes:

@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyapsp.base.errors import ModelError
 from pyapsp.simulation.expressions import Expression, Name, Number
 from pyapsp.simulation.frontend.trees import TIME, apply, piecewise
+
+if TYPE_CHECKING:
+    import libsbml
 
 __all__ = ["Translator"]
 
@@ -56,14 +59,16 @@ class Translator:
     """
 
     def __init__(
-        self, model: Any, path: str | PathLike[str], rate_of: Callable[[str], Expression]
+        self, model: libsbml.Model, path: str | PathLike[str], rate_of: Callable[[str], Expression]
     ) -> None:
         self._model = model
         self._path = path
         self._rate_of = rate_of
         self._open: list[str] = []  # the function definitions that are being inlined
 
-    def __call__(self, node: Any, names: Mapping[str, Expression] | None = None) -> Expression:
+    def __call__(
+        self, node: libsbml.ASTNode, names: Mapping[str, Expression] | None = None
+    ) -> Expression:
         """Return the expression of a node.
 
         Parameters
