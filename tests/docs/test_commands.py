@@ -372,10 +372,9 @@ def test_every_entry_is_used():
     assert all(entry.reason for entry in CHECKED)
 
 
-@pytest.mark.parametrize(("page", "words"), [("README.md", 900), ("pyapsp/README.md", 2500)])
-def test_a_page_stays_short_and_its_links_lead_to_files(page, words):
+@pytest.mark.parametrize("page", ["README.md", "pyapsp/README.md"])
+def test_the_links_of_a_page_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert len(text.split()) <= words
     assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
     links = re.findall(r"\]\(([^)#]+)", text)
     assert links
