@@ -232,7 +232,9 @@ scores(__global const int *info, __global const int *query_offsets, __global con
     __local uint matrix[PYAPSP_GROUP == 1 ? PYAPSP_NODES * WORDS : 1];
     __local int counts[PYAPSP_NODES];
     __local uint found[PYAPSP_NODES];
+#if PYAPSP_DEEP
     __local int ends[MOST_LEVELS + 2];
+#endif
     const int me = (int)get_local_id(0), query = (int)get_global_id(1);
     const int nodes = info[query * INFO], first = info[query * INFO + 1];
     const int words = info[query * INFO + 2];
@@ -240,8 +242,8 @@ scores(__global const int *info, __global const int *query_offsets, __global con
     __global const uint *rows = adjacency + info[query * INFO + 4];
     mask += start;
     around += start;
-    const size_t slot = (size_t)query * get_num_groups(0) + get_group_id(0);
 #if PYAPSP_DEEP
+    const size_t slot = (size_t)query * get_num_groups(0) + get_group_id(0);
     __global int *queue = queues + slot * n;
     __global uint *map = seen + slot * ((n + 31) / 32);
 #endif

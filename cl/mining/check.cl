@@ -103,19 +103,22 @@ typedef VECTOR(PYAPSP_MASK) BITS;
 #define IF(comparison) (comparison)
 #endif
 
+/* A function that not all formulas call. */
+#define FUNCTION static inline __attribute__((unused))
+
 #if !PYAPSP_BOOLEAN
-static inline VALUES least(const VALUES x, const VALUES y)
+FUNCTION VALUES least(const VALUES x, const VALUES y)
 {
     // the sum is NaN if one of them is
     return x < y ? x : (y <= x ? y : x + y);
 }
 
-static inline VALUES greatest(const VALUES x, const VALUES y)
+FUNCTION VALUES greatest(const VALUES x, const VALUES y)
 {
     return x > y ? x : (y >= x ? y : x + y);
 }
 
-static inline BITS near(const VALUES x, const VALUES y)
+FUNCTION BITS near(const VALUES x, const VALUES y)
 {
     const VALUES p = fabs(x), q = fabs(y), gap = fabs(x - y);
     /* the gap between inf and -inf is infinite, and so is what is allowed */
@@ -123,20 +126,20 @@ static inline BITS near(const VALUES x, const VALUES y)
     return IF(x == y) | (finite & IF(gap <= (VALUES)PYAPSP_NEAR * (p < q ? p : q)));
 }
 
-static inline BITS apart(const VALUES x, const VALUES y)
+FUNCTION BITS apart(const VALUES x, const VALUES y)
 {
     return (IF(x < y) | IF(x > y)) & ~near(x, y);
 }
 
 /* Devices may miss the last bit of a root or a quotient; one step of Newton's method restores it,
  * where nothing is infinite or zero. */
-static inline VALUES root(const VALUES x)
+FUNCTION VALUES root(const VALUES x)
 {
     const VALUES s = sqrt(x), better = s + fma(-s, s, x) / (s + s);
     return ((fabs(better) <= (VALUES)MAXFLOAT) & (s > (VALUES)0)) ? better : s;
 }
 
-static inline VALUES quotient(const VALUES x, const VALUES y)
+FUNCTION VALUES quotient(const VALUES x, const VALUES y)
 {
     const VALUES q = x / y, better = q + fma(-q, y, x) / y;
     return fabs(better) <= (VALUES)MAXFLOAT ? better : q;
@@ -190,6 +193,7 @@ static inline VALUES quotient(const VALUES x, const VALUES y)
         UNROLL                                                                                     \
         for (uint t = 0; t < TILES; t++) {                                                         \
             const VALUES a = as[t], b = bs[t], c = cs[t];                                          \
+            (void)a, (void)b, (void)c;                                                             \
             bad |= ~(expression);                                                                  \
         }                                                                                          \
         if (SOME(bad))                                                                             \
@@ -221,14 +225,14 @@ void check(__global const VALUES *restrict rows, const uint stride,
            __global const uint *restrict dictionary, __global uint *restrict alive,
            const uint entries, const uint first, const uint last, const uint slab)
 {
-    __local uint together;
+    __local uint together[1];
     const uint entry = get_group_id(0) % entries, own = get_local_id(0);
     const uint begin = first + (uint)(get_group_id(0) / entries) * slab;
     const uint end = min(begin + slab, last);
     if (own == 0)
-        together = atomic_or(&alive[entry], 0u);
+        together[0] = atomic_or(&alive[entry], 0u);
     LOCAL_SYNC();
-    uint holds = together;
+    uint holds = together[0];
     const uint given = holds;
     LOCAL_SYNC();
     ROWS;
@@ -240,16 +244,16 @@ void check(__global const VALUES *restrict rows, const uint stride,
 #if PYAPSP_EARLY && PYAPSP_GROUP > 1
         // all of the group go on with the same word, and end together
         if (holds != given)
-            atomic_and(&together, holds);
+            atomic_and(together, holds);
         LOCAL_SYNC();
-        holds = together;
+        holds = together[0];
         LOCAL_SYNC();
 #endif
     }
 #if !PYAPSP_EARLY && PYAPSP_GROUP > 1
-    atomic_and(&together, holds);
+    atomic_and(together, holds);
     LOCAL_SYNC();
-    holds = together;
+    holds = together[0];
 #endif
     if (own == 0 && holds != given)
         atomic_and(&alive[entry], holds);

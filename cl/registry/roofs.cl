@@ -88,7 +88,8 @@
     __global value_t *own = values + PYAPSP_WIDTH * (1 + get_global_id(0));                        \
     const strip_t step = STRIP(__global const, values), twice = step + step;                       \
     strip_t c0 = STRIP(__global const, own), c1 = c0 + step, c2 = c1 + step, c3 = c2 + step,       \
-            c4 = c3 + step, c5 = c4 + step, c6 = c5 + step, c7 = c6 + step;
+            c4 = c3 + step, c5 = c4 + step, c6 = c5 + step, c7 = c6 + step;                        \
+    (void)twice;
 
 __kernel void roofs_updates_8(__global value_t *values, const int rounds)
 {

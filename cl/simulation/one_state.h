@@ -6,13 +6,13 @@
 #define KEPT 1
 #define FOUND 1
 #define RESETS 0
-static void model_functions(const real t, const real *x, real *f) {}
-static void model_slopes(const real t, const real *x, const real *f, real *k)
+static inline void model_functions(const real t, const real *x, real *f) {}
+static inline void model_slopes(const real t, const real *x, const real *f, real *k)
 {
     k[0] = f[0] * x[0];
 }
-static void model_resets(const real t, const real *x, const real *f, real *k) {}
-#define MODEL_SAMPLE OUT(found, 0) = y[0];
-#define MODEL_FIRST
+static inline void model_resets(const real t, const real *x, const real *f, real *k) {}
+#define MODEL_SAMPLE OUT(found, row) = y[0];
+#define MODEL_FIRST kept[0] = y[0];
 #define MODEL_LAST
 #endif

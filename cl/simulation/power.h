@@ -11,7 +11,7 @@
 typedef float numbers;
 #endif
 
-static numbers power(const numbers a, const numbers b)
+static inline numbers power(const numbers a, const numbers b)
 {
 #if NUMBERS == 16
     return (numbers)(pow(a.lo.lo, b.lo.lo), pow(a.lo.hi, b.lo.hi), pow(a.hi.lo, b.hi.lo),

@@ -40,7 +40,7 @@ typedef PYAPSP_REAL real;
 /* The variable of a slot: in the arrays of states and functions. */
 #define VARIABLE_AT(slot) (*((slot) < states ? x + (slot) : f + ((slot)-states)))
 
-static void advance_state(const int j, const real value, __global const real *y,
+static inline void advance_state(const int j, const real value, __global const real *y,
                           __global real *out, const int stage, __global real *k,
                           __global const real *weights, const real h, const int states)
 {
@@ -70,7 +70,7 @@ typedef reals numbers;
 #include "simulation/power.h"
 
 /* advance_state for neighbouring states, from j on. */
-static void advance_states(const int j, const reals value, __global const real *y,
+static inline void advance_states(const int j, const reals value, __global const real *y,
                            __global real *out, const int stage, __global real *k,
                            __global const real *weights, const real h, const int states)
 {

@@ -38,7 +38,7 @@ static real warp_sum(const int count, __global const int *indices, const int rou
                      __local real *part, __local real *error)
 {
     const int item = get_local_id(0), lane = item % PYAPSP_WARP, first = item - lane;
-    real sum = 0, wrong = 0;
+    real sum = 0;
     barrier(CLK_LOCAL_MEM_FENCE); /* after the reads of a sum before this one */
 #if PYAPSP_SUM == 2
     for (int round = 0; round < rounds; round++) {
@@ -52,6 +52,7 @@ static real warp_sum(const int count, __global const int *indices, const int rou
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
+    real wrong = 0;
     IN_ORDER
     for (int i = lane; i < count; i += PYAPSP_WARP) {
         const real term = VARIABLE_AT(indices[i]), total = sum + term;
@@ -75,7 +76,7 @@ static real warp_sum(const int count, __global const int *indices, const int rou
 }
 
 /* The sum of one work-item: in order, or compensated. */
-static real item_sum(const int count, __global const int *indices, __global const real *x,
+static inline real item_sum(const int count, __global const int *indices, __global const real *x,
                      __global const real *f, const int states)
 {
     real sum = 0, wrong = 0;

@@ -83,7 +83,9 @@ static inline int at_least(const context_t *c, int low, int high, const int x, c
 /* One of `parts` equal parts of an intersection. */
 static inline void intersect(context_t *c, const int4 rows, const int part, const int parts)
 {
+#if PYAPSP_INTERSECT != 0
     const int of_a = rows.y - rows.x, of_b = rows.w - rows.z;
+#endif
 #if PYAPSP_INTERSECT == 0
     if (part > 0)
         return;

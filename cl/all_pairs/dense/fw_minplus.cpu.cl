@@ -211,6 +211,7 @@ static inline void multiply_row(__global value_t *block, const int columns,
                                 const int depth, __global value_t *packed)
 {
     __global const value_t *next = block + SPAN; /* of the next group */
+    (void)next; /* the last strips of some forms fetch nothing */
     EACH_ROW(LOAD_ROW)
     EACH_ROW(FETCH_ROW)
     for (int k = 0; k < depth; k += PYAPSP_UNROLL) {

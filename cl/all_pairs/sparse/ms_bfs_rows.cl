@@ -112,7 +112,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
 {
     const int from = STRIP_NUMBER * (STRIPS * V), w = WORD_NUMBER;
     const int some = min(STRIPS * V, n - from);
-    if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= count)
+    if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= (size_t)count)
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
     const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);

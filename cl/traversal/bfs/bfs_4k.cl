@@ -424,6 +424,6 @@ __kernel GROUP void bfs_4k_collect(__global const int *levels, __global int *que
                                    __global int *state, const int n, const int level)
 {
     const size_t v = get_global_id(0);
-    if (v < n && levels[v] == level)
+    if (v < (size_t)n && levels[v] == level)
         QUEUE_NOW(queues, n, level)[atomic_inc(SIZE_NOW(state, level))] = v;
 }

@@ -158,7 +158,8 @@ static inline void append_arc(search *s, __global int *size, const int arc, cons
     __local int table[TABLE_WORDS];                                                                \
     const size_t place = get_group_id(0) * PYAPSP_GROUP + GROUP_PLACE;                             \
     search s = {first, heads, levels, parents, queues, state, edges, from, mask,                   \
-                slots, found, table,  n,       level,  0}
+                slots, found, table,  n,       level,  0};                                         \
+    (void)place, (void)listed, (void)tails
 
 /* A work-item for each vertex: the source is found, unless the frontier has arcs, and then it is the
  * head of the first one. */
@@ -166,11 +167,11 @@ __kernel GROUP void bfs_b40c_start(__global uint *mask, __global int *edges, __g
                                    const int source, const int n, const int arcs)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
     if (v % 32 == 0)
         mask[v / 32] = !arcs && source / 32 == v / 32 ? 1u << source % 32 : 0;
-    if (v == source && arcs)
+    if (v == (size_t)source && arcs)
         edges[0] = source;
 }
 
@@ -179,7 +180,7 @@ __kernel GROUP void bfs_b40c_vertex(SEARCH)
     OPEN;
     if (place == 0)
         *SIZE_BEFORE(state, level) = 0;
-    const int u = place < size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
+    const int u = place < (size_t)size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
     GATHER(u, EXPAND_TO_VERTICES);
 }
 
@@ -192,7 +193,7 @@ __kernel GROUP void bfs_b40c_edge(SEARCH)
     const long before = (level + 1) % 2 * m;
     s.row = level % 2 * m;
     s.level = level - 1; /* heads of arcs have the level after that of their tails */
-    const int v = place < size ? edges[before + place] : -1;
+    const int v = place < (size_t)size ? edges[before + place] : -1;
 #if PYAPSP_PREDECESSORS
     const int found_from = place < size ? from[before + place] : -1;
 #else
@@ -210,7 +211,7 @@ __kernel GROUP void bfs_b40c_expand(SEARCH)
         *SIZE_BEFORE(state, level) = 0;
         state[6 + (level + 1) % 2] = 0;
     }
-    const int u = place < size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
+    const int u = place < (size_t)size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
     GATHER(u, EXPAND_TO_ARCS);
 }
 

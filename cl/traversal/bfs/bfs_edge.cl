@@ -32,7 +32,7 @@ __kernel GROUP void bfs_edge(__global const int *tails, __global const int *head
         some = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     int found = 0;
-    if (a < m && FOUND_BEFORE(marks, n, level)[tails[a]] == level - 1)
+    if ((long)a < m && FOUND_BEFORE(marks, n, level)[tails[a]] == level - 1)
         found = claim(heads[a], tails[a], level, levels, FOUND_NOW(marks, n, level), parents);
     if (found)
         atomic_or(&some, 1);

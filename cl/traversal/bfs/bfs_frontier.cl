@@ -31,7 +31,7 @@ __kernel GROUP void bfs_frontier(__global const long *first, __global const int 
     const size_t place = get_global_id(0) / PYAPSP_LANES;
     if (get_global_id(0) == 0)
         *SIZE_BEFORE(state, level) = 0;
-    if (place >= size)
+    if (place >= (size_t)size)
         return;
     const int u = QUEUE_BEFORE(queues, n, level)[place];
     __global int *now = QUEUE_NOW(queues, n, level);

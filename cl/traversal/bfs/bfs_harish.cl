@@ -44,16 +44,16 @@ __kernel GROUP void bfs_harish_start(__global int *levels, __global int *flags,
                                      const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
     __global int *frontier = flags, *updated = frontier + n, *visited = updated + n;
-    levels[v] = v == source ? 0 : PYAPSP_INFINITY;
-    frontier[v] = visited[v] = v == source;
+    levels[v] = v == (size_t)source ? 0 : PYAPSP_INFINITY;
+    frontier[v] = visited[v] = v == (size_t)source;
     updated[v] = 0;
 #if PYAPSP_PREDECESSORS
     parents[v] = NO_PREDECESSOR;
 #endif
-    if (v == source)
+    if (v == (size_t)source)
         *last = 0;
 }
 
@@ -62,7 +62,7 @@ __kernel GROUP void bfs_harish_expand(__global const long *first, __global const
                                       __global int *parents, const int n, const int level)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
     __global int *frontier = flags, *updated = frontier + n;
     __global const int *visited = updated + n;
@@ -89,7 +89,7 @@ __kernel GROUP void bfs_harish_update(__global int *flags, __global int *last, c
     if (get_local_id(0) == 0)
         some = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v < n && updated[v]) {
+    if (v < (size_t)n && updated[v]) {
         updated[v] = 0;
         frontier[v] = visited[v] = 1;
         atomic_or(&some, 1);

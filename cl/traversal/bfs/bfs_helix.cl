@@ -107,6 +107,7 @@ static inline list_t list_of(__global int *lists, const int level, const int cap
     return list;
 }
 
+#if PYAPSP_QUEUE == PHASES
 static inline list_t arcs_of(__global int *arcs, const int capacity)
 {
     list_t list;
@@ -115,6 +116,7 @@ static inline list_t arcs_of(__global int *arcs, const int capacity)
     list.before = arcs + capacity;
     return list;
 }
+#endif
 
 /* Find the vertices of `level`, and with PYAPSP_LEVELS of the next ones: at most `levels_ahead`,
  * while there are at most `limit` vertices. With an edge queue: look up those of the last level, and

@@ -106,6 +106,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
     __local shared_t *shared = &tile->common;
     __local int *slots = shared->slots;
     const int place = GROUP_PLACE, lane = WARP_LANE;
+    (void)lane;
     const int tiles = count > 0 ? (count - 1) / TILE + 1 : 0;
     int waits = 0;
     for (int number = group; number < tiles; number += groups) {

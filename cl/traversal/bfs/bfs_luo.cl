@@ -87,8 +87,9 @@ __kernel GROUP void bfs_luo(__global const long *first, __global const int *head
     const size_t place = get_global_id(0);
     if (place == 0)
         *SIZE_BEFORE(state, level) = 0;
-    expand(place < size ? QUEUE_BEFORE(queues, n, level)[place] : -1, first, heads, levels, parents,
-           QUEUE_NOW(queues, n, level), SIZE_NOW(state, level), level, buckets, sizes, starts);
+    expand(place < (size_t)size ? QUEUE_BEFORE(queues, n, level)[place] : -1, first, heads, levels,
+           parents, QUEUE_NOW(queues, n, level), SIZE_NOW(state, level), level, buckets, sizes,
+           starts);
 }
 
 /* One group, until the frontier is empty or larger than the group. */

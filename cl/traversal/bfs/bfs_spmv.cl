@@ -40,7 +40,7 @@ __kernel GROUP void bfs_spmv(__global const long *first, __global const int *tai
         some = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     int found = 0;
-    if (v < n) {
+    if (v < (size_t)n) {
         const long to = first[v + 1];
         long a = first[v] + lane;
         while (a < to && x[tails[a]] != level - 1)

@@ -38,7 +38,7 @@ __kernel GROUP void bfs_virtual_warp(__global const long *first, __global const 
         some = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     int found = 0;
-    if (v < n && FOUND_BEFORE(marks, n, level)[v] == level - 1)
+    if (v < (size_t)n && FOUND_BEFORE(marks, n, level)[v] == level - 1)
         for (long a = first[v] + lane; a < first[v + 1]; a += PYAPSP_LANES)
             found |= claim(heads[a], v, level, levels, FOUND_NOW(marks, n, level), parents);
     if (found)

@@ -55,13 +55,13 @@ __kernel GROUP void frontier_start(__global int *levels, __global int *parents,
                                    const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
-    levels[v] = v == source ? 0 : INFINITE;
+    levels[v] = v == (size_t)source ? 0 : INFINITE;
 #if PYAPSP_PREDECESSORS
     parents[v] = NO_PREDECESSOR;
 #endif
-    if (v == source) {
+    if (v == (size_t)source) {
         queues[0] = source;
         for (int each = 0; each < 8; each++)
             state[each] = 0;

@@ -54,15 +54,15 @@ __kernel GROUP void levels_start(__global int *levels, __global int *marks, __gl
                                  __global int *last, const int source, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
-    levels[v] = v == source ? 0 : INFINITE;
-    marks[v] = v == source ? 0 : INFINITE;
+    levels[v] = v == (size_t)source ? 0 : INFINITE;
+    marks[v] = v == (size_t)source ? 0 : INFINITE;
     marks[n + v] = INFINITE;
 #if PYAPSP_PREDECESSORS
     parents[v] = NO_PREDECESSOR;
 #endif
-    if (v == source)
+    if (v == (size_t)source)
         *last = 0;
 }
 

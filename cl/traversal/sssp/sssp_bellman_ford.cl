@@ -43,11 +43,11 @@ __kernel GROUP void bellman_ford_start(__global value_t *before, __global int *p
                                        __global int *last, const int source, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
-    before[v] = v == source ? (value_t)0 : (value_t)PYAPSP_INFINITY;
+    before[v] = v == (size_t)source ? (value_t)0 : (value_t)PYAPSP_INFINITY;
     parents[v] = NO_PREDECESSOR;
-    if (v == source)
+    if (v == (size_t)source)
         *last = 0;
 }
 
@@ -64,7 +64,7 @@ __kernel GROUP void bellman_ford_round(__global const long *first, __global cons
     const size_t v = get_global_id(0) / PYAPSP_LANES;
     value_t least = PYAPSP_INFINITY;
     int parent = NO_PREDECESSOR;
-    if (v < n)
+    if (v < (size_t)n)
         for (long a = first[v] + lane; a < first[v + 1]; a += PYAPSP_LANES) {
             const value_t offer = extend(before[tails[a]], weights[a]);
             if (offer < least) {
@@ -77,7 +77,7 @@ __kernel GROUP void bellman_ford_round(__global const long *first, __global cons
     if (item == 0)
         some = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v < n && lane == 0) {
+    if (v < (size_t)n && lane == 0) {
         const value_t old = before[v];
         for (int i = item + 1; i < item + PYAPSP_LANES; i++)
             if (offers[i] < least) {

@@ -200,7 +200,7 @@ typedef struct {
 __kernel GROUP void hbf_degrees(__global const uint *heads, __global int *entering, const long m)
 {
     const size_t a = get_global_id(0);
-    if (a < m)
+    if ((long)a < m)
         atomic_inc(&entering[heads[a]]);
 }
 
@@ -210,7 +210,7 @@ __kernel GROUP void hbf_mark(__global const long *first, __global uint *heads,
                              const int undirected, const int width, const int n)
 {
     const size_t u = get_global_id(0) / width;
-    if (u >= n)
+    if (u >= (size_t)n)
         return;
     for (long a = first[u] + get_global_id(0) % width; a < first[u + 1]; a += width) {
         const uint v = heads[a];
@@ -230,13 +230,13 @@ __kernel GROUP void hbf_start(__global word_t *words, __global int *tags, __glob
                               __global int *counts, const int source, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
-    words[v] = v == source ? WORD_OF((value_t)0, 0) : WORD_OF((value_t)PYAPSP_INFINITY, 0);
+    words[v] = v == (size_t)source ? WORD_OF((value_t)0, 0) : WORD_OF((value_t)PYAPSP_INFINITY, 0);
 #if PYAPSP_DUPLICATES >= 3
     tags[v] = 0;
 #endif
-    if (v != source)
+    if (v != (size_t)source)
         return;
     now[0] = source;
     for (int count = 0; count < COUNTS; count++)
@@ -335,6 +335,8 @@ static inline void relax(const search_t *search, const int u, const long start, 
 #if PYAPSP_COUNTED
     atomic_add(&search->counts[RELAXED], tried);
     atomic_add(&search->counts[AVOIDED], avoided);
+#else
+    (void)tried, (void)avoided;
 #endif
 }
 
@@ -414,7 +416,7 @@ __kernel GROUP void hbf_reached(__global const word_t *words, __global int *now,
                                 __global int *counts, const int source, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v < n && v != source && VALUE_IN(words[v]) < (value_t)PYAPSP_INFINITY)
+    if (v < (size_t)n && v != (size_t)source && VALUE_IN(words[v]) < (value_t)PYAPSP_INFINITY)
         now[atomic_inc(&counts[FOUND])] = v;
 }
 
@@ -424,7 +426,7 @@ __kernel GROUP void hbf_leaves(__global const int *leaves, __global const int *f
                                __global word_t *words, const int source, const int count)
 {
     const size_t i = get_global_id(0);
-    if (i >= count || leaves[i] == source)
+    if (i >= (size_t)count || leaves[i] == source)
         return;
     value_t least = PYAPSP_INFINITY;
     for (int a = from[i]; a < from[i + 1]; a++) {
@@ -442,7 +444,7 @@ __kernel GROUP void hbf_distances(__global const word_t *words, __global value_t
                                   const int n)
 {
     const size_t v = get_global_id(0);
-    if (v < n)
+    if (v < (size_t)n)
         distances[v] = VALUE_IN(words[v]);
 }
 
@@ -454,7 +456,7 @@ __kernel GROUP void hbf_parents(__global const long *first, __global const uint 
                                 __global int *counts, const int source, const int size)
 {
     const size_t i = get_global_id(0);
-    if (i >= size)
+    if (i >= (size_t)size)
         return;
     const int u = now[i];
     const value_t distance = VALUE_IN(words[u]);

@@ -56,11 +56,11 @@ __kernel GROUP void near_far_start(__global word_t *words, __global int *lists,
                                    const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= n)
+    if (v >= (size_t)n)
         return;
-    words[v] = v == source ? WORD_OF((value_t)0) : WORD_OF((value_t)PYAPSP_INFINITY);
-    marks[v] = v == source ? NEAR : 0;
-    if (v != source)
+    words[v] = v == (size_t)source ? WORD_OF((value_t)0) : WORD_OF((value_t)PYAPSP_INFINITY);
+    marks[v] = v == (size_t)source ? NEAR : 0;
+    if (v != (size_t)source)
         return;
     LIST(lists, n, NEAR_LIST(0))[0] = source;
     sizes[NEAR_LIST(0)] = 1;
@@ -74,7 +74,7 @@ __kernel GROUP void near_far_settle(__global const word_t *words, __global value
                                     const int count)
 {
     const size_t i = get_global_id(0);
-    if (i >= count)
+    if (i >= (size_t)count)
         return;
     const int u = LIST(lists, n, NEAR_LIST(now))[i];
     told[i] = VALUE_IN(words[u]);
@@ -93,7 +93,7 @@ __kernel GROUP void near_far_relax(__global const long *first, __global const in
 {
     const size_t i = get_global_id(0) / PYAPSP_LANES;
     const int lane = get_global_id(0) % PYAPSP_LANES;
-    if (i >= count)
+    if (i >= (size_t)count)
         return;
     const int u = LIST(lists, n, NEAR_LIST(now))[i];
     const value_t distance = told[i];
@@ -117,7 +117,7 @@ __kernel GROUP void near_far_least(__global const word_t *words, __global const 
     __local value_t near[PYAPSP_GROUP];
     const int item = get_local_id(0);
     value_t least = PYAPSP_INFINITY;
-    for (size_t i = get_global_id(0); i < count; i += get_global_size(0)) {
+    for (size_t i = get_global_id(0); i < (size_t)count; i += get_global_size(0)) {
         const value_t own = VALUE_IN(words[LIST(lists, n, FAR_LIST(day))[i]]);
         if (own > limit && own < least)
             least = own;
@@ -142,7 +142,7 @@ __kernel GROUP void near_far_split(__global const word_t *words, __global int *l
                                    const value_t limit, const value_t raised)
 {
     const size_t i = get_global_id(0);
-    if (i >= count)
+    if (i >= (size_t)count)
         return;
     const int v = LIST(lists, n, FAR_LIST(day))[i];
     const value_t own = VALUE_IN(words[v]);

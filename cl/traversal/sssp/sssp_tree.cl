@@ -56,7 +56,7 @@ typedef PYAPSP_WEIGHT weight_t;
 __kernel GROUP void tree_start(__global int *parents, __global int *state, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v < n)
+    if (v < (size_t)n)
         parents[v] = NO_PREDECESSOR;
     if (v == 0)
         state[WAITING] = state[ADVANCED] = 0;
@@ -68,7 +68,7 @@ __kernel GROUP void tree_fall(__global const offset_t *first, __global const int
 {
     const size_t u = get_global_id(0) / PYAPSP_LANES;
     const int lane = get_global_id(0) % PYAPSP_LANES;
-    if (u >= n)
+    if (u >= (size_t)n)
         return;
     const value_t distance = VALUE_IN(words[u]);
     if (!(distance <= farthest))
@@ -88,7 +88,7 @@ __kernel GROUP void tree_level(__global const offset_t *first, __global const in
 {
     const size_t u = get_global_id(0) / PYAPSP_LANES;
     const int lane = get_global_id(0) % PYAPSP_LANES;
-    if (u >= n || (u != source && atomic_or(&parents[u], 0) == NO_PREDECESSOR))
+    if (u >= (size_t)n || (u != (size_t)source && atomic_or(&parents[u], 0) == NO_PREDECESSOR))
         return;
     const value_t distance = VALUE_IN(words[u]);
     if (!(distance <= farthest))
@@ -107,7 +107,7 @@ __kernel GROUP void tree_count(__global const word_t *words, __global const int 
                                const value_t farthest)
 {
     const size_t v = get_global_id(0);
-    if (v < n && v != source && parents[v] == NO_PREDECESSOR &&
+    if (v < (size_t)n && v != (size_t)source && parents[v] == NO_PREDECESSOR &&
         VALUE_IN(words[v]) <= farthest)
         atomic_xchg(&state[WAITING], 1);
 }
