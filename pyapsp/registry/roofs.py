@@ -14,8 +14,8 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 import pyopencl as cl
+from numpy.typing import DTypeLike
 
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, build
