@@ -66,7 +66,7 @@ class Method(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {}
     tunable: ClassVar[bool] = False
 
     def __init__(self, **parameters: int | str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.registry.steps import Options
@@ -12,7 +11,9 @@ from pyapsp.registry.steps import Options
 __all__ = ["check_limits", "check_memory"]
 
 
-def check_limits(memory_limit: int | None, progress: Any, owner: str) -> int | None:
+def check_limits(
+    memory_limit: int | None, progress: Callable[[int, int], object] | None, owner: str
+) -> int | None:
     """Check the arguments `memory_limit` and `progress`.
 
     Parameters

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import DTypeLike
 
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, build
@@ -94,7 +95,7 @@ class Meter:
         If the device has no such type.
     """
 
-    def __init__(self, device: Device, dtype: Any) -> None:
+    def __init__(self, device: Device, dtype: DTypeLike) -> None:
         self._device, self._queue = device, device.queue()
         with device_errors(device, 0):
             self._loops = list(_loops(device, np.dtype(dtype), self._queue))
@@ -121,7 +122,7 @@ METERS = {"updates": Meter}
 _measured: dict[tuple[Device, str], Roof] = {}
 
 
-def measure(device: Device, dtype: Any, *, repeat: int = 5, cached: bool = False) -> Roof:
+def measure(device: Device, dtype: DTypeLike, *, repeat: int = 5, cached: bool = False) -> Roof:
     """Measure the updates per second of a device with all operands in registers.
 
     Parameters

@@ -28,6 +28,10 @@ class Parameters(dict[str, "int | str"]):
         assert not isinstance(value, str), name
         return value
 
+    def integers(self, *names: str) -> tuple[int, ...]:
+        """Return several parameters that are numbers."""
+        return tuple(map(self.integer, names))
+
     def word(self, name: str) -> str:
         """Return a parameter that is a word."""
         value = self[name]

@@ -26,6 +26,7 @@ from pyapsp.registry import (
     Problem,
     Request,
     check_memory,
+    in_order,
     method_of,
     problem,
     register,
@@ -133,5 +134,6 @@ TOY = register_problem(
         ask=ask,
         work=lambda graph, options, answer: graph.n,
         oracle=oracle,
+        choices=in_order,
     )
 )

@@ -28,7 +28,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.landing import expected
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Plan, check_memory
+from pyapsp.registry import Parameters, Plan, check_memory
 from pyapsp.registry.tuning import Match, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
 
@@ -45,7 +45,7 @@ class Configuration:
 
     Attributes
     ----------
-    parameters : dict
+    parameters : Parameters
         All parameters of the method, with values.
     program : Program
     size : int
@@ -66,7 +66,7 @@ class Configuration:
         Number of matrices in the first buffer, one after the other, for `batched` methods.
     """
 
-    parameters: dict[str, Any]
+    parameters: Parameters
     program: Program
     size: int
     rounds: int
@@ -94,7 +94,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     @abstractmethod
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels for these parameters."""
 
@@ -132,7 +132,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     def choose_parameters(
         self, graph: Graph, options: AllPairsOptions, *, rows: bool = True
-    ) -> tuple[dict[str, Any], Match | None]:
+    ) -> tuple[Parameters, Match | None]:
         """Return the given parameters, completed from a tuning row or from a candidate.
 
         This is the first set that fits. Tuning rows come first (if `rows`), from the nearest to the

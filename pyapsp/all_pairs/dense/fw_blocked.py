@@ -13,7 +13,7 @@ from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwBlocked"]
 
@@ -53,7 +53,7 @@ class FwBlocked(FloydWarshall):
 
     carries_predecessors = True
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         lanes = options.device.traits.lanes(options.dtype.itemsize)
         for tile in (64, 32, 16, 8):
@@ -70,10 +70,10 @@ class FwBlocked(FloydWarshall):
                 **group,
             }
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
-        tile, width, rows = parameters["tile"], parameters["width"], parameters["rows"]
-        x, y = parameters["group_x"], parameters["group_y"]
+        tile, width, rows = parameters.integers("tile", "width", "rows")
+        x, y = parameters.integer("group_x"), parameters.integer("group_y")
         device, value = options.device, options.dtype.itemsize
         local = (2 * tile**2 + 2 * tile) * value
         if options.predecessors:
@@ -97,21 +97,24 @@ class FwBlocked(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels."""
         defines = arithmetic_defines(
-            options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
+            options.device,
+            options.dtype,
+            width=parameters.integer("width"),
+            guard=graph.has_negative,
         )
         defines |= {
-            "PYAPSP_TILE": parameters["tile"],
-            "PYAPSP_ROWS": parameters["rows"],
-            "PYAPSP_GROUP_X": parameters["group_x"],
-            "PYAPSP_GROUP_Y": parameters["group_y"],
+            "PYAPSP_TILE": parameters.integer("tile"),
+            "PYAPSP_ROWS": parameters.integer("rows"),
+            "PYAPSP_GROUP_X": parameters.integer("group_x"),
+            "PYAPSP_GROUP_Y": parameters.integer("group_y"),
             "PYAPSP_PREDECESSORS": int(options.predecessors),
         }
         program = build(options.device, "all_pairs/dense/fw_blocked.cl", defines)
-        tile = parameters["tile"]
+        tile = parameters.integer("tile")
         blocks = -(-graph.n // tile)
         return Configuration(parameters, program, size=blocks * tile, rounds=blocks)
 
@@ -124,7 +127,7 @@ class FwBlocked(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue the pivot tile, its row and column tiles, and all others."""
         program, others = configuration.program, configuration.rounds - 1
-        x, y = configuration.parameters["group_x"], configuration.parameters["group_y"]
+        x, y = configuration.parameters.integers("group_x", "group_y")
         arguments: list[Any] = [*buffers, np.int32(configuration.size), np.int32(number)]
         pivot = program.kernel("fw_blocked_pivot")
         events = [pivot(queue, (x, y), (x, y), *arguments)]

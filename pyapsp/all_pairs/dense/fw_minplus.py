@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyopencl as cl
 
@@ -14,7 +14,7 @@ from pyapsp.all_pairs.dense.product_panels import Panels
 from pyapsp.all_pairs.dense.product_tiles import Tiles
 from pyapsp.graph import Facts, Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.registry.tuning import Match
 
 __all__ = ["FORMS", "FwMinplus", "seconds_together"]
@@ -94,7 +94,7 @@ class FwMinplus(FloydWarshall):
         "separate": (0, 1),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets of the usually faster form for the device, then of the other."""
         names = ["panels", "tiles"] if options.device.traits.scalar_groups else ["tiles", "panels"]
         for name in names:
@@ -102,18 +102,18 @@ class FwMinplus(FloydWarshall):
 
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
-    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+    ) -> Iterator[tuple[Parameters, Match | None]]:
         """With many cores, limit the rows of a group, unless the caller set them."""
         many = options.device.capabilities.compute_units > _FEW_CORES
         for parameters, match in super().sets(n, family, options, rows=rows):
             if many and "group_rows" in parameters.keys() - self.parameters.keys():
-                rows_of_group = min(parameters["group_rows"], _GROUP_ROWS)
-                parameters = parameters | {"group_rows": rows_of_group}
+                rows_of_group = min(parameters.integer("group_rows"), _GROUP_ROWS)
+                parameters = Parameters({**parameters, "group_rows": rows_of_group})
             yield parameters, match
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are of one form, compatible, and within device limits."""
-        form = FORMS[str(parameters["form"])]
+        form = FORMS[parameters.word("form")]
         return parameters.keys() == form.names and form.fits(parameters, options)
 
     def rule(self, options: AllPairsOptions) -> str:
@@ -130,10 +130,10 @@ class FwMinplus(FloydWarshall):
         )
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels."""
-        form = FORMS[str(parameters["form"])]
+        form = FORMS[parameters.word("form")]
         product = form(options, parameters, negative=graph.has_negative)
         unit = form.unit(parameters)
         size = -(-graph.n // unit) * unit
@@ -142,7 +142,7 @@ class FwMinplus(FloydWarshall):
             product.program,
             size=size,
             pitch=product.pitch(size),
-            rounds=-(-size // parameters["block"]),
+            rounds=-(-size // parameters.integer("block")),
             scratch=tuple(options.dtype.itemsize * count for count in product.scratch(size)),
             zeros=False,
             state=product,
@@ -165,7 +165,7 @@ class FwMinplus(FloydWarshall):
     ) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds, with look-ahead if ``ahead=1``."""
         product = configuration.state
-        if isinstance(product, Tiles) and configuration.parameters["ahead"]:
+        if isinstance(product, Tiles) and configuration.parameters.integer("ahead"):
             return product.ahead(queue, buffers, configuration.size)
         return super().enqueue_rounds(configuration, queue, buffers)
 

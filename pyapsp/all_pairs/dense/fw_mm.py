@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ from pyapsp.all_pairs.dense.floyd_warshall import Configuration
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwMm"]
 
@@ -60,7 +60,7 @@ class FwMm(register_tiles.Iterative):
         "group": (1, 2, 4, 8, 16, 32, 64),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         count = 8 if options.device.traits.scalar_groups else 1
         for shape in register_tiles.shapes(options):
@@ -75,7 +75,7 @@ class FwMm(register_tiles.Iterative):
                         **shape,
                     }
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return (
             self.selector_fits(parameters)
@@ -88,19 +88,20 @@ class FwMm(register_tiles.Iterative):
         return register_tiles.rule(options, "h_pivot", "h_panel")
 
     def build(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels; l may still change."""
         defines = register_tiles.defines(graph, options, parameters)
         program = build(options.device, "all_pairs/dense/fw_mm.cl", defines)
-        tiles = -(-graph.n // parameters["tile"])
-        return Configuration(dict(parameters), program, tiles * parameters["tile"], tiles)
+        tile = parameters.integer("tile")
+        tiles = -(-graph.n // tile)
+        return Configuration(Parameters(parameters), program, tiles * tile, tiles)
 
     def seconds(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
         """Return the time of a launch for each l: estimated, or measured for ``"MT"``."""
-        parameters: Mapping[str, Any] = configuration.parameters
+        parameters = configuration.parameters
         if selector == "MT":
             counts = performance_model.choices(configuration.size, distinct=True)
             return self.measure(options, configuration, counts)
@@ -109,9 +110,9 @@ class FwMm(register_tiles.Iterative):
             options.device,
             configuration.program.kernel("fw_mm_others"),
             size=configuration.size,
-            tile=parameters["tile"],
-            group=parameters["group"],
-            width=parameters["width"],
+            tile=parameters.integer("tile"),
+            group=parameters.integer("group"),
+            width=parameters.integer("width"),
             item_bytes=options.dtype.itemsize,
             guard=options.dtype.kind == "i" and graph.has_negative,
         )
@@ -129,12 +130,12 @@ class FwMm(register_tiles.Iterative):
         count: int,
     ) -> cl.Event:
         """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
-        parameters: Mapping[str, Any] = configuration.parameters
-        size, group = configuration.size, parameters["group"]
+        parameters = configuration.parameters
+        size, group = configuration.size, parameters.integer("group")
         across = -(-size // register_tiles.COLUMNS)
         everything = (
             -(-across // count) * group,
-            (size - parameters["tile"]) // register_tiles.ROWS,
+            (size - parameters.integer("tile")) // register_tiles.ROWS,
         )
         kernel = configuration.program.kernel("fw_mm_others")
         scalars = [np.int32(value) for value in (size, K, count)]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.landing import expected
-from pyapsp.registry import Plan, check_memory, register
+from pyapsp.registry import Parameters, Plan, Stats, check_memory, register
 
 __all__ = ["FwMultidevice"]
 
@@ -74,7 +74,7 @@ class FwMultidevice(AllPairsMethod):
     area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on several devices that hold the matrix together"
     source = "Sao et al. 2021, doi:10.1145/3431379.3460651"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "block": range(16, 2**20 + 1, 16),
         "helpers": ("auto", "all", "none"),
     }
@@ -95,7 +95,7 @@ class FwMultidevice(AllPairsMethod):
         told = replace(options, helpers=devices[1:])
         products = tuple(products_for(graph, told, None, tuned=True))
         if graph.n == 0:
-            return Plan(graph, options, dict(self.parameters), 0)
+            return Plan(graph, options, self.parameters, 0, None)
         unit = math.lcm(*(product.unit(product.p) for product in products))
         rates = _rates(devices, products, graph.n, options)
         size = up_to(graph.n, unit)
@@ -108,7 +108,7 @@ class FwMultidevice(AllPairsMethod):
             rates,
             unit=unit,
             step=math.lcm(*(product.turn(product.p)[0] for product in products)),
-            block=self.parameters.get("block"),
+            block=self.parameters.integer("block") if "block" in self.parameters else None,
             everyone=helpers == "all",
         )
         devices = tuple(devices[number] for number in division.members)
@@ -123,10 +123,7 @@ class FwMultidevice(AllPairsMethod):
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
-        parameters = {
-            "block": division.block,
-            "helpers": "all" if len(devices) > 1 else "none",
-        }
+        parameters = Parameters(block=division.block, helpers="all" if len(devices) > 1 else "none")
         return Plan(
             graph,
             options,
@@ -147,7 +144,7 @@ class FwMultidevice(AllPairsMethod):
             distances = empty((n, n), dtype)
         if n == 0:
             before = np.empty((0, 0), np.int32) if options.predecessors else None
-            nothing = {"kernel_seconds": 0.0, "transfer_seconds": 0.0, "kernel_hash": ""}
+            nothing = Stats(kernel_seconds=0.0, transfer_seconds=0.0, kernel_hash="")
             return Rows(distances, before, stats=nothing)
         prepared: _Prepared = plan.state
         division, products = prepared.division, prepared.products

@@ -18,12 +18,12 @@ from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwMultikernel", "TileShape", "integers", "tile_rounds"]
 
 
-def integers(parameters: Mapping[str, int | str]) -> dict[str, int]:
+def integers(parameters: Parameters) -> dict[str, int]:
     """Return parameters as whole numbers, for methods that have no others."""
     return {name: int(value) for name, value in parameters.items()}
 
@@ -52,7 +52,7 @@ class TileShape:
     def __init__(self, device: Device, word_bytes: int, fields: int = 1) -> None:
         self.device, self.word_bytes, self.fields = device, word_bytes, fields
 
-    def candidates(self, tiles: tuple[int, ...]) -> Iterator[dict[str, int | str]]:
+    def candidates(self, tiles: tuple[int, ...]) -> Iterator[Mapping[str, int | str]]:
         """Yield a parameter set for each tile size that holds a word."""
         lanes = self.device.traits.lanes(self.word_bytes)
         for tile in tiles:
@@ -195,12 +195,12 @@ class FwMultikernel(FloydWarshall):
     batched = True
     choices: ClassVar = TileShape.choices
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         shape = TileShape(options.device, options.dtype.itemsize)
         yield from shape.candidates((64, 32, 16, 8, 128, 256))
 
-    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return TileShape(options.device, options.dtype.itemsize).fits(integers(parameters))
 
@@ -209,7 +209,7 @@ class FwMultikernel(FloydWarshall):
         return TileShape(options.device, options.dtype.itemsize).rule()
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels."""
         shape, chosen = TileShape(options.device, options.dtype.itemsize), integers(parameters)

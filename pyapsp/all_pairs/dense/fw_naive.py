@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyopencl as cl
@@ -14,7 +13,7 @@ from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwNaive"]
 
@@ -38,12 +37,12 @@ class FwNaive(FloydWarshall):
     tunable = False
     carries_predecessors = True
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the only set; the method has no parameters."""
         yield {}
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype, guard=graph.has_negative)

@@ -28,7 +28,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
 from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, Stats, register
 
 __all__ = ["FwOutofcore"]
 
@@ -100,7 +100,7 @@ class FwOutofcore(AllPairsMethod):
     area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on a matrix larger than the device, several devices"
     source = "Matsumoto, Nakasato and Sedukhin 2012, doi:10.1587/transinf.E95.D.2759"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "block": range(16, 2**20 + 1, 16),
         "rows": range(16, 2**20 + 1, 16),
         "columns": range(16, 2**20 + 1, 16),
@@ -132,11 +132,11 @@ class FwOutofcore(AllPairsMethod):
         started = time.perf_counter()
         if graph.n == 0:
             product_for(graph, options, None, tuned=True)  # checks that the device has the type
-            return Plan(graph, options, dict(self.parameters), 0)
+            return Plan(graph, options, self.parameters, 0, None)
         state = self._state(graph, options)
         given = self.parameters
         if state is not None:
-            given = agreed(given, state, graph.n, options)
+            given = Parameters(agreed(given, state, graph.n, options))
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
@@ -145,16 +145,16 @@ class FwOutofcore(AllPairsMethod):
             array = _allocate(graph.n, options)
         team, ours, notes = prepare(array, graph, options, given, state)
         shape = team.cut.shape
-        parameters = {
-            "block": shape.block,
-            "rows": shape.rows,
-            "columns": shape.columns,
-            "split": "separated" if team.cut.separated else "fused",
-            "pivot": given.get("pivot", "device"),
-            "helpers": "all" if len(team.members) > 1 else "none",
-            "lookahead": "on" if shape.workers > 1 else "off",
-            "interval": given.get("interval", "auto"),
-        }
+        parameters = Parameters(
+            block=shape.block,
+            rows=shape.rows,
+            columns=shape.columns,
+            split="separated" if team.cut.separated else "fused",
+            pivot=given.get("pivot", "device"),
+            helpers="all" if len(team.members) > 1 else "none",
+            lookahead="on" if shape.workers > 1 else "off",
+            interval=given.get("interval", "auto"),
+        )
         prepared, seconds = _Prepared(array, team, ours, recovery), time.perf_counter() - started
         needed = team.cut.device_bytes
         return Plan(graph, options, parameters, needed, prepared, seconds, notes=notes)
@@ -257,7 +257,7 @@ def _nothing(options: AllPairsOptions) -> Rows:
     """Return the answer for a graph without vertices."""
     empty = np.empty((0, 0), options.dtype) if options.out is None else options.out
     before = np.empty((0, 0), np.int32) if options.predecessors else None
-    stats = {"kernel_seconds": 0.0, "transfer_seconds": 0.0, "kernel_hash": ""}
+    stats = Stats(kernel_seconds=0.0, transfer_seconds=0.0, kernel_hash="")
     return Rows(empty, before, stats=stats)
 
 
@@ -298,7 +298,7 @@ def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
 def _interval(plan: Plan, checkpoint: Checkpoint | None, matrix: Matrix) -> Interval | None:
     if checkpoint is None:
         return None
-    asked, now = plan.parameters["interval"], time.monotonic()
-    if asked == "auto":
+    now = time.monotonic()
+    if plan.parameters["interval"] == "auto":
         return Interval(checkpoint.predict(matrix), now)
-    return Interval(0.0, now, seconds=asked)
+    return Interval(0.0, now, seconds=plan.parameters.integer("interval"))

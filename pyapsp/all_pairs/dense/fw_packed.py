@@ -19,7 +19,7 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Rows, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 
 __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]
 
@@ -64,7 +64,7 @@ class FwPacked(FloydWarshall):
         word_bytes, fields = (self.bits // 8, 1) if form else (4, 32 // self.bits)
         return TileShape(options.device, word_bytes, fields)
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         given = integers(self.parameters)
         single = given.get("single", 0)
@@ -74,7 +74,7 @@ class FwPacked(FloydWarshall):
         for candidate in self._shape(options, form).candidates((128, 64, 32, 16, 8, 256)):
             yield {"single": single, "form": form, **candidate, **sync}
 
-    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         chosen = integers(parameters)
         idle = chosen["order"] == 0 and chosen["groups"] == 1
@@ -97,7 +97,7 @@ class FwPacked(FloydWarshall):
         return super().plan(graph, options)
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels."""
         capabilities, chosen = options.device.capabilities, integers(parameters)

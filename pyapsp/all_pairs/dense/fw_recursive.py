@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyopencl as cl
@@ -15,7 +15,7 @@ from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwRecursive", "Launch", "launches"]
 
@@ -116,7 +116,7 @@ class FwRecursive(FloydWarshall):
         "group": (1, 2, 4, 8, 16, 32, 64),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         tiles = (64, 32, 16) if options.device.traits.scalar_groups else (32, 16)
         for shape in register_tiles.shapes(options):
@@ -124,7 +124,7 @@ class FwRecursive(FloydWarshall):
                 for height in (8, 1):
                     yield {"tile": tile, "merged": 1, "h_pivot": height, **shape}
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         return register_tiles.tile_fits(
             parameters, options, "h_pivot"
@@ -135,18 +135,18 @@ class FwRecursive(FloydWarshall):
         return register_tiles.rule(options, "h_pivot")
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels."""
         defines = register_tiles.defines(graph, options, parameters)
         program = build(options.device, "all_pairs/dense/fw_recursive.cl", defines)
-        tiles = -(-graph.n // parameters["tile"])
-        size = tiles * parameters["tile"]
+        tiles = -(-graph.n // parameters.integer("tile"))
+        size = tiles * parameters.integer("tile")
         return Configuration(
             parameters,
             program,
             size=size,
-            rounds=len(launches(tiles, bool(parameters["merged"]))),
+            rounds=len(launches(tiles, bool(parameters.integer("merged")))),
             scratch=(options.dtype.itemsize * size**2,),
         )
 
@@ -159,10 +159,10 @@ class FwRecursive(FloydWarshall):
     ) -> list[cl.Event]:
         """Enqueue one launch of the list."""
         distances, scratch = buffers
-        parameters: Mapping[str, Any] = configuration.parameters
+        parameters = configuration.parameters
         program = configuration.program
-        tile, group = parameters["tile"], parameters["group"]
-        launch = launches(configuration.size // tile, bool(parameters["merged"]))[number]
+        tile, group = parameters.integer("tile"), parameters.integer("group")
+        launch = launches(configuration.size // tile, bool(parameters.integer("merged")))[number]
         if launch.work == "close":
             return [register_tiles.close_pivot(configuration, queue, distances, launch.closed[0])]
         c0, c1, o0, o1 = (tile * place for place in (*launch.closed, *launch.other))

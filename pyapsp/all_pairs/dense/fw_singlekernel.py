@@ -16,7 +16,7 @@ from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwSinglekernel", "SoftSync"]
 
@@ -142,13 +142,13 @@ class FwSinglekernel(FloydWarshall):
     batched = True
     choices: ClassVar = {**TileShape.choices, **SoftSync.choices}
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         shape = TileShape(options.device, options.dtype.itemsize)
         for candidate in shape.candidates((64, 32, 16, 8, 128, 256)):
             yield {**candidate, **SoftSync(options.device).candidate()}
 
-    def fits(self, parameters: Mapping[str, int | str], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
         chosen = integers(parameters)
         return SoftSync(options.device).fits(chosen) and TileShape(
@@ -160,7 +160,7 @@ class FwSinglekernel(FloydWarshall):
         return f"{SoftSync.RULE}; {TileShape(options.device, options.dtype.itemsize).rule()}"
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, int | str]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernel."""
         shape, chosen = TileShape(options.device, options.dtype.itemsize), integers(parameters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ from pyapsp.all_pairs.dense.floyd_warshall import Configuration
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 
 __all__ = ["FwTwolevel"]
 
@@ -58,7 +58,7 @@ class FwTwolevel(register_tiles.Iterative):
         "width": (1, 2, 4, 8, 16),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
         for shape in register_tiles.shapes(options):
             # sub-tiles as in the thesis
@@ -74,9 +74,10 @@ class FwTwolevel(register_tiles.Iterative):
                         "width": shape["width"],
                     }
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters are legal together and within the device's limits."""
-        local = 2 * parameters["tile"] * parameters["subtile"] * options.dtype.itemsize
+        tile, subtile = parameters.integers("tile", "subtile")
+        local = 2 * tile * subtile * options.dtype.itemsize
         return (
             self.selector_fits(parameters)
             and register_tiles.tile_fits(parameters, options, "h_pivot", "h_panel", "subtile")
@@ -94,14 +95,15 @@ class FwTwolevel(register_tiles.Iterative):
         )
 
     def build(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels; l may still change."""
         defines = register_tiles.defines(graph, options, parameters)
-        defines["PYAPSP_KEPT"] = parameters["tile"] // parameters["subtile"]
+        defines["PYAPSP_KEPT"] = parameters.integer("tile") // parameters.integer("subtile")
         program = build(options.device, "all_pairs/dense/fw_twolevel.cl", defines)
-        tiles = -(-graph.n // parameters["tile"])
-        return Configuration(dict(parameters), program, tiles * parameters["tile"], tiles)
+        tile = parameters.integer("tile")
+        tiles = -(-graph.n // tile)
+        return Configuration(Parameters(parameters), program, tiles * tile, tiles)
 
     def seconds(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
@@ -121,9 +123,9 @@ class FwTwolevel(register_tiles.Iterative):
         count: int,
     ) -> cl.Event:
         """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
-        parameters: Mapping[str, Any] = configuration.parameters
-        x, y = parameters["tile"] // parameters["width"], parameters["subtile"]
-        others = configuration.size // parameters["tile"] - 1
+        parameters = configuration.parameters
+        tile, width, y = parameters.integers("tile", "width", "subtile")
+        x, others = tile // width, configuration.size // tile - 1
         kernel = configuration.program.kernel("fw_twolevel_others")
         scalars = [np.int32(value) for value in (configuration.size, K, count)]
         everything = (-(-others // count) * x, others * y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -17,6 +17,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = [
     "COLUMNS",
@@ -53,9 +54,9 @@ def shapes(options: AllPairsOptions) -> Iterator[dict[str, Any]]:
     yield {"width": 1, "group": 1}
 
 
-def tile_fits(parameters: Mapping[str, Any], options: AllPairsOptions, *heights: str) -> bool:
+def tile_fits(parameters: Parameters, options: AllPairsOptions, *heights: str) -> bool:
     """Return whether tiles can be closed, `heights` being the parameters that say h."""
-    tile, width = int(parameters["tile"]), int(parameters["width"])
+    tile, width = parameters.integer("tile"), parameters.integer("width")
     capabilities = options.device.capabilities
     return (
         width <= options.device.traits.lanes(options.dtype.itemsize)
@@ -67,7 +68,7 @@ def tile_fits(parameters: Mapping[str, Any], options: AllPairsOptions, *heights:
     )
 
 
-def product_fits(parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+def product_fits(parameters: Parameters, options: AllPairsOptions) -> bool:
     """Return whether products can be computed."""
     capabilities = options.device.capabilities
     tile, group, width = (int(parameters[name]) for name in ("tile", "group", "width"))
@@ -90,18 +91,17 @@ def rule(options: AllPairsOptions, *heights: str) -> str:
     )
 
 
-def defines(
-    graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-) -> dict[str, str | int]:
+def defines(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> dict[str, str | int]:
     """Return the macros of ``cl/all_pairs/dense/register_tiles.h``; h is 1 where there is none."""
-    tile = parameters["tile"]
+    tile = parameters.integer("tile")
+    panel = "h_panel" if "h_panel" in parameters else "h_pivot"
     arithmetic = arithmetic_defines(
-        options.device, options.dtype, width=parameters["width"], guard=graph.has_negative
+        options.device, options.dtype, width=parameters.integer("width"), guard=graph.has_negative
     )
     return arithmetic | {
         "PYAPSP_TILE": tile,
-        "PYAPSP_PIVOT_KEPT": tile // parameters["h_pivot"],
-        "PYAPSP_PANEL_KEPT": tile // parameters.get("h_panel", parameters["h_pivot"]),
+        "PYAPSP_PIVOT_KEPT": tile // parameters.integer("h_pivot"),
+        "PYAPSP_PANEL_KEPT": tile // parameters.integer(panel),
         "PYAPSP_GROUP": parameters.get("group", 1),
     }
 
@@ -110,8 +110,9 @@ def close_pivot(
     configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
 ) -> cl.Event:
     """Enqueue Floyd-Warshall inside tile (K, K)."""
-    parameters: Mapping[str, Any] = configuration.parameters
-    group = (parameters["tile"] // parameters["width"], parameters["h_pivot"])
+    parameters = configuration.parameters
+    tile, width, height = parameters.integers("tile", "width", "h_pivot")
+    group = (tile // width, height)
     kernel = configuration.program.kernel("close_pivot")
     return kernel(queue, group, group, distances, np.int32(configuration.size), np.int32(K))
 
@@ -120,9 +121,9 @@ def close_panels(
     configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
 ) -> cl.Event:
     """Enqueue the row and column tiles of tile (K, K); there must be some."""
-    parameters: Mapping[str, Any] = configuration.parameters
-    x, y = parameters["tile"] // parameters["width"], parameters["h_panel"]
-    others = configuration.size // parameters["tile"] - 1
+    parameters = configuration.parameters
+    x, y = parameters.integer("tile") // parameters.integer("width"), parameters.integer("h_panel")
+    others = configuration.size // parameters.integer("tile") - 1
     kernel = configuration.program.kernel("close_panels")
     everything = (others * x, 2 * y)
     return kernel(queue, everything, (x, y), distances, np.int32(configuration.size), np.int32(K))
@@ -137,7 +138,7 @@ class Iterative(FloydWarshall):
 
     @abstractmethod
     def build(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels; l may still change."""
 
@@ -182,11 +183,11 @@ class Iterative(FloydWarshall):
         return self.seconds(graph, options, configuration, selector)
 
     def configure(
-        self, graph: Graph, options: AllPairsOptions, parameters: dict[str, Any]
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels, and let the selector choose l unless the caller has."""
         configuration = self.build(graph, options, parameters)
-        selector = parameters["selector"]
+        selector = parameters.word("selector")
         if selector != "default" and "l" not in self.parameters:
             seconds = {1: 0.0}
             if configuration.rounds > 1 and self._has_room(configuration, options):
@@ -194,12 +195,12 @@ class Iterative(FloydWarshall):
             configuration.parameters["l"] = performance_model.best(seconds)
         return configuration
 
-    def selector_fits(self, parameters: Mapping[str, Any]) -> bool:
+    def selector_fits(self, parameters: Parameters) -> bool:
         """Return whether the selector is the default, or what the caller asked for.
 
         It cannot be tuned: if l is given, as in comparisons of parameter sets, it has no effect.
         """
-        return parameters["selector"] in ("default", self.parameters.get("selector"))
+        return parameters.word("selector") in ("default", self.parameters.get("selector"))
 
     def measure(
         self, options: AllPairsOptions, configuration: Configuration, counts: tuple[int, ...]
@@ -237,7 +238,7 @@ class Iterative(FloydWarshall):
         (distances,) = buffers
         events = [close_pivot(configuration, queue, distances, number)]
         if configuration.rounds > 1:
-            count = int(configuration.parameters["l"])
+            count = int(configuration.parameters.integer("l"))
             events += [
                 close_panels(configuration, queue, distances, number),
                 self.enqueue_others(configuration, queue, distances, number, count),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -15,7 +15,7 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 
 __all__ = ["ApspBfs"]
 
@@ -42,25 +42,21 @@ class ApspBfs(TunableBlocks):
 
     carries_predecessors = True
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield as many sources as fill a device, then fewer, for devices with less memory."""
         cpu = options.device.traits.scalar_groups
         for sources in reversed(self.choices["sources"]):
             if not (cpu and sources > 256):
                 yield {"sources": sources, "group": 1 if cpu else 32}
 
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, sources, and a row and a queue of each source."""
-        sources = min(parameters["sources"], graph.n)
+        sources = min(parameters.integer("sources"), graph.n)
         entries = sources * graph.n
         rows = [options.dtype.itemsize * entries, *[4 * entries] * (1 + options.predecessors)]
         return [max(count, 4) for count in (8 * (graph.n + 1), 4 * graph.m, 4 * sources, *rows)]
 
-    def prepare(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> Program:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Program:
         """Build the kernel."""
         defines = arithmetic_defines(options.device, options.dtype)
         defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
@@ -76,10 +72,10 @@ class _Searches:
 
     def __init__(self, plan: Plan, sizes: list[int], watch: Stopwatch) -> None:
         graph, options = plan.input, plan.options
-        self.size = min(plan.parameters["sources"], max(graph.n, 1))  # of the buffers
+        self.size = min(plan.parameters.integer("sources"), max(graph.n, 1))  # of the buffers
         self._queue = options.device.queue()
         self._kernel = plan.state.kernel("apsp_bfs")
-        self._group, self._n, self._watch = plan.parameters["group"], graph.n, watch
+        self._group, self._n, self._watch = plan.parameters.integer("group"), graph.n, watch
         self._arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]
         flags = cl.mem_flags.READ_WRITE
         self._sources, *self._rows, self._queues = [

@@ -182,7 +182,7 @@ class DeviceBlock:
         if not self._write(predecessors, rows, before):
             self._read(predecessors, predecessors.dtype, rows, before, settled)
 
-    def totals(self, count: int, width: Any = None) -> Totals:
+    def totals(self, count: int, width: float | None = None) -> Totals:
         """Return the sums over the costs from `count` sources, with a histogram if `width` is set.
 
         The histogram counts the costs in bins of this width.
@@ -203,7 +203,7 @@ class DeviceBlock:
         largest, totals, many = (each.reshape(-1)[:count] for each in (most, total, reached))
         return Totals(largest, totals, many, None if width is None else self._counts(most, width))
 
-    def _counts(self, largest: np.ndarray, width: Any) -> np.ndarray:
+    def _counts(self, largest: np.ndarray, width: float) -> np.ndarray:
         """Return the number of costs in each bin of this width."""
         step, kind = self._dtype.type(width), self._sum.type
         bins = bins_of(kind(largest.max(initial=0)), kind(step))
@@ -297,7 +297,7 @@ class BlockSearch(ABC):
         if predecessors is not None:
             self._block.read_predecessors(predecessors)
 
-    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+    def totals(self, sources: np.ndarray, width: float | None = None) -> Totals:
         """Compute the sums over the rows of some sources."""
         self.search(sources)
         return self._block.totals(sources.size, width)

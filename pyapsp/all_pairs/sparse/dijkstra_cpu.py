@@ -22,7 +22,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 
 __all__ = ["DijkstraCpu"]
 
@@ -52,19 +52,15 @@ class DijkstraCpu(TunableBlocks):
         "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield one thread for each core."""
         yield {"threads": cores()}
 
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return an empty list, because no device memory is used."""
         return []
 
-    def prepare(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> _Compiled:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Compiled:
         """Compile the search for the types of this graph and answer.
 
         Raises
@@ -90,7 +86,7 @@ class _Threads:
         weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
         self._arcs = graph.indptr, graph.indices, weights
         self._infinity = self._dtype.type(infinity(plan.options.dtype))
-        self._threads = plan.parameters["threads"]
+        self._threads = plan.parameters.integer("threads")
         self.size = self._threads * _CHUNK * _TURNS
 
     def solve_block(

@@ -26,7 +26,7 @@ from pyapsp.numbers.checks import (
 )
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import Plan, check_memory, register
+from pyapsp.registry import Parameters, Plan, check_memory, register
 
 __all__ = ["Johnson"]
 
@@ -68,8 +68,8 @@ class Johnson(SourceBlocks):
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        parameters = {"search": NearFar.id} | self.parameters
-        search = _SEARCHES[parameters["search"]]()
+        parameters = Parameters({"search": NearFar.id, **self.parameters})
+        search = _SEARCHES[parameters.word("search")]()
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
@@ -98,7 +98,7 @@ class Johnson(SourceBlocks):
         """
         if not graph.has_negative:
             return None
-        search = _SEARCHES[self.parameters.get("search", NearFar.id)]()
+        search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
         return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
 
     def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:

@@ -26,7 +26,7 @@ from pyapsp.graph.families import ARCS
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.lookup import Match
 
@@ -83,33 +83,31 @@ class MsBfs(TunableBlocks):
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"words": (1, 2, 4, 8, 16, 32, 64)}
     slowdown = 0.25  # only the final rows depend on the type
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the usually fastest parameters, then narrower rows for less memory."""
         yield from ({"words": words} for words in (32, 16, 8, 4, 2, 1))
 
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
-    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+    ) -> Iterator[tuple[Parameters, Match | None]]:
         """Omit rows wider than all sources need, unless the caller set the width."""
         needed = max(-(-options.count(n) // _BITS), 1)
         for parameters, match in super().sets(n, family, options, rows=rows):
-            if parameters == self.parameters or parameters["words"] < 2 * needed:
+            if parameters == self.parameters or parameters.integer("words") < 2 * needed:
                 yield parameters, match
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the device supports groups as wide as a row."""
-        lanes = _shape(options.device, parameters["words"])[0]
+        lanes = _shape(options.device, parameters.integer("words"))[0]
         return bool(lanes <= options.device.capabilities.max_work_group_size)
 
     def rule(self, options: AllPairsOptions) -> str:
         """Return the limit."""
         return f"words must be at most {options.device.capabilities.max_work_group_size}"
 
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: graph, bits, rows."""
-        words = parameters["words"]
+        words = parameters.integer("words")
         blocks = _blocks(graph, options, words)
         rows, sources = blocks * graph.n, blocks * words * _BITS
         pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
@@ -119,11 +117,9 @@ class MsBfs(TunableBlocks):
         answer = [_answer(graph, options) * sources]
         return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
 
-    def prepare(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
-        device, words = options.device, parameters["words"]
+        device, words = options.device, parameters.integer("words")
         lanes, strips, width, rows = _shape(device, words)
         defines = {
             "PYAPSP_LANES": lanes,
@@ -173,7 +169,7 @@ class MsBfs(TunableBlocks):
 
     def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
         """Return the method with narrower rows, the sources of a row, and those of a word."""
-        words = min(plan.parameters["words"], _FEW_WORDS)
+        words = min(plan.parameters.integer("words"), _FEW_WORDS)
         return type(self)(words=words), words * _BITS, _BITS
 
     def downloads(self, plan: Plan) -> bool:
@@ -218,7 +214,7 @@ class _Searches:
     """The levels of all blocks, and the distances and sums from their bits."""
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
-        graph, options, words = plan.input, plan.options, plan.parameters["words"]
+        graph, options, words = plan.input, plan.options, plan.parameters.integer("words")
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
@@ -273,7 +269,7 @@ class _Searches:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
         return levels
 
-    def totals(self, sources: np.ndarray, width: Any = None) -> Totals:
+    def totals(self, sources: np.ndarray, width: float | None = None) -> Totals:
         """Compute the sums over the rows of a block of sources."""
         count, n = sources.size, self._n
         largest = np.zeros(count, self._dtype)

@@ -22,7 +22,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.registry.tuning import Match
 
 __all__ = ["NearFar"]
@@ -78,7 +78,7 @@ class NearFar(TunableBlocks):
             return seconds
         return max(seconds, _LEVEL * graph.depth)
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual parameters for this kind of device: on GPUs the largest group size."""
         if options.device.traits.scalar_groups or not _has_atomics(options):
             lanes = options.device.traits.lanes(options.dtype.itemsize)
@@ -89,7 +89,7 @@ class NearFar(TunableBlocks):
 
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
-    ) -> Iterator[tuple[dict[str, Any], Match | None]]:
+    ) -> Iterator[tuple[Parameters, Match | None]]:
         """Yield the sets of `TunableMethod`, on CPUs with blocks as narrow as few sources need.
 
         A core solves a block, so that few sources in wide blocks leave cores without work.
@@ -98,18 +98,18 @@ class NearFar(TunableBlocks):
         share = -(-options.count(n) // units)
         enough = next((each for each in self.choices["sources"] if each >= share), share)
         for parameters, match in super().sets(n, family, options, rows=rows):
-            narrow = {}
-            if parameters["group"] == 1 and "sources" not in self.parameters:
-                narrow["sources"] = min(parameters["sources"], enough)
-            yield parameters | narrow, match
+            parameters = Parameters(parameters)
+            if parameters.integer("group") == 1 and "sources" not in self.parameters:
+                parameters["sources"] = min(parameters.integer("sources"), enough)
+            yield parameters, match
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the group has one work-item, or at least one for each source, and fits."""
-        group = parameters["group"]
+        group = parameters.integer("group")
         return bool(
             group == 1
             or (
-                group >= parameters["sources"]
+                group >= parameters.integer("sources")
                 and group <= options.device.capabilities.max_work_group_size
                 and _has_atomics(options)
             )
@@ -120,35 +120,31 @@ class NearFar(TunableBlocks):
         most = options.device.capabilities.max_work_group_size if _has_atomics(options) else 1
         return f"group must be 1, or at least sources; and at most {most}"
 
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: graph, blocks, lists."""
-        blocks, width = _blocks(graph, options, parameters), parameters["sources"]
+        blocks, width = _blocks(graph, options, parameters), parameters.integer("sources")
         scratch = _scratch(options, parameters)
         block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
         return [*block, _lists(graph, blocks)]
 
-    def prepare(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
-        if parameters["group"] == 1:
-            lanes = min(device.traits.lanes(dtype.itemsize), parameters["sources"])
+        if parameters.integer("group") == 1:
+            lanes = min(device.traits.lanes(dtype.itemsize), parameters.integer("sources"))
             defines = arithmetic_defines(device, dtype, width=lanes)
-            defines["PYAPSP_STRIPS"] = parameters["sources"] // lanes
+            defines["PYAPSP_STRIPS"] = parameters.integer("sources") // lanes
             search = build(device, "all_pairs/sparse/near_far.cpu.cl", defines)
         else:
             defines = arithmetic_defines(device, dtype)
             defines |= {
-                "PYAPSP_SOURCES": parameters["sources"],
-                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_SOURCES": parameters.integer("sources"),
+                "PYAPSP_GROUP": parameters.integer("group"),
                 "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
                 "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
             }
             search = build(device, "all_pairs/sparse/near_far.cl", defines)
-        return _Programs(search, DeviceBlock.build(options, parameters["sources"]))
+        return _Programs(search, DeviceBlock.build(options, parameters.integer("sources")))
 
     def downloads(self, plan: Plan) -> bool:
         """Return True: kernels write rows of any type, or they are converted on the way."""
@@ -164,7 +160,7 @@ class _Search(BlockSearch):
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        programs, width = plan.state, parameters["sources"]
+        programs, width = plan.state, parameters.integer("sources")
         self._blocks = _blocks(graph, options, parameters)
         scratch = _scratch(options, parameters)
         shape = width, self._blocks
@@ -174,10 +170,10 @@ class _Search(BlockSearch):
         lists = _lists(graph, self._blocks)
         self._lists = cl.Buffer(context, cl.mem_flags.READ_WRITE, max(lists, 4))
         self._kernel = programs.search.kernel("near_far")
-        self._shape = (self._blocks * parameters["group"],), (parameters["group"],)
+        self._shape = (self._blocks * parameters.integer("group"),), (parameters.integer("group"),)
         self._narrow = _narrow(options, parameters)
         self._values = programs.search.kernel("near_far_values") if self._narrow else None
-        self._sizes = np.int32(graph.n), _delta(graph, options, parameters["delta"])
+        self._sizes = np.int32(graph.n), _delta(graph, options, parameters.integer("delta"))
 
     def search(self, sources: np.ndarray) -> None:
         """Find the costs from some sources."""
@@ -195,20 +191,20 @@ def _has_atomics(options: AllPairsOptions) -> bool:
     return options.dtype.itemsize < 8 or options.device.capabilities.int64_atomics
 
 
-def _narrow(options: AllPairsOptions, parameters: Mapping[str, Any]) -> bool:
+def _narrow(options: AllPairsOptions, parameters: Parameters) -> bool:
     """Return whether atomics use words of 4 bytes for values of 2 bytes."""
-    return bool(parameters["group"] > 1 and options.dtype.itemsize == 2)
+    return bool(parameters.integer("group") > 1 and options.dtype.itemsize == 2)
 
 
-def _scratch(options: AllPairsOptions, parameters: Mapping[str, Any]) -> dict[str, bool]:
+def _scratch(options: AllPairsOptions, parameters: Parameters) -> dict[str, bool]:
     """Return which scratch buffers a block needs, in addition to the costs."""
     words = not options.totals or _narrow(options, parameters)
     return {"marks": options.predecessors, "words": words}
 
 
-def _blocks(graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]) -> int:
+def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> int:
     """Return the number of blocks of a launch: all, or as many as fill the device or fit."""
-    width, capabilities = int(parameters["sources"]), options.device.capabilities
+    width, capabilities = parameters.integer("sources"), options.device.capabilities
     wanted = -(-options.count(graph.n) // width)
     one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
     memory = capabilities.global_memory

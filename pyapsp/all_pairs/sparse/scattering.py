@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 
 __all__ = ["ApspIterative", "ApspTasks", "ApspTasksUnshared"]
 
@@ -45,14 +45,14 @@ class _Scattering(TunableBlocks):
     requires = Weights(non_negative=True)
     shared: ClassVar[bool]
 
-    def sources(self, parameters: Mapping[str, Any]) -> int:
+    def sources(self, parameters: Parameters) -> int:
         """Return the number of sources that are solved at once."""
-        return int(parameters["sources"])
+        return parameters.integer("sources")
 
-    def fits(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the device supports the group size and the local memory."""
         capabilities = options.device.capabilities
-        items = self.sources(parameters) * parameters["vertices"]
+        items = self.sources(parameters) * parameters.integer("vertices")
         return bool(
             items <= capabilities.max_work_group_size
             and self._local_bytes(parameters, options) <= capabilities.local_memory
@@ -66,32 +66,28 @@ class _Scattering(TunableBlocks):
             f"most {capabilities.local_memory} bytes of local memory"
         )
 
-    def _local_bytes(self, parameters: Mapping[str, Any], options: AllPairsOptions) -> int:
+    def _local_bytes(self, parameters: Parameters, options: AllPairsOptions) -> int:
         """Return the bytes of local memory.
 
         They are an int and a value for each work-item, and 20 bytes for each vertex.
         """
         if not self.shared:
             return 4
-        sources, vertices = self.sources(parameters), parameters["vertices"]
+        sources, vertices = self.sources(parameters), parameters.integer("vertices")
         return int(vertices * (sources * (4 + options.dtype.itemsize) + 20) + 4)
 
-    def buffers(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: graph, and three arrays of n x N."""
         return DeviceBlock.buffers(graph, options, self.sources(parameters), 1)
 
-    def prepare(
-        self, graph: Graph, options: AllPairsOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
         wide, atomics = dtype.itemsize == 8, device.capabilities.int64_atomics
         defines = arithmetic_defines(device, dtype)
         defines |= {
             "PYAPSP_SOURCES": self.sources(parameters),
-            "PYAPSP_VERTICES": parameters["vertices"],
+            "PYAPSP_VERTICES": parameters.integer("vertices"),
             "PYAPSP_SHARED": int(self.shared),
             "PYAPSP_WORD": 64 if wide else 32,
             "PYAPSP_HAS_INT64_ATOMICS": int(atomics),
@@ -113,7 +109,7 @@ class _Search(BlockSearch):
     """Rounds of updates and checks, until nothing changes."""
 
     def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
-        programs, n, vertices = plan.state, plan.input.n, plan.parameters["vertices"]
+        programs, n, vertices = plan.state, plan.input.n, plan.parameters.integer("vertices")
         block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
         super().__init__(block, width)
         self._kernels = [
@@ -155,11 +151,11 @@ class ApspIterative(_Scattering):
     shared = False
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {"vertices": (32, 64, 128, 256, 512, 1024)}
 
-    def sources(self, parameters: Mapping[str, Any]) -> int:
+    def sources(self, parameters: Parameters) -> int:
         """Return 1."""
         return 1
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items, as in the paper, then smaller ones."""
         for vertices in (256, 128, 64, 32):
             yield {"vertices": vertices}
@@ -173,7 +169,7 @@ class _Tasks(_Scattering):
         "vertices": (1, 2, 4, 8, 16, 32, 64, 128, 256),
     }
 
-    def candidates(self, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield 32 sources and 4 vertices, as in the thesis, then fewer sources for less memory."""
         for sources, vertices in ((32, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1)):
             yield {"sources": sources, "vertices": vertices}

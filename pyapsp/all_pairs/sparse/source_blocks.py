@@ -42,7 +42,7 @@ from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.landing import converter, expected
-from pyapsp.registry import Plan
+from pyapsp.registry import Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
@@ -119,7 +119,7 @@ class SourceBlocks(AllPairsMethod):
             The sources that a group solves together; a divisor of `fewest`.
         """
         units: int = plan.options.device.capabilities.compute_units
-        run: int = plan.parameters.get("sources", _EACH)
+        run = plan.parameters.integer("sources") if "sources" in plan.parameters else _EACH
         return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
 
     def start(self, plan: Plan) -> Session:
@@ -232,7 +232,9 @@ class Session:
             elif not held:
                 converted(rows, target.dtype, target)
 
-    def totals(self, sources: np.ndarray, width: Any = None) -> Iterator[tuple[slice, Totals]]:
+    def totals(
+        self, sources: np.ndarray, width: float | None = None
+    ) -> Iterator[tuple[slice, Totals]]:
         """Compute the sums over rows, for a block of sources at a time.
 
         Parameters
@@ -267,7 +269,7 @@ class Session:
                 totals = totals_of(rows, width)
             yield some, totals
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Stats:
         """Return the values of `Answer.stats`, as totals over all rows so far."""
         transfers = self._watch.seconds("transfer")
         return {

@@ -38,7 +38,7 @@ class Totals:
     counts: np.ndarray | None = None
 
 
-def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
+def totals_of(rows: np.ndarray, width: float | None = None) -> Totals:
     """Return the sums over rows of distances, and counts of distances in bins of `width`."""
     reached = rows < infinity(rows.dtype)
     near = np.where(reached, rows, rows.dtype.type(0))
@@ -56,7 +56,7 @@ def totals_of(rows: np.ndarray, width: Any = None) -> Totals:
     return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
 
 
-def bins_of(largest: Any, width: Any) -> int:
+def bins_of(largest: Any, width: float) -> int:
     """Return the number of bins of this width up to the largest distance.
 
     Raises

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning.space import Key, key
 
 __all__ = ["Journal", "Outcome"]
@@ -29,7 +30,7 @@ class Outcome:
 
     Attributes
     ----------
-    parameters : dict
+    parameters : Parameters
     state : {"ok", "slow", "wrong", "failed"}
         "slow": the answer was right, but the set was timed at most once, because it was much slower
         than the best.
@@ -39,7 +40,7 @@ class Outcome:
         The wrong answer, or the error.
     """
 
-    parameters: dict[str, int | str]
+    parameters: Parameters
     state: str
     seconds: float | None = None
     detail: str = ""
@@ -122,7 +123,7 @@ class Journal:
                 if entry["subject"] != self._subject:
                     continue
                 state = entry["state"]
-                parameters = dict(entry.get("parameters") or {})
+                parameters = Parameters(entry.get("parameters") or {})
                 place = key(parameters)
                 if state == "restart":
                     self.outcomes.clear()
@@ -150,4 +151,4 @@ class Journal:
         for place, count in started.items():
             if count >= _DEATHS and place not in self.outcomes:
                 detail = "it ended the process twice"
-                self.outcomes[place] = Outcome(dict(place), "failed", None, detail)
+                self.outcomes[place] = Outcome(Parameters(place), "failed", None, detail)

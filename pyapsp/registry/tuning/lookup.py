@@ -11,16 +11,16 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from pyapsp.base.json import Record
 from pyapsp.device import Device
+from pyapsp.registry import Options, Parameters
 from pyapsp.registry.tuning.database import Databases, Row, databases, load
 from pyapsp.registry.tuning.space import Space
-
-if TYPE_CHECKING:
-    from pyapsp.registry.tuning.method import TunableMethod
+from pyapsp.registry.tuning.tunable import Tunable
 
 __all__ = ["LEVELS", "Match", "matches", "tuned", "tuned_rate"]
 
@@ -54,7 +54,7 @@ class Match:
     level: str
     own: bool
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Record:
         """Return the facts about the row for the record of a run."""
         row = self.row
         return {
@@ -71,13 +71,13 @@ class Match:
 
 
 def matches(
-    method: TunableMethod, n: int, options: Any, family: str = "uniform"
+    method: Tunable, n: int, options: Options, family: str = "uniform"
 ) -> tuple[Match, ...]:
     """Return the rows that can be used for a method with these options, best first.
 
     Parameters
     ----------
-    method : TunableMethod
+    method : Tunable
     n : int
         Size of the input: vertices.
     options : Options
@@ -96,8 +96,8 @@ def matches(
 
 
 def tuned(
-    method: TunableMethod, n: int, options: Any, family: str = "uniform"
-) -> tuple[dict[str, int | str], Match] | None:
+    method: Tunable, n: int, options: Options, family: str = "uniform"
+) -> tuple[Parameters, Match] | None:
     """Return parameters for a method: those given by the caller, completed from the best row.
 
     Parameters
@@ -108,29 +108,27 @@ def tuned(
 
     Returns
     -------
-    (dict, Match) or None
+    (Parameters, Match) or None
         None if no row gives a complete and legal set that fits the device, or if the caller gave
         all parameters.
     """
     found = _found(_asked(method, n, options, family)).completed
-    return None if found is None else (dict(found[0]), found[1])
+    return None if found is None else (Parameters(found[0]), found[1])
 
 
-def tuned_rate(
-    method: TunableMethod, n: int, options: Any, family: str = "uniform"
-) -> float | None:
+def tuned_rate(method: Tunable, n: int, options: Options, family: str = "uniform") -> float | None:
     """Return the expected work per second, interpolated from the nearest rows.
 
     The best row determines the device, dtype and family; the rows with these and any n are used.
     Between two sizes the rate is a power of n. Below the smallest size it follows the power above
     that size, but no run may be predicted to take longer than the smallest one that was timed.
-    Above the largest size the rate is constant, or grows with `TunableMethod.growth`.
+    Above the largest size the rate is constant, or grows with `Tunable.growth`.
 
     If no method has a row for the platform, the rows of other platforms with this kind of device
     are used, so that the rates of different methods can be compared. Their parameters are not used.
 
     If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
-    that type is narrower than the dtype, the rate is reduced by `TunableMethod.slowdown`; if it is
+    that type is narrower than the dtype, the rate is reduced by `Tunable.slowdown`; if it is
     wider, the rate is used unchanged.
 
     Parameters
@@ -150,11 +148,11 @@ class _Asked(NamedTuple):
     """The key under which results are cached: everything that the choice of rows depends on."""
 
     places: Databases
-    method: type[TunableMethod]
+    method: type[Tunable]
     given: tuple[tuple[str, int | str], ...]
     options: type
     device: Device
-    dtype: np.dtype[Any]
+    dtype: np.dtype
     predecessors: bool
     family: str
     n: int
@@ -165,7 +163,7 @@ class _Asked(NamedTuple):
         return self._replace(given=(), family="", n=0)
 
 
-def _asked(method: TunableMethod, n: int, options: Any, family: str) -> _Asked:
+def _asked(method: Tunable, n: int, options: Options, family: str) -> _Asked:
     return _Asked(
         databases(),
         type(method),
@@ -173,7 +171,7 @@ def _asked(method: TunableMethod, n: int, options: Any, family: str) -> _Asked:
         type(options),
         options.device,
         options.dtype,
-        method.carries_predecessors and options.predecessors,
+        method.carries_predecessors and getattr(options, "predecessors", False),
         family,
         n,
     )
@@ -224,7 +222,7 @@ class _Found:
         return [match for _, match in sorted(found, key=lambda each: each[0])]
 
     @cached_property
-    def completed(self) -> tuple[dict[str, int | str], Match] | None:
+    def completed(self) -> tuple[Parameters, Match] | None:
         """The result of `tuned`."""
         asked = self._asked
         method = asked.method(**dict(asked.given))
@@ -233,7 +231,7 @@ class _Found:
             fitting = replace(fitting, predecessors=True)
         space = Space(method, fitting)
         for match in self.matches:
-            parameters = {**match.row.parameters, **method.parameters}
+            parameters = Parameters({**match.row.parameters, **method.parameters})
             if parameters in space:
                 return None if parameters == method.parameters else (parameters, match)
             _log.info("ignored a tuning row that does not fit: %s", match.row)

@@ -4,49 +4,19 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
-from pyapsp.registry import Method, Parameters, Plan, check_memory
+from pyapsp.registry import Parameters, Plan, check_memory
 from pyapsp.registry.tuning.lookup import Match, tuned
+from pyapsp.registry.tuning.tunable import Tunable
 
 __all__ = ["BufferedMethod", "TunableMethod"]
 
 
-class TunableMethod(Method):
-    """Base of the methods with parameters that the tuner can choose.
-
-    Attributes
-    ----------
-    carries_predecessors : bool
-        Whether the kernels that have the parameters are different with predecessors.
-    slowdown : float
-        A type twice as wide takes 2 ** slowdown times as long.
-    growth : float
-        Twice the size of the largest row has 2 ** growth times its rate.
-    """
-
-    tunable = True
-    carries_predecessors: ClassVar[bool] = False
-    slowdown: ClassVar[float] = 1.0
-    growth: ClassVar[float] = 0.0
-
-    @abstractmethod
-    def candidates(self, options: Any) -> Iterator[Mapping[str, int | str]]:
-        """Yield complete parameter sets, from the likely fastest to the one that needs least."""
-
-    def fits(self, parameters: Parameters, options: Any) -> bool:
-        """Return whether parameters are a legal set within the limits of the device.
-
-        By default: whether the device has groups of this size.
-        """
-        group = parameters.integer("group") if "group" in parameters else 1
-        return bool(group <= options.device.capabilities.max_work_group_size)
-
-    def rule(self, options: Any) -> str:
-        """Return the conditions of `fits`, with the limits of the device, for messages."""
-        return f"group must be at most {options.device.capabilities.max_work_group_size}"
+class TunableMethod(Tunable):
+    """Base of the methods with parameters that the tuner can choose."""
 
     def sets(
         self, n: int, family: str, options: Any, *, rows: bool = True
@@ -77,7 +47,7 @@ class TunableMethod(Method):
         found = tuned(self, n, options, family) if rows and self.choices else None
         if found is not None:
             parameters, match = found
-            yield Parameters(parameters), match
+            yield parameters, match
         fitting = False
         for candidate in self.candidates(options):
             parameters = Parameters({**candidate, **self.parameters})

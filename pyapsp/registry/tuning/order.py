@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning.space import Key, Space, key
 
 __all__ = ["climb", "every"]
@@ -15,18 +16,18 @@ __all__ = ["climb", "every"]
 _STARTS, _STEP, _WALKS = 4, 0.99, 50
 
 
-def every(space: Space, seed: int) -> Iterator[dict[str, int | str]]:
+def every(space: Space, seed: int) -> Iterator[Parameters]:
     """Yield the candidates of the method, then all sets in random order."""
     yield from space.candidates()
     yield from space.shuffled(seed)
 
 
 def climb(
-    space: Space, seconds_of: Callable[[dict[str, int | str]], float], seed: int
-) -> Iterator[dict[str, int | str]]:
+    space: Space, seconds_of: Callable[[Parameters], float], seed: int
+) -> Iterator[Parameters]:
     """Yield sets; the choice of each depends on the times of those before."""
     rng = np.random.default_rng(seed)
-    visited: dict[Key, dict[str, int | str]] = {}
+    visited: dict[Key, Parameters] = {}
     for start in space.candidates()[:_STARTS]:
         visited[key(start)] = start
         yield start
@@ -46,10 +47,10 @@ def climb(
 
 def _around(
     space: Space,
-    best: dict[str, int | str],
-    visited: Mapping[Key, dict[str, int | str]],
+    best: Parameters,
+    visited: Mapping[Key, Parameters],
     rng: np.random.Generator,
-) -> Iterator[dict[str, int | str]]:
+) -> Iterator[Parameters]:
     """Yield sets that were not visited: neighbours of the best, then sets farther away."""
     yield from (each for each in space.neighbours(best, rng) if key(each) not in visited)
     for steps in range(2, 8):

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from pyapsp.registry.tuning.method import TunableMethod
-
+from pyapsp.registry import Options, Parameters
+from pyapsp.registry.tuning.tunable import Tunable
 
 __all__ = ["Key", "Space", "key"]
 
@@ -36,12 +34,12 @@ class Space:
 
     Parameters
     ----------
-    method : TunableMethod
+    method : Tunable
     options : Options
         The legal sets depend on device, dtype and predecessors.
     """
 
-    def __init__(self, method: TunableMethod, options: Any) -> None:
+    def __init__(self, method: Tunable, options: Options) -> None:
         self._method, self._options = method, options
 
     @cached_property
@@ -55,20 +53,20 @@ class Space:
         return (
             any(parameters.keys() == each.keys() for each in self._completed())
             and all(value in choices[name] for name, value in parameters.items())
-            and self._method.fits(parameters, self._options)
+            and self._method.fits(Parameters(parameters), self._options)
         )
 
-    def candidates(self) -> list[dict[str, int | str]]:
+    def candidates(self) -> list[Parameters]:
         """Return those of the method's candidates that fit."""
         return [candidate for candidate in self._completed() if candidate in self]
 
-    def __iter__(self) -> Iterator[dict[str, int | str]]:
+    def __iter__(self) -> Iterator[Parameters]:
         """Yield every legal set."""
         for shape in self._shapes:
             for values in product(*self._values(shape)):
                 yield from self._if_legal(shape, values)
 
-    def shuffled(self, seed: int) -> Iterator[dict[str, int | str]]:
+    def shuffled(self, seed: int) -> Iterator[Parameters]:
         """Yield every legal set in a random order given by a seed."""
         ends = np.cumsum(self._sizes)
         for number in np.random.default_rng(seed).permutation(sum(self._sizes)):
@@ -81,7 +79,7 @@ class Space:
 
     def neighbours(
         self, parameters: Mapping[str, int | str], rng: np.random.Generator
-    ) -> Iterator[dict[str, int | str]]:
+    ) -> Iterator[Parameters]:
         """Yield the legal sets near this one, in random order.
 
         First those that differ in one parameter; then those that differ in two, each by one step,
@@ -102,23 +100,23 @@ class Space:
         ]
         for changes in (single, double):
             for number in rng.permutation(len(changes)):
-                changed = {**parameters, **changes[number]}
+                changed = Parameters({**parameters, **changes[number]})
                 if self._method.fits(changed, self._options):
                     yield changed
 
     def away(
         self, parameters: Mapping[str, int | str], rng: np.random.Generator, steps: int
-    ) -> dict[str, int | str]:
+    ) -> Parameters:
         """Return the legal set after some random steps from neighbour to neighbour."""
-        end = dict(parameters)
+        end = Parameters(parameters)
         for _ in range(steps):
             end = next(self.neighbours(end, rng), end)
         return end
 
-    def _completed(self) -> Iterator[dict[str, int | str]]:
+    def _completed(self) -> Iterator[Parameters]:
         """Yield the candidates of the method, with the given parameters."""
         for candidate in self._method.candidates(self._options):
-            yield {**candidate, **self._method.parameters}
+            yield Parameters({**candidate, **self._method.parameters})
 
     @cached_property
     def _shapes(self) -> list[tuple[str, ...]]:
@@ -131,18 +129,18 @@ class Space:
     def _sizes(self) -> list[int]:
         return [math.prod(map(len, self._values(shape))) for shape in self._shapes]
 
-    def _values(self, shape: tuple[str, ...]) -> list[Sequence[Any]]:
+    def _values(self, shape: tuple[str, ...]) -> list[Sequence[int | str]]:
         given, choices = self._method.parameters, self._method.choices
         return [(given[name],) if name in given else choices[name] for name in shape]
 
     def _if_legal(
         self, shape: tuple[str, ...], values: Iterable[int | str]
-    ) -> Iterator[dict[str, int | str]]:
-        parameters = dict(zip(shape, values, strict=True))
+    ) -> Iterator[Parameters]:
+        parameters = Parameters(zip(shape, values, strict=True))
         if self._method.fits(parameters, self._options):
             yield parameters
 
 
-def _beside(value: int | str, values: Sequence[Any]) -> list[int | str]:
+def _beside(value: int | str, values: Sequence[int | str]) -> list[int | str]:
     place = values.index(value)
     return [values[other] for other in (place - 1, place + 1) if 0 <= other < len(values)]

@@ -35,7 +35,7 @@ from pyapsp.base.errors import (
 from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.kernels import source
-from pyapsp.registry import Answer, Plan, problem
+from pyapsp.registry import Answer, Parameters, Plan, problem
 from pyapsp.registry.timing import enough, in_turns
 from pyapsp.registry.tuning.database import Row
 from pyapsp.registry.tuning.journal import Journal, Outcome
@@ -83,7 +83,7 @@ class Report:
     """
 
     row: Row
-    default: dict[str, int | str]
+    default: Parameters
     seconds: dict[Key, float]
     outcomes: list[Outcome] = field(default_factory=list)
     resumed: int = 0
@@ -248,7 +248,7 @@ class Tuner:
         self._large.forget()
         return replace(report, resumed=resumed, complete=complete)
 
-    def _seconds_of(self, parameters: dict[str, int | str]) -> float:
+    def _seconds_of(self, parameters: Parameters) -> float:
         outcome = self._journal.outcomes.get(key(parameters))
         return math.inf if outcome is None or outcome.seconds is None else outcome.seconds
 
@@ -256,7 +256,7 @@ class Tuner:
         right = [o.seconds for o in self._journal.outcomes.values() if o.seconds is not None]
         return min(right, default=math.inf)
 
-    def _measure(self, parameters: dict[str, int | str]) -> Outcome:
+    def _measure(self, parameters: Parameters) -> Outcome:
         """Verify and time one set, with a line in the journal before and after."""
         self._journal.start(parameters)
         try:
@@ -267,7 +267,7 @@ class Tuner:
         self._journal.finish(outcome)
         return outcome
 
-    def _outcome(self, parameters: dict[str, int | str]) -> Outcome:
+    def _outcome(self, parameters: Parameters) -> Outcome:
         try:
             method, plan = self._plan(parameters)
             self._verify(parameters, self._small)
@@ -281,19 +281,19 @@ class Tuner:
             self._first_failure = self._first_failure or error
             return Outcome(parameters, "failed", None, str(error))
 
-    def _verify(self, parameters: dict[str, int | str], sample: Sample) -> None:
+    def _verify(self, parameters: Parameters, sample: Sample) -> None:
         method = self._method(**parameters)
         sample.check(method.run(method.plan(sample.input, sample.options)))
 
-    def _plan(self, parameters: dict[str, int | str]) -> tuple[TunableMethod, Plan]:
+    def _plan(self, parameters: Parameters) -> tuple[TunableMethod, Plan]:
         method = self._method(**parameters)
         return method, method.plan(self._large.input, self._large.options)
 
-    def _call(self, parameters: dict[str, int | str]) -> Answer:
+    def _call(self, parameters: Parameters) -> Answer:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
-    def _time(self, parameters: dict[str, int | str], method: TunableMethod, plan: Plan) -> Outcome:
+    def _time(self, parameters: Parameters, method: TunableMethod, plan: Plan) -> Outcome:
         """Time a set: a warm-up run, which shows whether it can be the best, then timed runs."""
         best = self._best_seconds()
         pace = Pace(_HOPELESS * best)
@@ -311,7 +311,7 @@ class Tuner:
     def _decide(self) -> Report:
         """Time the best few and the default again, in turns, and verify the winner again."""
         outcomes = self._journal.outcomes
-        default = next(iter(self.space.candidates()), {})
+        default = next(iter(self.space.candidates()), Parameters())
         while True:
             ranked = sorted(
                 (
@@ -330,12 +330,12 @@ class Tuner:
             best = min(seconds, key=seconds.__getitem__)
             if key(default) in seconds and seconds[key(default)] <= _GAIN * seconds[best]:
                 best = key(default)
-            fault = self._fault_elsewhere(dict(best))
+            fault = self._fault_elsewhere(Parameters(best))
             if fault is None:
                 break
-            self._journal.finish(Outcome(dict(best), "wrong", None, fault))
+            self._journal.finish(Outcome(Parameters(best), "wrong", None, fault))
         fastest = dict(sorted(seconds.items(), key=lambda item: item[1]))
-        row = self._row(dict(best), seconds[best])
+        row = self._row(Parameters(best), seconds[best])
         return Report(row, default, fastest, list(outcomes.values()))
 
     def known(self) -> Row | None:
@@ -352,15 +352,16 @@ class Tuner:
             row = match.row
             place = (row.n, row.dtype, row.family)
             if place == (self._n, self._dtype.name, self._family) and match.level == "device":
+                parameters = Parameters(row.parameters)
                 for sample in (self._small, self._large):
-                    self._verify(row.parameters, sample)
-                fault = self._fault_elsewhere(row.parameters)
+                    self._verify(parameters, sample)
+                fault = self._fault_elsewhere(parameters)
                 if fault is not None:
                     raise VerificationError(fault)
-                return self._row(dict(row.parameters), math.inf)
+                return self._row(parameters, math.inf)
         return None
 
-    def _row(self, parameters: dict[str, int | str], seconds: float) -> Row:
+    def _row(self, parameters: Parameters, seconds: float) -> Row:
         device = self._device
         return Row(
             method=self._method.id,
@@ -384,12 +385,12 @@ class Tuner:
         """Return the work of a run per second."""
         work = self._journal.work
         if work is None:
-            work = self._large.work(self._call({}))
+            work = self._large.work(self._call(Parameters()))
             self._journal.worked(work)
         # the measured time can be 0: do not divide by it
         return float(f"{work / max(seconds, 1e-9):.4g}")
 
-    def _finals(self, finalists: list[dict[str, int | str]]) -> dict[Key, float]:
+    def _finals(self, finalists: list[Parameters]) -> dict[Key, float]:
         known = self._journal.finals
         if any(key(parameters) not in known for parameters in finalists):
             calls = [partial(self._call, parameters) for parameters in finalists]
@@ -397,7 +398,7 @@ class Tuner:
                 self._journal.final(parameters, taken)
         return {key(parameters): known[key(parameters)] for parameters in finalists}
 
-    def _fault_elsewhere(self, parameters: dict[str, int | str]) -> str | None:
+    def _fault_elsewhere(self, parameters: Parameters) -> str | None:
         """Return the fault of a set with another sample, for which other code may be built.
 
         Samples of odd seeds have negative weights if the method accepts them.
@@ -438,7 +439,8 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
         The same rows with the new rates.
     """
     calls = [
-        partial(tuner._call, dict(row.parameters)) for tuner, row in zip(tuners, rows, strict=True)
+        partial(tuner._call, Parameters(row.parameters))
+        for tuner, row in zip(tuners, rows, strict=True)
     ]
     taken = in_turns(calls, max(tuner._repeat for tuner in tuners))
     return [

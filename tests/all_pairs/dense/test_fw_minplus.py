@@ -16,6 +16,7 @@ from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning import method as tuning_method
 
 TILES = {
@@ -255,7 +256,7 @@ def test_candidates_fit_and_the_first_suits_the_device(device):
     method = FwMinplus()
     for dtype in ("float64", "float32", "int32", "uint16"):
         candidates = list(method.candidates(options(device, dtype)))
-        assert any(method.fits(each, options(device, dtype)) for each in candidates)
+        assert any(method.fits(Parameters(each), options(device, dtype)) for each in candidates)
         for each in candidates:
             assert all(value in method.choices[name] for name, value in each.items())
         expected = "panels" if device.traits.scalar_groups else "tiles"
@@ -282,7 +283,7 @@ def test_look_ahead_has_more_launches_and_the_same_answer(device):
 def test_groups_have_fewer_rows_on_many_cores(device, monkeypatch):
     """Rows were tuned on two cores; what the caller sets stays."""
     given = PANELS | {"bits": 1, "unroll": 1, "group_rows": 192, "group_columns": 64}
-    tuned = given, None  # kept, as the result for a tuning row is
+    tuned = Parameters(given), None  # kept, as the result for a tuning row is
     monkeypatch.setattr(tuning_method, "tuned", lambda self, *_: None if self.parameters else tuned)
     monkeypatch.setattr(Panels, "candidates", lambda _: iter([given]))
     graph, found = random_graph(100), []

@@ -15,6 +15,7 @@ from pyapsp.cli.options import parameter_of
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 FLOAT = np.dtype(np.float32)
 
@@ -168,7 +169,8 @@ def test_nothing_to_choose(device):
 def test_only_the_caller_can_ask_for_a_selector(device):
     options = AllPairsOptions(device, FLOAT)
     method = pyapsp.method("fw-mm")
-    complete = next(method.candidates(options))
+    complete = Parameters(next(method.candidates(options)))
+    selected = Parameters({**complete, "selector": "MT"})
     assert method.fits(complete, options)
-    assert not method.fits(complete | {"selector": "MT"}, options)
-    assert pyapsp.method("fw-mm", selector="MT").fits(complete | {"selector": "MT"}, options)
+    assert not method.fits(selected, options)
+    assert pyapsp.method("fw-mm", selector="MT").fits(selected, options)

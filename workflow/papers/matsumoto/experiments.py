@@ -71,7 +71,7 @@ def _for_blocks(task: Task) -> Iterator[Contender]:
 def _speeds(task: Task) -> dict[str, Any]:
     """Return the measurements of the planner of fw-outofcore: updates and bytes per second."""
     parameters, _ = FwMinplus().choose_parameters(task.graph, task.options)
-    factors = FORMS[parameters["form"]](task.options, parameters, negative=False)
+    factors = FORMS[parameters.word("form")](task.options, parameters, negative=False)
     with Matrix(np.zeros((task.graph.n, task.graph.n), task.options.dtype)) as matrix:
         memory = task.device.capabilities.global_memory
         found = speeds.measure(task.device, factors, matrix, memory)
