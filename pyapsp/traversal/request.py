@@ -29,7 +29,7 @@ def requested(
     *,
     sources: int | Sequence[int] | np.ndarray | None = None,
     directed: bool = True,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
     targets: int | Sequence[int] | np.ndarray | None = None,
@@ -93,7 +93,7 @@ def requested(
     return replace(call, options=call.options.held_in(chosen_dtype))
 
 
-def _dtype(name: str, graph: Graph, dtype: DTypeLike) -> tuple[np.dtype, str]:
+def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, str]:
     """Return the type of the distances, and why."""
     if name == "sssp":
         return resolve(graph, dtype, name)

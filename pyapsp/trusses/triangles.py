@@ -170,7 +170,7 @@ def requested(
     graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     per_vertex: bool = True,
     device: DeviceLike = None,
     memory_limit: int | None = None,

@@ -181,7 +181,7 @@ def requested(
     graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     k: int | None = None,
     device: DeviceLike = None,
     memory_limit: int | None = None,

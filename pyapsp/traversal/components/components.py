@@ -250,7 +250,7 @@ def requested(
     graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
