@@ -106,7 +106,8 @@ class TrussMethod(BufferedMethod):
         started = time.perf_counter()
         if plan.input.m:
             with device_errors(options.device, plan.device_bytes):
-                values, starts, more = self.find(plan, watch)
+                values, starts, counts = self.find(plan, watch)
+                more |= counts
         if options.progress is not None:
             options.progress(values.size, values.size)
         seconds = watch.since(started)

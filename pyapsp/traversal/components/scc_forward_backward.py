@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import GraphError, PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
@@ -95,7 +96,7 @@ class SccForwardBackward(ComponentMethod):
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), {}
+        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
         entering = graph.reversed()
         more["reverse_seconds"] = time.perf_counter() - started
@@ -141,8 +142,9 @@ class PartSearch:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
         self._launch = Launcher(self._queue, program, parameters.integer("group"))
-        self._width, trim = width, parameters["trim"]
-        self._trims = graph.n if trim == "full" else trim
+        self._width = width
+        full = parameters["trim"] == "full"
+        self._trims = graph.n if full else parameters.integer("trim")
         self._n, self._progress = graph.n, options.progress
         arrays = [graph.indptr, graph.indices]
         if graph.directed:

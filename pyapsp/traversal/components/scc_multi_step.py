@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import GraphError, PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Graph
@@ -118,7 +119,7 @@ class SccMultiStep(ComponentMethod):
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), {}
+        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
         entering = graph.reversed()
         more["reverse_seconds"] = time.perf_counter() - started
