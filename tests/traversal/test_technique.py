@@ -185,8 +185,6 @@ def test_each_value_of_each_parameter(name, device):
     options = PROBLEM.ask([0], method, device=device).options
     sets = map(Parameters, method.candidates(options))
     base = next(each for each in sets if method.fits(each, options))
-        each for each in method.candidates(options) if method.fits(Parameters(each), options)
-    )
     for parameter, values in method.choices.items():
         for value in values:
             chosen = base | {parameter: value}
