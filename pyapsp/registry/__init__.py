@@ -18,6 +18,7 @@ from pyapsp.registry.index import (
 )
 from pyapsp.registry.limits import check_limits, check_memory
 from pyapsp.registry.order import in_order
+from pyapsp.registry.request import request
 from pyapsp.registry.steps import Answer, Check, Options, Parameters, Plan, Stats
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "problems",
     "register",
     "register_problem",
+    "request",
 ]

@@ -17,6 +17,7 @@ from pyapsp.base.host import copy, share
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import Rows
 from pyapsp.paths.result import Result
+from pyapsp.registry import Stats
 
 __all__ = ["LevelResult", "LevelRows", "NarrowRow", "levels_of", "narrowest"]
 
@@ -82,7 +83,7 @@ class LevelRows(_FromLevels, Rows):
     """An answer with levels."""
 
     def __init__(
-        self, narrow: Sequence[NarrowRow], before: np.ndarray | None, stats: dict[str, Any]
+        self, narrow: Sequence[NarrowRow], before: np.ndarray | None, stats: Stats
     ) -> None:
         # the fields of a frozen class; `distances` is not one of them here
         fields = {"predecessors": before, "stats": stats, "checked": True}

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import choose
-from pyapsp.graph import Graph, as_graph
+from pyapsp.base.json import Json
+from pyapsp.device import DeviceLike
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.registry import Method, Request, check_limits, method_of, problem
+from pyapsp.registry import Method, Request, request
 from pyapsp.traversal.search import default_source
 
 __all__ = ["requested"]
@@ -21,16 +24,16 @@ __all__ = ["requested"]
 
 def requested(
     name: str,
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
     sources: int | Sequence[int] | np.ndarray | None = None,
     directed: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
     targets: int | Sequence[int] | np.ndarray | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
@@ -56,35 +59,41 @@ def requested(
     ends = None if targets is None else vertices(targets, graph.n, name, "targets")
     if ends is not None and ends.size == 0:
         raise ParameterError.of("targets", name, "at least one vertex", targets)
-    memory_limit = check_limits(memory_limit, progress, name)
-    asked = method_of(name, method, name)
-    chosen_device = choose(device)
     chosen_dtype, reason = _dtype(name, graph, dtype)
     predecessors = flag("predecessors", name, predecessors)
-    options = PathOptions(
-        device=chosen_device,
-        dtype=chosen_dtype,
-        memory_limit=memory_limit,
-        progress=progress,
+    options = partial(
+        PathOptions,
         predecessors=predecessors,
         sources=rows,
         cutoff=cutoff,
         targets=ends,
         check=flag("check", name, check),
-    ).held_in(chosen_dtype)
-    about = {
+    )
+    asked: dict[str, Json] = {
         "predecessors": predecessors,
         "cutoff": cutoff,
         "sources": rows.size,
         "source": int(rows[0]) if rows.size == 1 else None,
     }
     if ends is not None:
-        about["targets"] = ends.size
+        asked["targets"] = ends.size
     reasons = f"dtype {name_of(chosen_dtype)}: {reason}", f"sources: {rows.size:,}"
-    return Request(problem(name), graph, asked, options, about, reasons)
+    call = request(
+        name,
+        graph,
+        options,
+        chosen_dtype,
+        method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        asked=asked,
+        reasons=reasons,
+    )
+    return replace(call, options=call.options.held_in(chosen_dtype))
 
 
-def _dtype(name: str, graph: Graph, dtype: Any) -> tuple[np.dtype, str]:
+def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, str]:
     """Return the type of the distances, and why."""
     if name == "sssp":
         return resolve(graph, dtype, name)

@@ -24,7 +24,11 @@ from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Plan
+from pyapsp.registry import (
+    Parameters,
+    Plan,
+    Stats,
+)
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.narrow import LevelRows, NarrowRow
 
@@ -128,10 +132,10 @@ class Search(BufferedMethod, PathMethod):
     """
 
     area = "traversal"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": _GROUPS}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items and smaller ones, on CPUs of 64."""
         for group in _CPU_GROUPS if options.device.traits.scalar_groups else _GPU_GROUPS:
             yield {"group": group}
@@ -198,7 +202,7 @@ class Search(BufferedMethod, PathMethod):
             if tell is not None:
                 tell(place + 1, sources.size)
         transfers = watch.seconds("transfer")
-        stats = {
+        stats: Stats = {
             # by the clock of the host, because reading the flag between rounds counts as well
             "kernel_seconds": max(seconds - (transfers - sent), 0.0),
             "transfer_seconds": transfers,
@@ -216,17 +220,19 @@ class Search(BufferedMethod, PathMethod):
 class Lanes(Search):
     """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"width": _WIDTHS, "group": _GROUPS}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"width": _WIDTHS, "group": _GROUPS}
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield several work-items for each vertex; on CPUs one."""
         width = 1 if options.device.traits.scalar_groups else _WIDTH
         for candidate in super().candidates(options):
             yield {"width": min(width, candidate["group"]), **candidate}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether no vertex is split between groups, and the device supports the size."""
-        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+        return parameters.integer("width") <= parameters.integer("group") and super().fits(
+            parameters, options
+        )
 
     def rule(self, options: PathOptions) -> str:
         """Return the limits."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
+from pyapsp.registry import Parameters
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.rows import Rows, buffer, zeros
 
@@ -38,16 +36,16 @@ class HashCounter:
         ``small_width`` and ``small_slots`` of that for short ones.
     """
 
-    def __init__(self, device: Device, what: int, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, device: Device, what: int, parameters: Parameters) -> None:
         self._what, units = what, device.capabilities.compute_units
-        self._small_slots = parameters["small_slots"]
+        self._small_slots = parameters.integer("small_slots")
         self._launches, alone = [], device.traits.scalar_groups
         for part, groups in (("small_", _SMALL_GROUPS), ("", _GROUPS)):
-            group = parameters[f"{part}group"]
+            group = parameters.integer(f"{part}group")
             defines = {
                 "PYAPSP_GROUP": group,
-                "PYAPSP_WIDTH": parameters[f"{part}width"],
-                "PYAPSP_SLOTS": parameters[f"{part}slots"],
+                "PYAPSP_WIDTH": parameters.integer(f"{part}width"),
+                "PYAPSP_SLOTS": parameters.integer(f"{part}slots"),
                 "PYAPSP_COUNT": what,
             }
             optimise = group == 1 or device.traits.optimises_barriers
@@ -56,14 +54,16 @@ class HashCounter:
         self.hash = program.hash
 
     @staticmethod
-    def fits(parameters: Mapping[str, Any], device: Device) -> bool:
+    def fits(parameters: Parameters, device: Device) -> bool:
         """Return whether the device has such groups, with this much local memory."""
         limits = device.capabilities
         return all(
-            parameters[f"{part}group"] <= limits.max_work_group_size
-            and parameters[f"{part}group"] % parameters[f"{part}width"] == 0
+            parameters.integer(f"{part}group") <= limits.max_work_group_size
+            and parameters.integer(f"{part}group") % parameters.integer(f"{part}width") == 0
             # what counts edges needs three tables
-            and 12 * parameters[f"{part}slots"] + 8 * parameters[f"{part}group"] + 64
+            and 12 * parameters.integer(f"{part}slots")
+            + 8 * parameters.integer(f"{part}group")
+            + 64
             <= min(limits.local_memory, _LOCAL)
             for part in ("", "small_")
         )
@@ -128,15 +128,15 @@ class BitmapCounter:
         ``group`` and ``batch``.
     """
 
-    def __init__(self, device: Device, what: int, parameters: Mapping[str, Any]) -> None:
-        self._what, self._group = what, parameters["group"]
+    def __init__(self, device: Device, what: int, parameters: Parameters) -> None:
+        self._what, self._group = what, parameters.integer("group")
         alone = device.traits.scalar_groups
         self._groups = device.capabilities.compute_units * (1 if alone else _GROUPS)
         # a few workers have counts of their own, without atomic operations
         self._own = what == EDGES and self._group == 1 and self._groups <= _FEW
         defines = {
             "PYAPSP_GROUP": self._group,
-            "PYAPSP_BATCH": parameters["batch"],
+            "PYAPSP_BATCH": parameters.integer("batch"),
             "PYAPSP_COUNT": what,
             "PYAPSP_OWN": int(self._own),
         }

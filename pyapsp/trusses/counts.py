@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +14,13 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry import (
+    Answer,
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+)
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.trusses.counting import ALL, VERTICES
@@ -79,18 +84,14 @@ class TriangleMethod(BufferedMethod):
         return too_large(self.id, about) or super().unmet(about, options)
 
     @abstractmethod
-    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> Any:
+    def counter(self, options: TriangleOptions, parameters: Parameters) -> Any:
         """Return what counts: a function of queue, rows, oriented rows and counts."""
 
     @abstractmethod
-    def further(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the buffers of the count."""
 
-    def buffers(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         n, m = graph.n, graph.m
         rows = [4 * (n + 1), 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
@@ -100,7 +101,7 @@ class TriangleMethod(BufferedMethod):
         return [max(size, 4) for size in found]
 
     def prepare(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: TriangleOptions, parameters: Parameters
     ) -> tuple[Selection, Any]:
         """Build the kernels."""
         return Selection(options.device, oriented=True), self.counter(options, parameters)
@@ -115,8 +116,10 @@ class TriangleMethod(BufferedMethod):
                 total, oriented = self._counted(plan, watch, per_vertex)
         if options.progress is not None:
             options.progress(graph.n, graph.n)
-        stats = {
-            **watch.since(started),
+        seconds = watch.since(started)
+        stats: Stats = {
+            "kernel_seconds": seconds["kernel_seconds"],
+            "transfer_seconds": seconds["transfer_seconds"],
             "kernel_hash": plan.state[1].hash,
             "more": {"orientation_seconds": oriented},
         }

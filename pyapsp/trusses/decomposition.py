@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +11,17 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry import (
+    Answer,
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+)
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
@@ -96,15 +102,18 @@ class TrussMethod(BufferedMethod):
     def run(self, plan: Plan) -> Trussness:
         """Find the trusses."""
         options, watch = plan.options, Stopwatch()
-        values, starts, more = np.zeros(0, np.int32), None, dict[str, int]()
+        values, starts, more = np.zeros(0, np.int32), None, dict[str, Json]()
         started = time.perf_counter()
         if plan.input.m:
             with device_errors(options.device, plan.device_bytes):
-                values, starts, more = self.find(plan, watch)
+                values, starts, counts = self.find(plan, watch)
+                more |= counts
         if options.progress is not None:
             options.progress(values.size, values.size)
-        stats = {
-            **watch.since(started),
+        seconds = watch.since(started)
+        stats: Stats = {
+            "kernel_seconds": seconds["kernel_seconds"],
+            "transfer_seconds": seconds["transfer_seconds"],
             "kernel_hash": plan.state.hash,
             "more": more,
         }
@@ -115,18 +124,14 @@ class RemovalMethod(TrussMethod):
     """Base of the methods that remove edges in rounds: upload, orientation, numbers of edges."""
 
     @abstractmethod
-    def further(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the buffers of `remove`."""
 
     @abstractmethod
     def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
         """Write the trussness of the edges, and return what the method reports."""
 
-    def buffers(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         n, m = graph.n, graph.m
         rows = [4 * (n + 1), 4 * m, 4 * m, 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
@@ -162,6 +167,6 @@ def supporting(options: Options) -> BitmapCounter | HashCounter:
     """Return what counts the triangles of each edge, in the form that is fast on the device."""
     device = options.device
     if device.traits.scalar_groups:
-        return BitmapCounter(device, EDGES, {"group": 1, "batch": 64})
+        return BitmapCounter(device, EDGES, Parameters(group=1, batch=64))
     fitting = (each for each in tables(options) if HashCounter.fits(each, device))
     return HashCounter(device, EDGES, next(fitting))

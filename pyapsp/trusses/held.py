@@ -82,7 +82,7 @@ class HeldInHornet:
     def remove(self, removed: int) -> tuple[cl.Buffer, cl.Buffer]:
         """Delete the edges of the list, and return their rows: offsets, and heads."""
         pairs: list[Any] = [cl_array.empty(self._queue, removed, np.int32) for _ in range(2)]
-        group, program = self._plan.parameters["group"], self._plan.state.weak
+        group, program = self._plan.parameters.integer("group"), self._plan.state.weak
         launch = Launcher(self._queue, program, group)
         given = self._list, *self._ends, *(each.base_data for each in pairs), np.int32(removed)
         launch("edges_ends", min(removed, self._plan.state.items), *given)
@@ -102,7 +102,7 @@ class HeldInHornet:
     def count(self, left: int) -> None:
         """Count the triangles of each edge that is left; the supports are 0 before."""
         remaining, count = buffer(self._queue, left), zeros(self._queue, 1)
-        group, program = self._plan.parameters["group"], self._plan.state.weak
+        group, program = self._plan.parameters.integer("group"), self._plan.state.weak
         launch, edges = Launcher(self._queue, program, group), np.int32(self._edges)
         items = min(self._edges, self._plan.state.items)
         launch("edges_left", items, self._marks, remaining, count, edges)

@@ -11,7 +11,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program, build_warps
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.registry import Options
+from pyapsp.registry import Options, Parameters
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.rows import buffer
 
@@ -22,7 +22,7 @@ _INTERSECT = {"merge": 0, "binary-search": 1, "intersect-path": 2}
 _DIVIDE = {"items": 0, "virtual-warp": 1, "two-phase": 2}
 
 #: The parameters: `width` is for virtual warps, `step` for two phases.
-CHOICES: Mapping[str, Sequence[Any]] = {
+CHOICES: Mapping[str, Sequence[int | str]] = {
     "intersection": tuple(_INTERSECT),
     "partition": tuple(_DIVIDE),
     "width": (1, 2, 4, 8, 16, 32),
@@ -37,7 +37,7 @@ _GROUPS = 16
 _MOST = 2**30
 
 
-def candidates(options: Options) -> Iterator[dict[str, Any]]:
+def candidates(options: Options) -> Iterator[Mapping[str, int | str]]:
     """Yield merges by one work-item on CPUs, and elsewhere searches by eight of them."""
     if options.device.traits.scalar_groups:
         yield _set("merge", "items", 1, 1)
@@ -55,17 +55,17 @@ def _set(intersection: str, partition: str, width: int, group: int) -> dict[str,
     return dict(zip(CHOICES, chosen, strict=True))
 
 
-def fits(parameters: Mapping[str, Any], options: Options) -> bool:
+def fits(parameters: Parameters, options: Options) -> bool:
     """Return whether parameters go together, and the device has groups of this size."""
-    warps = parameters["partition"] == "virtual-warp"
+    warps = parameters.word("partition") == "virtual-warp"
     return bool(
-        parameters["group"] <= options.device.capabilities.max_work_group_size
-        and parameters["group"] % parameters["width"] == 0
-        and (warps or parameters["width"] == 1)
+        parameters.integer("group") <= options.device.capabilities.max_work_group_size
+        and parameters.integer("group") % parameters.integer("width") == 0
+        and (warps or parameters.integer("width") == 1)
         # a merge has no parts
-        and (parameters["intersection"] != "merge" or parameters["partition"] == "items")
+        and (parameters.word("intersection") != "merge" or parameters.word("partition") == "items")
         # units have a size, and other values would be the same set again
-        and (parameters["partition"] == "two-phase" or parameters["step"] == 16)
+        and (parameters.word("partition") == "two-phase" or parameters.integer("step") == 16)
     )
 
 
@@ -99,11 +99,11 @@ class Intersections:
     """
 
     def __init__(
-        self, device: Device, name: str, parameters: Mapping[str, Any], defines: Mapping[str, int]
+        self, device: Device, name: str, parameters: Parameters, defines: Mapping[str, int]
     ) -> None:
-        group, alone = parameters["group"], device.traits.scalar_groups
-        self._group, self._two_phase = group, parameters["partition"] == "two-phase"
-        self._step = parameters["step"]
+        group, alone = parameters.integer("group"), device.traits.scalar_groups
+        self._group, self._two_phase = group, parameters.word("partition") == "two-phase"
+        self._step = parameters.integer("step")
         self._chunk = group * (_EACH_ALONE if group == 1 else _EACH)
         units = device.capabilities.compute_units
         # a group of one work-item on a CPU is a worker
@@ -112,9 +112,9 @@ class Intersections:
             "PYAPSP_GROUP": group,
             "PYAPSP_WARP": 1,
             "PYAPSP_EACH": self._chunk // group,
-            "PYAPSP_INTERSECT": _INTERSECT[parameters["intersection"]],
-            "PYAPSP_DIVIDE": _DIVIDE[parameters["partition"]],
-            "PYAPSP_WIDTH": parameters["width"],
+            "PYAPSP_INTERSECT": _INTERSECT[parameters.word("intersection")],
+            "PYAPSP_DIVIDE": _DIVIDE[parameters.word("partition")],
+            "PYAPSP_WIDTH": parameters.integer("width"),
             "PYAPSP_STEP": self._step,
             **defines,
         }

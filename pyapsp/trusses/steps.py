@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan
+from pyapsp.registry import Options, Parameters, Plan
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
@@ -70,7 +70,7 @@ class Steps:
     def find(self, least: int, value: int) -> int:
         """Mark the edges with less than `least` triangles, and return their number."""
         self.step += 1
-        program, group = self.plan.state.weak, self.plan.parameters["group"]
+        program, group = self.plan.state.weak, self.plan.parameters.integer("group")
         launch, count = Launcher(self.queue, program, group), zeros(self.queue, 1)
         numbers = map(np.int32, (self.edges, least, self.step, value))
         arrays = self.supports, self.marks, self.values, self.list, count
@@ -85,13 +85,16 @@ class Steps:
 class StepMethod(RemovalMethod):
     """Base of the published methods. A subclass removes the edges that a step has marked."""
 
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {**CHOICES, "container": ("csr", "hornet")}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        **CHOICES,
+        "container": ("csr", "hornet"),
+    }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual sets."""
         return ({**each, "container": "csr"} for each in intersections.candidates(options))
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether parameters go together on the device."""
         return intersections.fits(parameters, options)
 
@@ -103,15 +106,13 @@ class StepMethod(RemovalMethod):
     def take(self, steps: Steps, removed: int) -> None:
         """Remove the marked edges, of which there are so many, and update the supports."""
 
-    def further(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of supports, marks and lists, of units, and of two sets of rows."""
         n, m = graph.n, graph.m
         select, edges = Selection(options.device, oriented=False), 4 * (m // 2)
         counter = IntersectCounter(options.device, EDGES, parameters)
         rows = [4 * (n + 1), 4 * m, 4 * m] * 3
-        held = HeldInHornet.buffers(n, m) if parameters["container"] == "hornet" else []
+        held = HeldInHornet.buffers(n, m) if parameters.word("container") == "hornet" else []
         return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m), *held]
 
     def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
@@ -135,7 +136,7 @@ class StepMethod(RemovalMethod):
             edges=edges,
             left=edges,
         )
-        if plan.parameters["container"] == "hornet":
+        if plan.parameters.word("container") == "hornet":
             ends = steps.tails, steps.ends, steps.marks, steps.supports, steps.list
             steps.held = HeldInHornet(plan, queue, state.rows, edges, *ends)
         self.count(steps)

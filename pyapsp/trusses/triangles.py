@@ -5,18 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import choose
-from pyapsp.graph import Graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import Graph, GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.paths.result import Explained
-from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
+from pyapsp.registry import Method, Request, request, runs
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
 
@@ -65,8 +66,8 @@ class Triangles(Explained, Tabular):
     @cached_property
     def degrees(self) -> np.ndarray:
         """The neighbours of each vertex, without itself, (n,) int64."""
-        found: np.ndarray = np.diff(self.graph.indptr) - loops(self.graph)
-        return found
+        degrees: np.ndarray = np.diff(self.graph.indptr) - loops(self.graph)
+        return degrees
 
     @cached_property
     def clustering(self) -> np.ndarray:
@@ -101,11 +102,11 @@ class Triangles(Explained, Tabular):
 
 
 def triangles(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
     per_vertex: bool = True,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Triangles:
@@ -152,7 +153,7 @@ def triangles(
     (1, array([1, 1, 1, 0]), 0.6)
     """
     started = time.perf_counter()
-    request = requested(
+    call = requested(
         graph,
         method,
         per_vertex=per_vertex,
@@ -160,18 +161,18 @@ def triangles(
         memory_limit=memory_limit,
         progress=progress,
     )
-    solved = runs.solve(request, started)
-    found = solved.answer
-    return Triangles(found.total, found.per_vertex, request.input, solved.record, solved.reasons)
+    solved = runs.solve(call, started)
+    counts = solved.answer
+    return Triangles(counts.total, counts.per_vertex, call.input, solved.record, solved.reasons)
 
 
 def requested(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     per_vertex: bool = True,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
@@ -185,13 +186,13 @@ def requested(
     if dtype is not None and np.dtype(dtype) != np.int64:
         raise ParameterError.of("dtype", _OWNER, "int64", dtype)
     per_vertex = flag("per_vertex", _OWNER, per_vertex)
-    given = undirected(graph)
-    memory_limit = check_limits(memory_limit, progress, _OWNER)
-    options = TriangleOptions(
-        choose(device),
+    return request(
+        _OWNER,
+        undirected(graph),
+        partial(TriangleOptions, per_vertex=per_vertex),
         np.dtype(np.int64),
+        method,
+        device=device,
         memory_limit=memory_limit,
         progress=progress,
-        per_vertex=per_vertex,
     )
-    return Request(problem(_OWNER), given, method_of(_OWNER, method, _OWNER), options)

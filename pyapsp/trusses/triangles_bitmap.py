@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.trusses.counting import BitmapCounter
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
 
@@ -26,22 +26,20 @@ class TrianglesBitmap(TriangleMethod):
         "Bisson and Fatica 2017, doi:10.1109/TPDS.2017.2735405; "
         "orientation on the device, the longer row as map: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512),
         "batch": (1, 16, 64, 256),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of one work-item on CPUs, larger ones elsewhere."""
         for group in (1,) if options.device.traits.scalar_groups else (256, 64, 32, 1):
             yield {"group": group, "batch": 64 if group == 1 else 1}
 
-    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> BitmapCounter:
+    def counter(self, options: TriangleOptions, parameters: Parameters) -> BitmapCounter:
         """Return the counter."""
         return BitmapCounter(options.device, options.what, parameters)
 
-    def further(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of maps, hits, counter and sums."""
         return self.counter(options, parameters).buffers(graph.n, graph.m)

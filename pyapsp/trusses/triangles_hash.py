@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.trusses.counting import HashCounter
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
 
@@ -15,7 +15,7 @@ __all__ = ["TrianglesHash", "tables"]
 _GROUPS, _WIDTHS = (1, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32)
 
 
-def tables(options: Options) -> Iterator[dict[str, Any]]:
+def tables(options: Options) -> Iterator[Parameters]:
     """Yield the usual groups and tables for a kind of device, then smaller ones."""
     if options.device.traits.scalar_groups:
         yield _tables(1, 1, 2048, 1, 1, 256)
@@ -25,8 +25,8 @@ def tables(options: Options) -> Iterator[dict[str, Any]]:
     yield _tables(1, 1, 512, 1, 1, 64)
 
 
-def _tables(*values: int) -> dict[str, Any]:
-    return dict(zip(TrianglesHash.choices, values, strict=True))
+def _tables(*values: int) -> Parameters:
+    return Parameters(zip(TrianglesHash.choices, values, strict=True))
 
 
 @register
@@ -42,7 +42,7 @@ class TrianglesHash(TriangleMethod):
         "Pandey et al. 2021, doi:10.1109/TPDS.2021.3064892; "
         "orientation on the device, the longer row as table: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": _GROUPS,
         "width": _WIDTHS,
         "slots": (64, 512, 1024, 2048),
@@ -51,11 +51,11 @@ class TrianglesHash(TriangleMethod):
         "small_slots": (64, 128, 256, 512),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual tables."""
         return tables(options)
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device has such groups, with this much local memory."""
         return HashCounter.fits(parameters, options.device)
 
@@ -67,12 +67,10 @@ class TrianglesHash(TriangleMethod):
             f"12 bytes of {limits.local_memory} of local memory are needed for each slot"
         )
 
-    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> HashCounter:
+    def counter(self, options: TriangleOptions, parameters: Parameters) -> HashCounter:
         """Return the counter."""
         return HashCounter(options.device, options.what, parameters)
 
-    def further(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of lists, counters and sums."""
         return self.counter(options, parameters).buffers(graph.n)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import ALL
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
@@ -37,7 +37,7 @@ class IntersectCounter:
         Those of `CHOICES`.
     """
 
-    def __init__(self, device: Device, what: int, parameters: Mapping[str, Any]) -> None:
+    def __init__(self, device: Device, what: int, parameters: Parameters) -> None:
         self._what = what
         defines = {"PYAPSP_COUNT": what}
         self._each = Intersections(device, "trusses/triangles_intersect.cl", parameters, defines)
@@ -105,13 +105,13 @@ class TrianglesIntersect(TriangleMethod):
         "Green et al. 2014, doi:10.1109/IA3.2014.7 (intersect path); "
         "Wang et al. 2016, doi:10.1145/2915516.2915521"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = CHOICES
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = CHOICES
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual sets."""
         return intersections.candidates(options)
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether parameters go together on the device."""
         return intersections.fits(parameters, options)
 
@@ -119,12 +119,10 @@ class TrianglesIntersect(TriangleMethod):
         """Return the conditions of `fits`."""
         return intersections.rule(options)
 
-    def counter(self, options: TriangleOptions, parameters: Mapping[str, Any]) -> IntersectCounter:
+    def counter(self, options: TriangleOptions, parameters: Parameters) -> IntersectCounter:
         """Return the counter."""
         return IntersectCounter(options.device, options.what, parameters)
 
-    def further(
-        self, graph: Graph, options: TriangleOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of sums and units."""
         return self.counter(options, parameters).buffers(graph.m)

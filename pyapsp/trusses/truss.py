@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import choose
-from pyapsp.graph import Graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import Graph, GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import Explained
-from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
+from pyapsp.registry import Method, Request, request, runs
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
 
@@ -75,11 +77,11 @@ class Trusses(Explained, Tabular):
 
 
 def k_truss(
-    graph: Any,
+    graph: GraphLike,
     k: int,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Graph:
@@ -127,19 +129,19 @@ def k_truss(
     3
     """
     k = _checked(k, _TRUSS)
-    request = requested(
+    call = requested(
         graph, method, k=k, device=device, memory_limit=memory_limit, progress=progress
     )
-    _, answer = runs.run(request)
-    given: Graph = request.input
-    return given.with_checked_arcs(answer.values > 0, answer.starts)
+    _, answer = runs.run(call)
+    both_ways: Graph = call.input
+    return both_ways.with_checked_arcs(answer.values > 0, answer.starts)
 
 
 def truss_decomposition(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Trusses:
@@ -168,20 +170,20 @@ def truss_decomposition(
     (array([3, 3, 3, 2], dtype=int32), 3)
     """
     started = time.perf_counter()
-    request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
-    solved, given = runs.solve(request, started), request.input
-    chosen, (tails, heads, _) = edges(given), given.arcs()
+    call = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    solved, both_ways = runs.solve(call, started), call.input
+    chosen, (tails, heads, _) = edges(both_ways), both_ways.arcs()
     ends, values = (tails[chosen], heads[chosen]), solved.answer.values[chosen]
-    return Trusses(given, *ends, values, solved.record, solved.reasons)
+    return Trusses(both_ways, *ends, values, solved.record, solved.reasons)
 
 
 def requested(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     k: int | None = None,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
@@ -193,31 +195,37 @@ def requested(
         Type of the trussness: int32.
     """
     owner = _DECOMPOSITION if k is None else _TRUSS
-    held = only_int32(dtype, owner)
-    given = undirected(graph)
-    memory_limit = check_limits(memory_limit, progress, owner)
+    trussness = only_int32(dtype, owner)
+    both_ways = undirected(graph)
     # a k-truss has at least k vertices
-    most = None if k is None else min(k, given.n + 1)
-    options = TrussOptions(
-        choose(device), held, memory_limit=memory_limit, progress=progress, k=most
+    most = None if k is None else min(k, both_ways.n + 1)
+    return request(
+        "truss",
+        both_ways,
+        partial(TrussOptions, k=most),
+        trussness,
+        method,
+        owner=owner,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
     )
-    return Request(problem("truss"), given, method_of("truss", method, owner), options)
 
 
-def _checked(k: Any, owner: str) -> int:
+def _checked(k: int, owner: str) -> int:
     if not isinstance(k, Integral) or isinstance(k, bool) or int(k) < 2:
         raise ParameterError.of("k", owner, "an integer from 2 on", k)
     return int(k)
 
 
-def _subgraph(graph: Graph, kept: np.ndarray) -> Graph:
+def _subgraph(graph: Graph, in_truss: np.ndarray) -> Graph:
     """Return the graph with these of its edges."""
     tails, heads, _ = graph.arcs()
     upper, n = tails < heads, graph.n
     starts = starts_among(upper, graph.indptr)
-    matrix = csr_array((kept, heads[upper], starts), shape=(n, n))
+    matrix = csr_array((in_truss, heads[upper], starts), shape=(n, n))
     arcs = upper.copy()
-    arcs[upper] = kept
+    arcs[upper] = in_truss
     # the reverses of the edges, in the order of their rows, are the columns of the matrix
     arcs[tails > heads] = matrix.tocsc().data
     return graph.with_checked_arcs(arcs)

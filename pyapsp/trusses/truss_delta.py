@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from pyapsp.graph import Graph
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.held import DELTA
@@ -42,9 +40,7 @@ class TrussDelta(StepMethod):
         "Busato 2018, chapter 19, https://iris.univr.it/handle/11562/979445"
     )
 
-    def prepare(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device = options.device
         first, second = (

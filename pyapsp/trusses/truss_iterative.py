@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device.kernels import build_warps
 from pyapsp.graph import Graph
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.rows import Selection
@@ -34,11 +31,9 @@ class TrussIterative(StepMethod):
         "Busato 2018, section 19.4, https://iris.univr.it/handle/11562/979445"
     )
 
-    def prepare(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> StepPrograms:
+    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> StepPrograms:
         """Build the kernels."""
-        device, group = options.device, parameters["group"]
+        device, group = options.device, parameters.integer("group")
         defines = {"PYAPSP_GROUP": group, "PYAPSP_WARP": 1}
         weak = build_warps(device, "trusses/truss_iterative.cl", defines)
         counter = IntersectCounter(device, EDGES, parameters)

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import Options, Parameters, Plan, register
 from pyapsp.traversal.search import Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions, supporting
@@ -51,13 +51,13 @@ class TrussPeeling(RemovalMethod):
         "Kabir and Madduri 2017, https://arxiv.org/abs/1707.02000; "
         "rounds without the host, searches in the longer row: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256),
         "width": (1, 4, 8, 16, 32),
         "ahead": (1, 2, 4, 8),
     }
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of one work-item on CPUs, larger ones elsewhere."""
         if options.device.traits.scalar_groups:
             yield {"group": 1, "width": 1, "ahead": 4}
@@ -65,19 +65,20 @@ class TrussPeeling(RemovalMethod):
             yield {"group": group, "width": 8, "ahead": 4}
         yield {"group": 1, "width": 1, "ahead": 4}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device has groups of this size, and the lanes divide them."""
         most = options.device.capabilities.max_work_group_size
-        return bool(parameters["group"] <= most and parameters["group"] % parameters["width"] == 0)
+        return bool(
+            parameters.integer("group") <= most
+            and parameters.integer("group") % parameters.integer("width") == 0
+        )
 
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits`."""
         most = options.device.capabilities.max_work_group_size
         return f"group must be at most {most} and a multiple of width"
 
-    def further(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def further(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of supports, marks, lists, sizes, and of the rows that are left."""
         n, m = graph.n, graph.m
         counter = supporting(options)
@@ -85,14 +86,12 @@ class TrussPeeling(RemovalMethod):
             counter.buffers(n, m) if isinstance(counter, BitmapCounter) else counter.buffers(n)
         )
         left = [4 * (n + 1), 4 * m, 4 * m, *Selection(options.device, False).buffers(n, m)]
-        return [*[4 * (m // 2)] * 4, 4 * parameters["ahead"] + 4, 4, *counting, *left]
+        return [*[4 * (m // 2)] * 4, 4 * parameters.integer("ahead") + 4, 4, *counting, *left]
 
-    def prepare(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
-        device, group = options.device, parameters["group"]
-        defines = {"PYAPSP_GROUP": group, "PYAPSP_WIDTH": parameters["width"]}
+        device, group = options.device, parameters.integer("group")
+        defines = {"PYAPSP_GROUP": group, "PYAPSP_WIDTH": parameters.integer("width")}
         optimise = group == 1 or device.traits.optimises_barriers
         program = build(device, "trusses/truss_peeling.cl", defines, optimise=optimise)
         return _Programs(program, Selection(device, oriented=False), supporting(options))
@@ -132,12 +131,12 @@ class _Peel:
         self._plan, self._state, self._supports = plan, state, supports
         self._rows: Rows = state.rows
         self.left = self._selected = state.up.m
-        self.rounds, self._ahead = 0, plan.parameters["ahead"]
+        self.rounds, self._ahead = 0, plan.parameters.integer("ahead")
         queue, edges = state.queue, state.up.m
         self._marks, self._lists = buffer(queue, edges), [buffer(queue, edges) for _ in range(2)]
         cl.enqueue_fill_buffer(queue, self._marks, np.full(1, _ALIVE, np.int32), 0, 4 * edges)
         self._sizes, self._lowest = zeros(queue, self._ahead + 1), buffer(queue, 1)
-        group = plan.parameters["group"]
+        group = plan.parameters.integer("group")
         self._launcher = Launcher(queue, plan.state.peeling, group)
         units = plan.options.device.capabilities.compute_units
         groups = units if plan.options.device.traits.scalar_groups else units * _GROUPS

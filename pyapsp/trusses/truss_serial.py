@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -11,7 +10,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import Options, Parameters, Plan, register
 from pyapsp.trusses.decomposition import TrussMethod, TrussOptions
 from pyapsp.trusses.rows import buffer
 
@@ -41,19 +40,15 @@ class TrussSerial(TrussMethod):
         "pruning by cores, counting again, and searches that end early: ours"
     )
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the only set: there are no parameters."""
         yield {}
 
-    def buffers(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         return [8 * (graph.n + 1), 4 * max(graph.m, 1), 4 * _ints(graph)]
 
-    def prepare(
-        self, graph: Graph, options: TrussOptions, parameters: Mapping[str, Any]
-    ) -> Program:
+    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> Program:
         """Build the kernel."""
         return build(options.device, "trusses/truss_serial.cl", {})
 

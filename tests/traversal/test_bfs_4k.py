@@ -13,6 +13,7 @@ import pyapsp
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.paths import PathOptions
+from pyapsp.registry import Parameters
 from pyapsp.traversal.bfs import bfs_4k
 from pyapsp.traversal.bfs.bfs_4k import Bfs4K, heavy_degree
 
@@ -94,7 +95,7 @@ def test_pairs_of_all_values(device):
             whole["warp"] = 8
         if "group" not in chosen:
             whole["group"] = 64
-        return method.fits(whole, options)
+        return method.fits(Parameters(whole), options)
 
     for parameters in covering(Bfs4K.choices, fits):
         found = pyapsp.bfs(GRAPH, SOURCES, pyapsp.method("bfs-4k", **parameters), device=device)

@@ -14,6 +14,7 @@ from pyapsp import verify
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
+from pyapsp.registry import Parameters
 from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.sssp import sssp_delta_stepping as module
 from pyapsp.traversal.sssp.tree import held_type
@@ -185,7 +186,7 @@ def test_distances_are_computed_in_int32_if_that_is_proved_exact(device):
     inner = [held_type(graph, options.dtype).name for graph in (short, long, halves)]
     assert inner == ["int32", "float64", "float64"]
     assert held_type(short, np.dtype(np.float32)).name == "float32"
-    memory = [sum(pyapsp.method(ID).buffers(short, options, {"group": 1, "walk": 0, "delta": 1}))]
+    memory = [sum(pyapsp.method(ID).buffers(short, options, Parameters(group=1, walk=0, delta=1)))]
     memory.append(16 * short.n + 24 * short.m + 60 * short.n + 60_000)
     assert memory[0] < memory[1]
 

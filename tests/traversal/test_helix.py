@@ -21,6 +21,7 @@ from pyapsp.device.kernels import warps
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import PathOptions
+from pyapsp.registry import Parameters
 from pyapsp.traversal.bfs.helix import automatic, dimensions, form, lists
 from pyapsp.traversal.bfs.helix import method as module
 from pyapsp.traversal.bfs.helix.automatic import Facts
@@ -241,7 +242,7 @@ def test_what_is_asked_for_is_completed(device):
             # on CPUs groups of several work-items must be asked for
             alone = candidate["group"] == 1 or name == "group"
             fitting = alone or not device.traits.scalar_groups
-            assert method.fits(candidate, options) == fitting, (name, value)
+            assert method.fits(Parameters(candidate), options) == fitting, (name, value)
 
 
 def test_persistent_must_be_asked_for(device, monkeypatch):
@@ -252,8 +253,8 @@ def test_persistent_must_be_asked_for(device, monkeypatch):
     set_["rules"] = "published"
     options = PathOptions(device, np.dtype(np.int32))
     assert dimensions.fits(set_, device)
-    assert not pyapsp.method("bfs-helix").fits(set_, options)
-    assert pyapsp.method("bfs-helix", sync="persistent").fits(set_, options)
+    assert not pyapsp.method("bfs-helix").fits(Parameters(set_), options)
+    assert pyapsp.method("bfs-helix", sync="persistent").fits(Parameters(set_), options)
     assert_right(device, sync="persistent")
 
 

@@ -16,7 +16,7 @@ from pyapsp.device.kernels import build_warps, source
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
-from pyapsp.registry import Options, problem, runs
+from pyapsp.registry import Options, Parameters, problem, runs
 from pyapsp.traversal import partition
 from pyapsp.traversal.partitioning import offsets as inputs
 from pyapsp.traversal.partitioning import technique
@@ -127,7 +127,7 @@ def sets_of(name, combined):
     late = {each: values[each] for each in values if each in AT_RUN_TIME}
     early = {each: values[each] for each in values if each not in AT_RUN_TIME}
     usual = {each: of[0] for each, of in late.items()}
-    for macros in combined(early, lambda chosen: method.fits(usual | chosen, LikeADevice)):
+    for macros in combined(early, lambda chosen: fits(method, usual | chosen)):
         known = functools.partial(lambda fixed, some: fits(method, fixed | some), macros)
         every_late = list(combined(late, known)) if late else [{}]
         sets = [macros | each for each in every_late]
@@ -135,7 +135,7 @@ def sets_of(name, combined):
 
 
 def fits(method, chosen):
-    return method.fits(chosen, LikeADevice)
+    return method.fits(Parameters(chosen), LikeADevice)
 
 
 def every(values, legal):
@@ -183,11 +183,12 @@ def test_all_combinations_of_parameters(name, device):
 def test_each_value_of_each_parameter(name, device):
     method = pyapsp.method(name)
     options = PROBLEM.ask([0], method, device=device).options
-    base = next(each for each in method.candidates(options) if method.fits(each, options))
+    sets = map(Parameters, method.candidates(options))
+    base = next(each for each in sets if method.fits(each, options))
     for parameter, values in method.choices.items():
         for value in values:
             chosen = base | {parameter: value}
-            if method.fits(chosen, options):
+            if method.fits(Parameters(chosen), options):
                 right(name, [chosen], device)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from pyapsp.base.host import share
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
 from pyapsp.traversal.narrow import LevelResult, levels_of
@@ -59,13 +60,13 @@ class BfsResult(Found):
 
 
 def bfs(
-    graph: Any,
+    graph: GraphLike,
     source: int | Sequence[int] | np.ndarray,
     method: str | Method = "auto",
     *,
     directed: bool = True,
     parents: bool = True,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> BfsResult:

@@ -44,7 +44,7 @@ from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 
 __all__ = ["Bfs4K", "heavy_degree"]
@@ -102,7 +102,7 @@ class Bfs4K(FrontierSearch):
     id = "bfs-4k"
     summary = "queues; virtual warps or a work-item for each arc, as the frontier of a level needs"
     source = "Busato and Bombieri 2015, doi:10.1109/TPDS.2014.2330597"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "warp": (1, 8, 16, 32, 64),
         "queue": (1, 4, 16),
@@ -117,9 +117,9 @@ class Bfs4K(FrontierSearch):
         "duplicates": _DUPLICATES,
         "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
     }
-    on_levels: Callable[[list[dict[str, Any]]], None] | None = None
+    on_levels: Callable[[list[Mapping[str, int | str]]], None] | None = None
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for a group."""
         knobs: dict[str, Any] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
         if options.device.traits.scalar_groups:
@@ -140,14 +140,14 @@ class Bfs4K(FrontierSearch):
             sizes = {"group": group, "warp": warp, "queue": queue, "least_width": min(4, warp)}
             yield sizes | knobs
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether warps divide a group, and the device has the sizes and the atomics."""
         capabilities = options.device.capabilities
-        group, warp = parameters["group"], parameters["warp"]
+        group, warp = parameters.integer("group"), parameters.integer("warp")
         return bool(
             group % warp == 0
-            and parameters["least_width"] <= warp
-            and (parameters["duplicates"] != "hash64" or capabilities.int64_atomics)
+            and parameters.integer("least_width") <= warp
+            and (parameters.word("duplicates") != "hash64" or capabilities.int64_atomics)
             and super().fits(parameters, options)
             and _local_bytes(parameters, options) <= capabilities.local_memory
         )
@@ -165,32 +165,32 @@ class Bfs4K(FrontierSearch):
         if graph.m > _LARGEST_INT:
             raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
-    def state(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> int:
+    def state(self, graph: Graph, options: PathOptions, parameters: Parameters) -> int:
         """Return the ints of the counters and of two lists of heavy vertices."""
         return _STATE + 2 * _room(graph, parameters)
 
-    def more(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the statistics."""
         return [12 * (graph.n + 2) if self.on_levels else 4]
 
     def defines(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
         return super().defines(graph, options, parameters) | {
-            "PYAPSP_WARP": parameters["warp"],
-            "PYAPSP_QUEUE": parameters["queue"],
-            "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters["duplicates"]),
+            "PYAPSP_WARP": parameters.integer("warp"),
+            "PYAPSP_QUEUE": parameters.integer("queue"),
+            "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters.word("duplicates")),
             "PYAPSP_TABLE": _table(parameters, options),
-            "PYAPSP_COALESCE": parameters["coalesce"],
-            "PYAPSP_STRIPS": int(parameters["dynamic"] == "group-strip"),
+            "PYAPSP_COALESCE": parameters.integer("coalesce"),
+            "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
             "PYAPSP_STATISTICS": int(self.on_levels is not None),
         }
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels, with sub-groups if they have the width of a warp."""
         defines = self.defines(graph, options, parameters)
-        optimise = parameters["group"] == 1 or options.device.traits.optimises_barriers
+        optimise = parameters.integer("group") == 1 or options.device.traits.optimises_barriers
         return build_warps(options.device, "traversal/bfs/bfs_4k.cl", defines, optimise=optimise)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
@@ -207,9 +207,9 @@ class _Levels(Frontiers):
         capabilities = plan.options.device.capabilities
         self._degrees = np.diff(graph.indptr)
         self._room, limit = (self.host.size - _STATE) // 2, _limit(graph, parameters)
-        strips = limit if parameters["dynamic"] == "group-strip" else _LARGEST_INT
+        strips = limit if parameters.word("dynamic") == "group-strip" else _LARGEST_INT
         self._limits = limit, self._room, strips
-        self._resident = capabilities.compute_units * parameters["resident"]
+        self._resident = capabilities.compute_units * parameters.integer("resident")
         self._capacity = _capacity(self.n)
         self._heavies = 0
         #: (level, kernel, width) of each launch of the last search
@@ -229,8 +229,8 @@ class _Levels(Frontiers):
 
     def advance(self, level: int, size: int) -> tuple[int, int]:
         """Find the vertices of a level, or of several; a size counts heavy vertices too."""
-        light, group = size - self._heavies, self.parameters["group"]
-        limit = group * self.parameters["single"]
+        light, group = size - self._heavies, self.parameters.integer("group")
+        limit = group * self.parameters.integer("single")
         next_level = level + 1
         if size <= limit:
             self._expand_single(level, light, limit)
@@ -250,13 +250,17 @@ class _Levels(Frontiers):
 
     def expand(self, level: int, size: int) -> None:
         """Expand the queue with the whole device."""
-        group, warp = self.parameters["group"], self.parameters["warp"]
+        group, warp = self.parameters.integer("group"), self.parameters.integer("warp")
         if not size:
             return
-        if size * self.parameters["discover"] < self._resident and self.parameters["discover"]:
-            self._run("edges", level, 1, -(-size // group), size, self.parameters["extended"])
+        if size * self.parameters.integer("discover") < self._resident and self.parameters.integer(
+            "discover"
+        ):
+            self._run(
+                "edges", level, 1, -(-size // group), size, self.parameters.integer("extended")
+            )
             return
-        width = self.parameters["least_width"]
+        width = self.parameters.integer("least_width")
         while 2 * width <= warp and 2 * width * size <= self._resident:
             width *= 2
         if width == warp and size > self._resident:
@@ -265,23 +269,23 @@ class _Levels(Frontiers):
             self._run("warps", level, width, -(-size // (group // width)), size, width)
 
     def _expand_single(self, level: int, light: int, limit: int) -> None:
-        size, discover = light + self._heavies, self.parameters["discover"]
+        size, discover = light + self._heavies, self.parameters.integer("discover")
         both = cl.LocalMemory(8 * limit)
-        if discover and size * discover < self.parameters["group"]:
-            kernel, value = "single_edges", self.parameters["extended"]
+        if discover and size * discover < self.parameters.integer("group"):
+            kernel, value = "single_edges", self.parameters.integer("extended")
         else:
-            kernel, value = "single_warps", self.parameters["least_width"]
+            kernel, value = "single_warps", self.parameters.integer("least_width")
         self._run(kernel, level, 0, 1, light, self._heavies, value, limit, both)
 
     def _expand_heavy(self, level: int) -> None:
         """Expand the list of heavy vertices."""
         if not self._heavies:
             return
-        piece, group = self.parameters["piece"], self.parameters["group"]
+        piece, group = self.parameters.integer("piece"), self.parameters.integer("group")
         begin = _STATE + (level + 1) % 2 * self._room
         degrees = self._degrees[self.host[begin : begin + self._heavies]]
         groups = -(-degrees // (piece * group))
-        if self.parameters["dynamic"] == "relaunch":
+        if self.parameters.word("dynamic") == "relaunch":
             for place, each in enumerate(groups.tolist()):
                 self._run("heavy", level, 0, each, place, place + 1, piece)
         else:
@@ -290,7 +294,7 @@ class _Levels(Frontiers):
     def _run(self, kernel: str, level: int, width: int, groups: int, *more: Any) -> None:
         """Launch a kernel with at most as many groups as the device holds."""
         self.launches.append((level, kernel, width))
-        items = min(groups * self.parameters["group"], max(self._resident, 1))
+        items = min(groups * self.parameters.integer("group"), max(self._resident, 1))
         scalars = self.n, self._capacity, level, *self._limits
         values = (each if isinstance(each, cl.LocalMemory) else np.int32(each) for each in more)
         arrays = *self.arrays, self.more[0]
@@ -309,9 +313,9 @@ class _Levels(Frontiers):
         """Find the levels of all vertices, and report the statistics."""
         super().search(source, distances)
         if self._tell is not None:
-            self._tell(list(self._told(distances)))
+            self._tell(list(self._statistics(distances)))
 
-    def _told(self, levels: np.ndarray) -> Iterator[dict[str, Any]]:
+    def _statistics(self, levels: np.ndarray) -> Iterator[Mapping[str, int | str]]:
         """Yield the statistics of each level of the last search."""
         counts = np.empty((self.n + 2, 3), np.int32)
         cl.enqueue_copy(self.queue, counts, self.more[0])
@@ -339,32 +343,39 @@ def _capacity(n: int) -> int:
     return n
 
 
-def _limit(graph: Graph, parameters: Mapping[str, Any]) -> int:
+def _limit(graph: Graph, parameters: Parameters) -> int:
     """Return the smallest degree of a heavy vertex."""
-    if parameters["dynamic"] == "off":
+    if parameters.word("dynamic") == "off":
         return _LARGEST_INT
-    return heavy_degree(graph, parameters["heavy"], parameters["piece"] * parameters["group"])
+    return heavy_degree(
+        graph,
+        parameters.integer("heavy"),
+        parameters.integer("piece") * parameters.integer("group"),
+    )
 
 
-def _room(graph: Graph, parameters: Mapping[str, Any]) -> int:
+def _room(graph: Graph, parameters: Parameters) -> int:
     """Return the length of the list of heavy vertices."""
-    if parameters["dynamic"] in ("off", "group-strip"):
+    if parameters.word("dynamic") in ("off", "group-strip"):
         return 0
     heavy = np.count_nonzero(np.diff(graph.indptr) >= _limit(graph, parameters))
     return min(int(heavy), _MOST_HEAVY)
 
 
-def _table(parameters: Mapping[str, Any], options: PathOptions) -> int:
+def _table(parameters: Parameters, options: PathOptions) -> int:
     """Return the entries of a table: a group's share of the local memory of a compute unit."""
-    group, warps = int(parameters["group"]), int(parameters["group"]) // int(parameters["warp"])
+    group, warps = (
+        int(parameters.integer("group")),
+        int(parameters.integer("group")) // int(parameters.integer("warp")),
+    )
     share = min(_LOCAL, options.device.capabilities.local_memory) // 2 * group
-    entries = share // (2048 * max(_ENTRY[parameters["duplicates"]], 1))
+    entries = share // (2048 * max(_ENTRY[parameters.word("duplicates")], 1))
     return min(max(1 << (max(entries, 1).bit_length() - 1), _SMALLEST, warps), _LARGEST)
 
 
-def _local_bytes(parameters: Mapping[str, Any], options: PathOptions) -> int:
+def _local_bytes(parameters: Parameters, options: PathOptions) -> int:
     """Return the local memory of a group of the kernel that needs most."""
-    group, queue = int(parameters["group"]), int(parameters["queue"])
+    group, queue = int(parameters.integer("group")), int(parameters.integer("queue"))
     ints = 2 * group + 1 + queue * group * (1 + options.predecessors) + group
-    ints += 2 * group * int(parameters["single"])
-    return 4 * ints + _ENTRY[parameters["duplicates"]] * _table(parameters, options)
+    ints += 2 * group * int(parameters.integer("single"))
+    return 4 * ints + _ENTRY[parameters.word("duplicates")] * _table(parameters, options)

@@ -12,7 +12,7 @@ from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 from pyapsp.traversal.search import Search
 
@@ -30,9 +30,9 @@ class _Frontiers(Frontiers):
 
     def __init__(self, method: FrontierSearch, plan: Plan, watch: Any) -> None:
         super().__init__(method, plan, watch)
-        self._kind, self._m = self.parameters["frontier"], plan.input.m
+        self._kind, self._m = self.parameters.word("frontier"), plan.input.m
         units = plan.options.device.capabilities.compute_units
-        self._most = _SHARES * units * self.parameters["group"]
+        self._most = _SHARES * units * self.parameters.integer("group")
 
     def start(self, source: int) -> None:
         """Enqueue the kernels that prepare a search."""
@@ -65,21 +65,21 @@ class BfsB40C(FrontierSearch):
     )
     source = "Merrill, Garland and Grimshaw 2012, doi:10.1145/2145816.2145832"
     searcher = _Frontiers
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "frontier": ("vertex", "edge", "two-phase"),
         "warp": (1, 8, 16, 32, 64),
         **Search.choices,
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 128 work-items in warps of 32, on CPUs of one."""
         cpu = options.device.traits.scalar_groups
         for group, warp in ((1, 1),) if cpu else ((128, 32), (64, 32), (32, 8), (1, 1)):
             yield {"frontier": "two-phase", "warp": warp, "group": group}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether warps divide a group, and the device supports the size."""
-        group, warp = parameters["group"], parameters["warp"]
+        group, warp = parameters.integer("group"), parameters.integer("warp")
         needed = 4 * (5 * group + 1 + 2 * _TABLE * (group // warp))
         return bool(
             group % warp == 0
@@ -99,22 +99,22 @@ class BfsB40C(FrontierSearch):
         if graph.m > _LARGEST_INT:
             raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
-    def more(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the bits, and of heads and tails of arcs."""
-        rows = {"vertex": 0, "edge": 2, "two-phase": 1}[parameters["frontier"]]
+        rows = {"vertex": 0, "edge": 2, "two-phase": 1}[parameters.word("frontier")]
         # the source is in the frontier even if there are no arcs
         arcs = 4 * rows * max(graph.m, 1)
         return [4 * -(-graph.n // 32), arcs, arcs * options.predecessors]
 
     def defines(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
-        warps = parameters["group"] // parameters["warp"]
-        table = {"PYAPSP_WARP": parameters["warp"], "PYAPSP_TABLE": _TABLE * warps}
+        warps = parameters.integer("group") // parameters.integer("warp")
+        table = {"PYAPSP_WARP": parameters.integer("warp"), "PYAPSP_TABLE": _TABLE * warps}
         return super().defines(graph, options, parameters) | table
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels, with sub-groups if they have the width of a warp."""
         defines = self.defines(graph, options, parameters)
         return build_warps(options.device, "traversal/bfs/bfs_b40c.cl", defines)

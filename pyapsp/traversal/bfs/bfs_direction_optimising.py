@@ -32,7 +32,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.narrow import NarrowRow, narrowest
 from pyapsp.traversal.search import MOST_COUNTED, Search
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
@@ -119,7 +119,7 @@ class BfsDirectionOptimising(Search):
     summary = "pushes from small levels, pulls into large ones; one group finds runs of tiny levels"
     source = "Beamer, Asanović and Patterson 2012, doi:10.1109/SC.2012.50"
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "alpha": (0, 5, 15, 45, 10**9),
         "beta": (1, 18, 54, 10**9),
@@ -128,7 +128,7 @@ class BfsDirectionOptimising(Search):
         "march": (0, 16384, 65536, 2**18),
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield large groups, and on CPUs one work-item, which walks through more arcs."""
         scalar = options.device.traits.scalar_groups
         few = options.device.capabilities.compute_units <= _FEW
@@ -141,10 +141,12 @@ class BfsDirectionOptimising(Search):
                 yield {"group": group, **some, **more}
             yield {"group": group, **some}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether the device has such groups, and those of a crew can wait."""
-        can_wait = options.device.capabilities.device_scope_fence and parameters["group"] > 1
-        return super().fits(parameters, options) and (can_wait or not parameters["crew"])
+        can_wait = (
+            options.device.capabilities.device_scope_fence and parameters.integer("group") > 1
+        )
+        return super().fits(parameters, options) and (can_wait or not parameters.integer("crew"))
 
     def rule(self, options: PathOptions) -> str:
         """Return the limits."""
@@ -159,9 +161,7 @@ class BfsDirectionOptimising(Search):
             )
         return super().unmet(about, options)
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
         first = _offsets(options.device).itemsize * (graph.n + 1)
         arcs = [first, 4 * graph.m]
@@ -170,16 +170,14 @@ class BfsDirectionOptimising(Search):
             arcs *= 2
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters, mode))]
 
-    def prepare(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> _Programs:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, mode = options.device, _mode(graph, options, parameters)
-        offsets, alone = _offsets(device), parameters["group"] == 1
+        offsets, alone = _offsets(device), parameters.integer("group") == 1
 
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
-                "PYAPSP_GROUP": parameters["group"],
+                "PYAPSP_GROUP": parameters.integer("group"),
                 "PYAPSP_PREDECESSORS": int(options.predecessors),
                 "PYAPSP_INFINITY": int(infinity(options.dtype)),
                 "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
@@ -188,14 +186,14 @@ class BfsDirectionOptimising(Search):
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
                 "PYAPSP_NEAR": int(device.traits.prefetches and alone and _is_near(graph)),
                 "PYAPSP_STROLL": _STROLL,
-                "PYAPSP_CREW": parameters["crew"],
+                "PYAPSP_CREW": parameters.integer("crew"),
             }
-            standard = device.capabilities.c_standard if parameters["crew"] else None
+            standard = device.capabilities.c_standard if parameters.integer("crew") else None
             return build(device, _FILE, defines, standard=standard)
 
         if mode is not _Mode.TEST:
             return _Programs(built(mode is not _Mode.NONE), None, None, mode)
-        symmetry = Symmetry(device, parameters["group"], offsets)
+        symmetry = Symmetry(device, parameters.integer("group"), offsets)
         return _Programs(built(True), built(False), symmetry, mode)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Search:
@@ -220,10 +218,10 @@ def _offsets(device: Device) -> np.dtype:
     return np.dtype(np.int64 if in_place(device.handle) else np.int32)
 
 
-def _mode(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> _Mode:
+def _mode(graph: Graph, options: PathOptions, parameters: Parameters) -> _Mode:
     """Return whether and how the search gets entering arcs."""
     symmetric = known_symmetric(graph)
-    if parameters["alpha"] == 0:
+    if parameters.integer("alpha") == 0:
         return _Mode.NONE
     if symmetric:
         return _Mode.SAME
@@ -243,22 +241,20 @@ def _is_near(graph: Graph) -> bool:
     return bool(_SHARE * np.count_nonzero(close) >= _ARCS)
 
 
-def _chunk(parameters: Mapping[str, Any]) -> int:
+def _chunk(parameters: Parameters) -> int:
     """Return the number of arcs of a piece."""
-    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+    return _CHUNK if parameters.integer("group") > 1 else _SCALAR_CHUNK
 
 
-def _own(
-    graph: Graph, options: PathOptions, parameters: Mapping[str, Any], mode: _Mode
-) -> list[int]:
+def _own(graph: Graph, options: PathOptions, parameters: Parameters, mode: _Mode) -> list[int]:
     """Return the bytes of levels, parents, queue, pieces, bit maps, maps of groups, and state."""
     # a vertex that is in pieces has more than one, and less than two for each chunk
     pieces = 2 * (graph.m // _chunk(parameters))
     words = -(-graph.n // 32)
     rows = 4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n
     # a group of one work-item has a bit map, if it pushes alone
-    alone = parameters["group"] == 1 and mode in (_Mode.NONE, _Mode.TEST)
-    maps = _groups(graph, options, parameters["group"]) * alone
+    alone = parameters.integer("group") == 1 and mode in (_Mode.NONE, _Mode.TEST)
+    maps = _groups(graph, options, parameters.integer("group")) * alone
     state = max(4 * (_RECORDS + 1) * _RECORD, Symmetry.bytes(options.device))
     return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
 
@@ -293,7 +289,7 @@ class _Search:
         limits = "walk", "march", "alpha", "beta"
         self._limits = tuple(np.int32(parameters[name]) for name in limits)
         # a walk finds all levels of a graph with few arcs
-        few = graph.m <= parameters["walk"] and graph.n <= parameters["walk"]
+        few = graph.m <= parameters.integer("walk") and graph.n <= parameters.integer("walk")
         self._batch = 1 if few else _BATCH
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
@@ -309,7 +305,7 @@ class _Search:
             options.device.buffer(size) if keep else None
             for size, keep in zip(sizes, kept, strict=True)
         )
-        group = parameters["group"]
+        group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
         self._state: Any

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.levels import Levels, LevelSearch
 
 __all__ = ["BfsEdge"]
@@ -36,9 +33,7 @@ class BfsEdge(LevelSearch):
         tails, heads, _ = graph.arcs()
         return tails, heads
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer, with one more for tails."""
         _, *rest = super().buffers(graph, options, parameters)
         return [max(4 * graph.m, 4), *rest]

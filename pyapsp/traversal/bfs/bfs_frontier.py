@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 from pyapsp.traversal.search import Lanes
 
@@ -22,7 +19,7 @@ class _Frontiers(Frontiers):
     def expand(self, level: int, size: int) -> None:
         """Enqueue one launch."""
         sizes = np.int32(self.n), np.int32(level), np.int32(size)
-        self.launch("bfs_frontier", size * self.parameters["width"], *self.arrays, *sizes)
+        self.launch("bfs_frontier", size * self.parameters.integer("width"), *self.arrays, *sizes)
 
 
 @register
@@ -38,7 +35,9 @@ class BfsFrontier(Lanes, FrontierSearch):
     searcher = _Frontiers
 
     def defines(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
-        return super().defines(graph, options, parameters) | {"PYAPSP_LANES": parameters["width"]}
+        return super().defines(graph, options, parameters) | {
+            "PYAPSP_LANES": parameters.integer("width")
+        }

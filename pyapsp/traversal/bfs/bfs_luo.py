@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 from pyapsp.traversal.search import Search
 
@@ -22,14 +22,14 @@ class _Frontiers(Frontiers):
     def expand(self, level: int, size: int) -> None:
         """Enqueue the kernel for one group, or that for the whole device."""
         sizes = np.int32(self.n), np.int32(level), np.int32(size)
-        kernel = "bfs_luo_single" if size <= self.parameters["group"] else "bfs_luo"
+        kernel = "bfs_luo_single" if size <= self.parameters.integer("group") else "bfs_luo"
         self.launch(kernel, size, *self.arrays, *sizes)
 
     def advance(self, level: int, size: int) -> tuple[int, int]:
         """Find the vertices of a level, or of several by one group."""
         self.expand(level, size)
         self.read_state()
-        after = int(self.host[2]) if size <= self.parameters["group"] else level + 1
+        after = int(self.host[2]) if size <= self.parameters.integer("group") else level + 1
         return after, int(self.host[(after - 1) % 2])
 
 
@@ -44,21 +44,21 @@ class BfsLuo(FrontierSearch):
     summary = "queues in local memory before the queue of the device; few vertices: one group"
     source = "Luo, Wong and Hwu 2010, doi:10.1145/1837274.1837289"
     searcher = _Frontiers
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         **Search.choices,
         "buckets": (1, 8),
         "room": (8, 32, 128),
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield eight buckets of 32 vertices, on CPUs one of 128."""
         cpu = options.device.traits.scalar_groups
         for candidate in super().candidates(options):
             yield {**candidate, "buckets": 1 if cpu else 8, "room": 128 if cpu else 32}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether the device has groups of this size and memory for their buckets."""
-        needed = 4 * parameters["buckets"] * (parameters["room"] + 2) + 64
+        needed = 4 * parameters.integer("buckets") * (parameters.integer("room") + 2) + 64
         return bool(
             needed <= options.device.capabilities.local_memory and super().fits(parameters, options)
         )
@@ -71,10 +71,10 @@ class BfsLuo(FrontierSearch):
         )
 
     def defines(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
         return super().defines(graph, options, parameters) | {
-            "PYAPSP_BUCKETS": parameters["buckets"],
-            "PYAPSP_ROOM": parameters["room"],
+            "PYAPSP_BUCKETS": parameters.integer("buckets"),
+            "PYAPSP_ROOM": parameters.integer("room"),
         }

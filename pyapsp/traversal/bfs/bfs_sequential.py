@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -11,7 +11,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import search_defines
 from pyapsp.traversal.search import Launcher, Search
 
@@ -30,20 +30,18 @@ class BfsSequential(Search):
     summary = "one work-item with a queue, to compare parallel searches with"
     source = "Cormen et al. 2009, section 22.2, https://mitpress.mit.edu/9780262033848"
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {}
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the empty set: there are no parameters."""
         yield {}
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, levels, parents, queue and last level."""
         rows = [4 * graph.n, 4 * graph.n * options.predecessors, 4 * graph.n, 4]
         return [max(size, 4) for size in (8 * (graph.n + 1), 4 * graph.m, *rows)]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernel."""
         return build(options.device, "traversal/bfs/bfs_sequential.cl", search_defines(options))
 

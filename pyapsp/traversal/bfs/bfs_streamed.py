@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ from pyapsp.device.kernels import WIDTHS, Program, Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.search import Lanes, Launcher
 
 __all__ = ["BfsStreamed", "blocks_of"]
@@ -35,33 +35,31 @@ class BfsStreamed(Lanes):
         "https://www.usenix.org/conference/osdi12/technical-sessions/presentation/kyrola"
     )
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "block": (2**8, 2**12, 2**16, 2**20, 2**24, 2**27),
         "width": WIDTHS,
         "group": Lanes.choices["group"],
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield blocks from the largest to the smallest."""
         for block in reversed(self.choices["block"]):
             for each in super().candidates(options):
                 yield {"block": block, **each}
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of levels, parents, a block, its offsets, and three ints a block."""
-        block = parameters["block"]
+        block = parameters.integer("block")
         most = -(-graph.m // block) - (-graph.n // block)
         rows = [4 * graph.n, 4 * graph.n * options.predecessors]
         sent = [4 * min(block, graph.m), 4 * min(block, graph.n) + 4]
         return [max(size, 4) for size in (*rows, *sent, *[4 * most] * 3)]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters["group"],
-            "PYAPSP_WIDTH": parameters["width"],
+            "PYAPSP_GROUP": parameters.integer("group"),
+            "PYAPSP_WIDTH": parameters.integer("width"),
             "PYAPSP_PREDECESSORS": int(options.predecessors),
             "PYAPSP_INFINITY": int(infinity(options.dtype)),
         }
@@ -107,10 +105,10 @@ class _Stream:
     def __init__(self, method: BfsStreamed, plan: Plan, watch: Stopwatch) -> None:
         graph, parameters = plan.input, plan.parameters
         self.rounds = 0
-        self._graph, self._width, self._watch = graph, parameters["width"], watch
+        self._graph, self._width, self._watch = graph, parameters.integer("width"), watch
         self._queue = plan.options.device.queue()
-        self._launch = Launcher(self._queue, plan.state, parameters["group"])
-        self._blocks = blocks_of(graph.indptr, parameters["block"])
+        self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
+        self._blocks = blocks_of(graph.indptr, parameters.integer("block"))
         self._firsts = np.array([each.first for each in self._blocks], np.int32)
         self._lasts = np.array([each.last for each in self._blocks], np.int32)
         sizes = method.buffers(graph, plan.options, parameters)

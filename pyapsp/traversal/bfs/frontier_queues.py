@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +12,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan
+from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.search import Launcher, Search
 
 __all__ = ["FrontierSearch", "Frontiers", "search_defines"]
@@ -41,17 +40,15 @@ class FrontierSearch(Search):
         """Copy the graph to the device."""
         return self.searcher(self, plan, watch)
 
-    def more(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+    def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer that only this method needs."""
         return []
 
-    def state(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> int:
+    def state(self, graph: Graph, options: PathOptions, parameters: Parameters) -> int:
         """Return the number of ints of `Frontiers.state`, at least 8."""
         return _STATE
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, levels, parents, queues and state, and of `more`."""
         n = graph.n
         rows = [4 * n, 4 * n * options.predecessors, 8 * n]
@@ -60,12 +57,12 @@ class FrontierSearch(Search):
         return [max(size, 4) for size in sizes]
 
     def defines(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
+        self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
-        return {"PYAPSP_GROUP": parameters["group"], **search_defines(options)}
+        return {"PYAPSP_GROUP": parameters.integer("group"), **search_defines(options)}
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         file = f"traversal/bfs/{self.id.replace('-', '_')}.cl"
         return build(options.device, file, self.defines(graph, options, parameters))
@@ -104,7 +101,7 @@ class Frontiers:
     def __init__(self, method: FrontierSearch, plan: Plan, watch: Stopwatch) -> None:
         graph, options, self.parameters = plan.input, plan.options, plan.parameters
         self.queue, self._watch, self.n = options.device.queue(), watch, graph.n
-        self.launch = Launcher(self.queue, plan.state, self.parameters["group"])
+        self.launch = Launcher(self.queue, plan.state, self.parameters.integer("group"))
         self.arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, options, self.parameters)[2:]
         self.levels, self.parents, self.queues, self.state, *self.more = (

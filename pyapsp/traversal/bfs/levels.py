@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +12,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan
+from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.search import Launcher, Search
 
 __all__ = ["LevelSearch", "Levels"]
@@ -43,23 +42,21 @@ class LevelSearch(Search):
         """Copy the graph to the device."""
         return Levels(self, plan, watch)
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, the levels, the rows, the parents and the last level."""
         first = 8 * (graph.n + 1)
         rows = [4 * graph.n, 4 * self.rows * graph.n, 4 * graph.n * options.predecessors, 4]
         return [max(count, 4) for count in (first, 4 * graph.m, *rows)]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_PREDECESSORS": int(options.predecessors),
             "PYAPSP_INFINITY": int(infinity(options.dtype)),
         }
         if "width" in parameters:
-            defines["PYAPSP_LANES"] = parameters["width"]
+            defines["PYAPSP_LANES"] = parameters.integer("width")
         return build(options.device, f"traversal/bfs/{self.kernel}.cl", defines)
 
     @property
@@ -101,7 +98,7 @@ class Levels:
         self._queue, self._watch = options.device.queue(), watch
         self._name, self._start = method.kernel, method.start
         self._lanes, self.n = parameters.get("width", 1), graph.n
-        self.launch = Launcher(self._queue, plan.state, parameters["group"])
+        self.launch = Launcher(self._queue, plan.state, parameters.integer("group"))
         self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
         sizes = method.buffers(graph, options, parameters)[-4:]
         self.levels, self.marks, self.parents, self.last = (

@@ -6,22 +6,23 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import FormatError, GraphError, ParameterError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
-from pyapsp.device import choose
-from pyapsp.graph import as_graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike, as_graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import Explained
-from pyapsp.registry import Method, Request, check_limits, method_of, problem, runs
+from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
 
 __all__ = [
@@ -144,10 +145,10 @@ class Components(Explained, Tabular):
 
 
 def strongly_connected_components(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Components:
@@ -193,15 +194,17 @@ def strongly_connected_components(
     (array([0, 0, 0, 1], dtype=int32), 2, 3)
     """
     started = time.perf_counter()
-    request = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
-    return _solved(request, started)
+    return _solved(
+        requested(graph, method, device=device, memory_limit=memory_limit, progress=progress),
+        started,
+    )
 
 
 def weakly_connected_components(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Components:
@@ -229,24 +232,26 @@ def weakly_connected_components(
     array([0, 0, 0, 1], dtype=int32)
     """
     started = time.perf_counter()
-    request = requested(
-        graph, method, device=device, memory_limit=memory_limit, progress=progress, weak=True
+    return _solved(
+        requested(
+            graph, method, device=device, memory_limit=memory_limit, progress=progress, weak=True
+        ),
+        started,
     )
-    return _solved(request, started)
 
 
-def _solved(request: Request, started: float) -> Components:
-    solved = runs.solve(request, started)
-    names = request.input.labels
+def _solved(call: Request, started: float) -> Components:
+    solved = runs.solve(call, started)
+    names = call.input.labels
     return Components(solved.answer.labels, names, solved.record, solved.reasons)
 
 
 def requested(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     weak: bool = False,
@@ -262,12 +267,17 @@ def requested(
     """
     owner = _WEAK if weak else _STRONG
     labels = only_int32(dtype, owner)
-    graph = as_graph(graph, copy=False)
-    memory_limit = check_limits(memory_limit, progress, owner)
-    options = ComponentOptions(
-        choose(device), labels, memory_limit=memory_limit, progress=progress, weak=weak
+    return request(
+        "scc",
+        as_graph(graph, copy=False),
+        partial(ComponentOptions, weak=weak),
+        labels,
+        method,
+        owner=owner,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
     )
-    return Request(problem("scc"), graph, method_of("scc", method, owner), options)
 
 
 def _is_canonical(labels: np.ndarray) -> bool:

@@ -16,12 +16,19 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import (
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+    register,
+)
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.components.numbering import Numbering
 
@@ -66,7 +73,7 @@ class SccColouring(ComponentMethod):
     id = "scc-colouring"
     summary = "a search from one pivot, then largest labels in both directions, all parts at once"
     source = "Alabandi et al. 2023, doi:10.1145/3581784.3607071"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "width": (1, 4, 16),
         "group": (1, 64, 256, 1024),
         "sweeps": (1, 16, 64),
@@ -81,32 +88,34 @@ class SccColouring(ComponentMethod):
             )
         return super().unmet(about, options)
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield large groups, and on CPUs one work-item."""
         scalar = options.device.traits.scalar_groups
         for group in (1,) if scalar else (1024, 256, 64, 1):
             yield {"width": 1 if group == 1 else 4, "group": group, "sweeps": 16}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+        return parameters.integer("width") <= parameters.integer("group") and super().fits(
+            parameters, options
+        )
 
     def rule(self, options: Options) -> str:
         """Return the condition of `fits` as text."""
         return f"{super().rule(options)}, and at least width"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
-        rows = Scan(options.device, parameters["group"]).buffers(2 * graph.n)
+        rows = Scan(options.device, parameters.integer("group")).buffers(2 * graph.n)
         arcs = [_offsets(options).itemsize * (graph.n + 1), 4 * graph.m]
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters), *rows)]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
-        device, group = options.device, parameters["group"]
+        device, group = options.device, parameters.integer("group")
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": group,
-            "PYAPSP_WIDTH": parameters["width"],
+            "PYAPSP_WIDTH": parameters.integer("width"),
             "PYAPSP_OFFSET": "long" if _offsets(options) == np.int64 else "int",
         }
         search = build(device, "traversal/components/scc_colouring.cl", defines)
@@ -115,13 +124,13 @@ class SccColouring(ComponentMethod):
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
         watch, labels = Stopwatch(), np.empty(plan.input.n, np.int32)
-        seconds, more = 0.0, {}
+        seconds, more = 0.0, dict[str, Json]()
         if plan.input.n:
             with device_errors(plan.options.device, plan.device_bytes):
                 search = _Search(plan, watch)
                 seconds = search.run(labels)
             more = {"rounds": search.rounds, "sweeps": search.turn, "levels": search.levels}
-        stats = {
+        stats: Stats = {
             "kernel_seconds": seconds,
             "transfer_seconds": watch.seconds("transfer"),
             "kernel_hash": plan.state.search.hash,
@@ -135,13 +144,13 @@ def _offsets(options: Options) -> np.dtype:
     return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
 
 
-def _groups(options: Options, parameters: Mapping[str, Any]) -> int:
+def _groups(options: Options, parameters: Parameters) -> int:
     """Return the number of groups of most launches."""
-    units, group = options.device.capabilities.compute_units, parameters["group"]
+    units, group = options.device.capabilities.compute_units, parameters.integer("group")
     return units if group == 1 else max(units * _ITEMS // group, 1)
 
 
-def _own(graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+def _own(graph: Graph, options: Options, parameters: Parameters) -> list[int]:
     """Return the bytes of two lists, bit maps and labels, and of the other buffers of `_Search`."""
     bits, n = 4 * (2 * graph.n // 32 + 1), graph.n
     pairs = [8 * graph.m, bits, 8 * n]
@@ -162,9 +171,9 @@ class _Search:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
         self._programs, self._progress = plan.state, options.progress
-        self._n, self._m, self._sweeps = graph.n, graph.m, parameters["sweeps"]
+        self._n, self._m, self._sweeps = graph.n, graph.m, parameters.integer("sweeps")
         self._sizes = np.int32(graph.n), np.int32(graph.m)
-        group, self._groups = parameters["group"], _groups(options, parameters)
+        group, self._groups = parameters.integer("group"), _groups(options, parameters)
         self._shape = (self._groups * group,), (group,)
         self._lanes = min(1 << (2 * graph.m // graph.n).bit_length(), group, _LANES)
         self._first = upload(self._queue, graph.indptr, watch, _offsets(options))

@@ -13,10 +13,17 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import GraphError, PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import (
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+    register,
+)
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.search import Launcher
 
@@ -47,7 +54,7 @@ class SccForwardBackward(ComponentMethod):
     summary = "forward and backward search from a pivot of each part, with trimming"
     source = "Fleischer et al. 2000; Barnat et al. 2011, doi:10.1109/IPDPS.2011.45"
     # width: work-items for the arcs of a vertex; trim: turns of trimming before a round
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "width": (1, 2, 4, 8, 16, 32, 64),
         "group": (1, 32, 64, 128, 256, 512),
         "trim": (0, 1, 2, 3, "full"),
@@ -59,32 +66,37 @@ class SccForwardBackward(ComponentMethod):
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
         return super().unmet(about, options)
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual parameters for this kind of device, with group sizes that it supports."""
         width = 1 if options.device.traits.scalar_groups else 8
         for group in (128, 64, 32, 1):
             yield {"width": min(width, group), "group": group, "trim": "full"}
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        return parameters["width"] <= parameters["group"] and super().fits(parameters, options)
+        return parameters.integer("width") <= parameters.integer("group") and super().fits(
+            parameters, options
+        )
 
     def rule(self, options: Options) -> str:
         """Return the condition of `fits` as text."""
         return f"{super().rule(options)}, and at least width"
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         return part_buffers(graph)
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> Program:
         """Build the kernels."""
-        defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": parameters["width"]}
+        defines = {
+            "PYAPSP_GROUP": parameters.integer("group"),
+            "PYAPSP_WIDTH": parameters.integer("width"),
+        }
         return build(options.device, "traversal/components/scc_forward_backward.cl", defines)
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), {}
+        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
         entering = graph.reversed()
         more["reverse_seconds"] = time.perf_counter() - started
@@ -92,12 +104,16 @@ class SccForwardBackward(ComponentMethod):
         roots = np.empty(0, np.int32)
         if graph.n:
             with device_errors(plan.options.device, plan.device_bytes):
-                search = PartSearch(plan, plan.state, plan.parameters["width"], entering, watch)
+                search = PartSearch(
+                    plan, plan.state, plan.parameters.integer("width"), entering, watch
+                )
                 roots = search.run()
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
         labels = numbered(roots)
-        stats = {
-            **watch.since(started),
+        seconds = watch.since(started)
+        stats: Stats = {
+            "kernel_seconds": seconds["kernel_seconds"],
+            "transfer_seconds": seconds["transfer_seconds"],
             "kernel_hash": plan.state.hash,
             "more": more,
         }
@@ -125,9 +141,10 @@ class PartSearch:
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
-        self._launch = Launcher(self._queue, program, parameters["group"])
-        self._width, trim = width, parameters["trim"]
-        self._trims = graph.n if trim == "full" else trim
+        self._launch = Launcher(self._queue, program, parameters.integer("group"))
+        self._width = width
+        full = parameters["trim"] == "full"
+        self._trims = graph.n if full else parameters.integer("trim")
         self._n, self._progress = graph.n, options.progress
         arrays = [graph.indptr, graph.indices]
         if graph.directed:

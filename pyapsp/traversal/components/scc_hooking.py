@@ -15,7 +15,13 @@ from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import (
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+    register,
+)
 from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels
 from pyapsp.traversal.components.hooking import Hooking
 from pyapsp.traversal.components.numbering import Numbering
@@ -44,7 +50,7 @@ class SccHooking(ComponentMethod):
     summary = "trees joined along arcs, for symmetric graphs or weak components"
     source = "Shiloach and Vishkin 1982; Sutton et al. 2018, doi:10.1109/IPDPS.2018.00012"
     requires = Arcs(symmetric=True)
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {"group": (1, 64, 256, 1024)}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": (1, 64, 256, 1024)}
 
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""
@@ -54,21 +60,21 @@ class SccHooking(ComponentMethod):
             )
         return super().unmet(about, options)
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield large groups, and on CPUs one work-item."""
         for group in (1,) if options.device.traits.scalar_groups else (1024, 256, 64, 1):
             yield {"group": group}
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, of those of the trees, and of the numbers."""
-        n, numbering = graph.n, Numbering(options.device, parameters["group"])
+        n, numbering = graph.n, Numbering(options.device, parameters.integer("group"))
         arcs = [_offsets(options).itemsize * (n + 1), 4 * graph.m]
         sizes = [*arcs, *Hooking.buffers(n), 4 * n, *numbering.buffers(n)]
         return [max(size, 4) for size in sizes]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
-        device, group = options.device, parameters["group"]
+        device, group = options.device, parameters.integer("group")
         return _Programs(Hooking(device, group, _offsets(options)), Numbering(device, group))
 
     def run(self, plan: Plan) -> Labels:
@@ -80,7 +86,7 @@ class SccHooking(ComponentMethod):
                 seconds = _search(plan, watch, labels)
         if options.progress is not None:
             options.progress(graph.n, graph.n)
-        stats = {
+        stats: Stats = {
             "kernel_seconds": seconds,
             "transfer_seconds": watch.seconds("transfer"),
             "kernel_hash": plan.state.hooking.hash,

@@ -11,10 +11,17 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import GraphError, PyApspError
+from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import (
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+    register,
+)
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.components.scc_forward_backward import PartSearch, part_buffers
 from pyapsp.traversal.search import Launcher
@@ -66,7 +73,7 @@ class SccMultiStep(ComponentMethod):
     id = "scc-multi-step"
     summary = "trimming, rounds of searches, and colouring, each with a choice of traversal"
     source = "Busato 2018, chapter 9; Slota et al. 2014, doi:10.1109/IPDPS.2014.64"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "trim": (0, 1, 2, 3, 5, "full"),
         "searches": (0, 1, 2, 6, 17, 20),
         "search": _STRATEGIES,
@@ -81,33 +88,38 @@ class SccMultiStep(ComponentMethod):
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
         return super().unmet(about, options)
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield what was fastest for most graphs of the thesis."""
-        common = {"trim": 1, "searches": 1, "search": "linear", "colour_search": "linear"}
+        common: dict[str, int | str] = {
+            "trim": 1,
+            "searches": 1,
+            "search": "linear",
+            "colour_search": "linear",
+        }
         for group in (128, 32):
             yield {**common, "width": 4, "group": group}
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run: of the searches, colours, queue, sizes."""
         n = graph.n
         return [*part_buffers(graph), 4 * n, 4 * n, 16 * n, 12]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> _Programs:
+    def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
 
         def built(name: str, width: int) -> Program:
-            defines = {"PYAPSP_GROUP": parameters["group"], "PYAPSP_WIDTH": width}
+            defines = {"PYAPSP_GROUP": parameters.integer("group"), "PYAPSP_WIDTH": width}
             return build(options.device, f"traversal/components/{name}.cl", defines)
 
         return _Programs(
             search=built("scc_forward_backward", _width(parameters, "search")),
             colour_search=built("scc_forward_backward", _width(parameters, "colour_search")),
-            steps=built("scc_multi_step", parameters["width"]),
+            steps=built("scc_multi_step", parameters.integer("width")),
         )
 
     def run(self, plan: Plan) -> Labels:
         """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), {}
+        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
         entering = graph.reversed()
         more["reverse_seconds"] = time.perf_counter() - started
@@ -120,17 +132,19 @@ class SccMultiStep(ComponentMethod):
             more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
             more["colourings"] = search.colourings
         labels = numbered(roots)
-        stats = {
-            **watch.since(started),
+        seconds = watch.since(started)
+        stats: Stats = {
+            "kernel_seconds": seconds["kernel_seconds"],
+            "transfer_seconds": seconds["transfer_seconds"],
             "kernel_hash": plan.state.steps.hash,
             "more": more,
         }
         return Labels(labels=labels, stats=stats)
 
 
-def _width(parameters: Mapping[str, Any], step: str) -> int:
+def _width(parameters: Parameters, step: str) -> int:
     """Return how many work-items share the arcs of a vertex."""
-    return int(parameters["width"]) if parameters[step] == "virtual-warp" else 1
+    return int(parameters.integer("width")) if parameters[step] == "virtual-warp" else 1
 
 
 class _MultiStep(PartSearch):
@@ -146,8 +160,8 @@ class _MultiStep(PartSearch):
         parameters, programs, graph = plan.parameters, plan.state, plan.input
         width = _width(parameters, "search")
         super().__init__(plan, programs.search, width, entering, watch)
-        self._parameters, self._searches = parameters, parameters["searches"]
-        group, device = parameters["group"], plan.options.device
+        self._parameters, self._searches = parameters, parameters.integer("searches")
+        group, device = parameters.integer("group"), plan.options.device
         self._colour_launch = Launcher(self._queue, programs.colour_search, group)
         self._steps = Launcher(self._queue, programs.steps, group)
         self._few = device.capabilities.compute_units * _ITEMS

@@ -13,7 +13,13 @@ from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited, in_place, read_back, shared
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan, register
+from pyapsp.registry import (
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+    register,
+)
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 
 __all__ = ["SccTarjan"]
@@ -33,16 +39,16 @@ class SccTarjan(ComponentMethod):
     summary = "one work-item searches depth first: linear time for every graph"
     source = "Tarjan 1972, doi:10.1137/0201010"
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the empty set: there are no parameters."""
         yield {}
 
-    def buffers(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, words, path, and vertices that were left."""
         n = graph.n
         return [max(size, 4) for size in (8 * (n + 1), 4 * graph.m, 4 * n, 16 * n, 4 * n)]
 
-    def prepare(self, graph: Graph, options: Options, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> Program:
         """Build the kernel."""
         defines: dict[str, str | int] = {"PYAPSP_AHEAD": _AHEAD * options.device.traits.prefetches}
         return build(options.device, "traversal/components/scc_tarjan.cl", defines)
@@ -58,7 +64,7 @@ class SccTarjan(ComponentMethod):
         if plan.options.progress is not None:
             plan.options.progress(graph.n, graph.n)
         transfers = watch.seconds("transfer")
-        stats = {
+        stats: Stats = {
             "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
             "transfer_seconds": transfers,
             "kernel_hash": plan.state.hash,

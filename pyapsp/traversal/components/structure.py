@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pyapsp.graph import Graph, as_graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import choice
 from pyapsp.registry import Method
@@ -40,10 +41,10 @@ class Condensation:
 
 
 def condensation(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
 ) -> Condensation:
     """Make one vertex of each strongly connected component.
@@ -129,10 +130,10 @@ class BowTie(Tabular):
 
 
 def bow_tie(
-    graph: Any,
+    graph: GraphLike,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
 ) -> BowTie:
     """Divide a directed graph into the parts of a bow tie.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pyapsp.device import Device
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow
 
 __all__ = ["PartitionBlock"]
@@ -22,7 +22,7 @@ class PartitionBlock(Technique):
     id = "partition-block"
     summary = "a group divides the units of `items` items equally"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "items": (16, 64, 256, 1024, 2048, 4096, 6144),
         "group": GROUPS,
     }
@@ -33,11 +33,11 @@ class PartitionBlock(Technique):
         for group in narrow(device, (256, 128, 64, 32, 16)):
             yield {"items": 2048, "group": group}
 
-    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+    def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of the offsets of a group."""
-        return int(parameters["items"] + 1)
+        return int(parameters.integer("items") + 1)
 
     def expand(self, run: Run) -> None:
         """Write the owners."""
-        groups = -(-int(run.n) // run.parameters["items"])
+        groups = -(-int(run.n) // run.parameters.integer("items"))
         run.launch("expansion", "partition_block", groups, run.offsets, run.owners, run.n)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionCtaWarpScan"]
@@ -30,7 +30,7 @@ class PartitionCtaWarpScan(Technique):
     summary = "large items by the group, medium ones by a warp, the rest by a scan"
     source = "Merrill et al. 2012, doi:10.1145/2145816.2145832"
     # slots: units of a turn of the last step, for each work-item
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "large": (0, 1, 2, 4, 8, 64),
         "medium": (0, 1, 2, 4, 8),
         "slots": (1, 2, 4, 8, 64),
@@ -50,19 +50,19 @@ class PartitionCtaWarpScan(Technique):
                 "group": group,
             }
 
-    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+    def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of the slots."""
-        return int(2 * parameters["slots"] * parameters["group"])
+        return int(2 * parameters.integer("slots") * parameters.integer("group"))
 
-    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+    def defines(self, parameters: Parameters) -> dict[str, int]:
         """Return the macros."""
-        group, warp = parameters["group"], parameters["warp"]
+        group, warp = parameters.integer("group"), parameters.integer("warp")
         return {
             "PYAPSP_GROUP": group,
             "PYAPSP_WARP": warp,
-            "PYAPSP_LARGE": parameters["large"] * group or _NEVER,
-            "PYAPSP_MEDIUM": parameters["medium"] * warp or _NEVER,
-            "PYAPSP_SLOTS": parameters["slots"] * group,
+            "PYAPSP_LARGE": parameters.integer("large") * group or _NEVER,
+            "PYAPSP_MEDIUM": parameters.integer("medium") * warp or _NEVER,
+            "PYAPSP_SLOTS": parameters.integer("slots") * group,
         }
 
     def expand(self, run: Run) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS, upload
 from pyapsp.device.kernels.launch import Stopwatch
-from pyapsp.registry import register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resident
 
@@ -35,7 +35,7 @@ class PartitionDynamicWarp(Technique):
     summary = "virtual warps of a width chosen at run time; heavy items in separate launches"
     source = "Busato 2018, sections 4.1 and 6.2, https://iris.univr.it/handle/11562/979445"
     # resident: work-items of a compute unit at a time; each: units of a work-item of heavy items
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "width": ("dynamic", *WIDTHS),
         "least": (1, 2, 4, 8, 16, 32),
         "heavy": tuple(_HEAVY),
@@ -59,37 +59,37 @@ class PartitionDynamicWarp(Technique):
                 "group": group,
             }
 
-    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device has such groups, and no virtual warp is wider than one."""
-        width = parameters["width"]
-        widest = parameters["least"] if width == "dynamic" else width
-        return super().fits(parameters, options) and widest <= parameters["group"]
+        dynamic = parameters["width"] == "dynamic"
+        widest = parameters.integer("least" if dynamic else "width")
+        return super().fits(parameters, options) and widest <= parameters.integer("group")
 
-    def rule(self, options: Any) -> str:
+    def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""
         return f"{super().rule(options)}, and group at least width and least"
 
-    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the list of heavy items, its count, and the groups before each."""
         most = _most(given, parameters)
         return [4 * most, 8, 4 * (most + 1)]
 
-    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+    def defines(self, parameters: Parameters) -> dict[str, int]:
         """Return the macros: virtual warps of any width are warps of one work-item for them."""
         return {
-            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_WARP": 1,
-            "PYAPSP_HEAVY": _HEAVY[parameters["heavy"]],
-            "PYAPSP_EACH": parameters["each"],
+            "PYAPSP_HEAVY": _HEAVY[parameters.word("heavy")],
+            "PYAPSP_EACH": parameters.integer("each"),
         }
 
-    def width(self, n: int, parameters: Mapping[str, Any], device: Device) -> int:
+    def width(self, n: int, parameters: Parameters, device: Device) -> int:
         """Return the width of a virtual warp for n items."""
         if parameters["width"] != "dynamic":
             return int(parameters["width"])
-        share = max(resident(device, parameters["resident"]) // n, 1)
+        share = max(resident(device, parameters.integer("resident")) // n, 1)
         width = 1 << (share.bit_length() - 1)
-        return int(min(max(width, parameters["least"]), 32, parameters["group"]))
+        return int(min(max(width, parameters.integer("least")), 32, parameters.integer("group")))
 
     def expand(self, run: Run) -> None:
         """Write the owners of light items, and then those of heavy ones."""
@@ -99,19 +99,19 @@ class PartitionDynamicWarp(Technique):
         given = run.given
         most = _most(given, parameters)
         heavies, count = run.buffer(4 * most), run.zeros(1)
-        threshold = np.int32(parameters["threshold"])
+        threshold = np.int32(parameters.integer("threshold"))
         shift = np.int32(width.bit_length() - 1)
         scalars = run.n, shift, threshold
         arrays = run.offsets, run.owners, heavies, count
         run.items("light", _NAME, n * width, *arrays, *scalars)
-        if _HEAVY[parameters["heavy"]] != 1:
+        if _HEAVY[parameters.word("heavy")] != 1:
             return
         found = int(run.read(count, 1)[0])
         run.more["heavy_items"] = found
         listed = run.read(heavies, found)
         sizes = given.sizes[listed].astype(np.int64)
-        groups = -(-sizes // (parameters["group"] * parameters["each"]))
-        if parameters["heavy"] == "relaunch":
+        groups = -(-sizes // (parameters.integer("group") * parameters.integer("each")))
+        if parameters.word("heavy") == "relaunch":
             for item, some in zip(listed, groups.tolist(), strict=True):
                 run.launch("heavy", "partition_heavy", some, run.offsets, run.owners, item)
         elif found:
@@ -123,8 +123,8 @@ class PartitionDynamicWarp(Technique):
             run.launch("heavy", "partition_heavy_fused", total, *arrays, np.int32(found))
 
 
-def _most(given: Offsets, parameters: Mapping[str, Any]) -> int:
+def _most(given: Offsets, parameters: Parameters) -> int:
     """Return how many heavy items there can be."""
-    if _HEAVY[parameters["heavy"]] != 1:
+    if _HEAVY[parameters.word("heavy")] != 1:
         return 0
-    return int(min(given.n, given.units // (parameters["threshold"] + 1)))
+    return int(min(given.n, given.units // (parameters.integer("threshold") + 1)))

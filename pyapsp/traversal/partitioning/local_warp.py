@@ -25,7 +25,7 @@ class PartitionLocalWarp(Technique):
     id = "partition-local-warp"
     summary = "lanes search the owners of units among the `warp` items of their warp"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "held": ("local", "registers"),
         "warp": WIDTHS,
         "group": GROUPS,

@@ -10,7 +10,7 @@ import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident
 from pyapsp.traversal.partitioning.two_phase import SEARCHES
@@ -49,7 +49,7 @@ class PartitionMultiPhase(Technique):
     id = "partition-multi-phase"
     summary = "equal chunks, several searches of a work-item, writes in order"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "search": (*SEARCHES, "hybrid"),
         "deviation": (5, 8),
         "mean": (3, 9),
@@ -106,10 +106,10 @@ class PartitionMultiPhase(Technique):
             marked = published | marks | {"each": 8, "rounds": 2}
             yield from (published, marked) if scalar else (marked, published)
 
-    def fits(self, parameters: Mapping[str, Any], options: Any) -> bool:
+    def fits(self, parameters: Parameters, options: Any) -> bool:
         """Return whether the device can run them, and marks have the only kind of search."""
-        kept = parameters["each"] * parameters["rounds"]
-        searched = parameters["find"] == "search" or parameters["search"] == "optimised"
+        kept = parameters.integer("each") * parameters.integer("rounds")
+        searched = parameters.word("find") == "search" or parameters.word("search") == "optimised"
         return searched and kept <= _KEPT and super().fits(parameters, options)
 
     def rule(self, options: Any) -> str:
@@ -119,28 +119,28 @@ class PartitionMultiPhase(Technique):
             "of search, optimised"
         )
 
-    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+    def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of a slice, a part of which later has the owners of a round; of marks."""
-        round_ = int(parameters["group"] * parameters["each"])
-        chunk = round_ * int(parameters["rounds"])
-        if parameters["find"] == "marks":
+        round_ = int(parameters.integer("group") * parameters.integer("each"))
+        chunk = round_ * int(parameters.integer("rounds"))
+        if parameters.word("find") == "marks":
             return chunk + 3 * -(-chunk // 32) + 7
         return max(round_, min(chunk, _SLICE)) + 2
 
-    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the parts, the counter, and the sums of squares."""
         return [4 * (_chunks(given.units, parameters) + 1), 8, 8 * _STATISTICS]
 
-    def groups(self, chunks: int, parameters: Mapping[str, Any], device: Device) -> int:
+    def groups(self, chunks: int, parameters: Parameters, device: Device) -> int:
         """Return the number of groups for chunks of units."""
-        if parameters["grid"] == "chunks":
+        if parameters.word("grid") == "chunks":
             return chunks
         groups = _resident(parameters, device)
-        if parameters["grid"] == "multiple":
-            groups *= parameters["multiple"]
+        if parameters.word("grid") == "multiple":
+            groups *= parameters.integer("multiple")
         return min(chunks, groups)
 
-    def places_of_a_run(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> int:
+    def places_of_a_run(self, given: Offsets, parameters: Parameters, device: Device) -> int:
         """Return the items and units, taken together, of a group with marks.
 
         More groups than run at a time have several chunks each. Few chunks are divided further, so
@@ -148,31 +148,33 @@ class PartitionMultiPhase(Technique):
         """
         places = given.n + given.units
         chunks, groups = _chunks(places, parameters), _resident(parameters, device)
-        if parameters["grid"] == "chunks":
+        if parameters.word("grid") == "chunks":
             groups = chunks
-        elif parameters["grid"] == "multiple":
-            groups = min(groups * parameters["multiple"], max(groups, chunks // _CHUNKS))
+        elif parameters.word("grid") == "multiple":
+            groups = min(groups * parameters.integer("multiple"), max(groups, chunks // _CHUNKS))
         return -(-places // groups)
 
     def kind(self, run: Run) -> str:
         """Return the kind of search; for "hybrid" from mean and deviation on the device."""
         parameters, n = run.parameters, int(run.n)
-        if parameters["search"] != "hybrid":
-            return str(parameters["search"])
-        groups = min(_STATISTICS, -(-n // parameters["group"]))
+        if parameters.word("search") != "hybrid":
+            return str(parameters.word("search"))
+        groups = min(_STATISTICS, -(-n // parameters.integer("group")))
         squares = run.buffer(8 * groups)
         run.launch("statistics", "multi_phase_statistics", groups, run.offsets, squares, run.n)
         total = int(run.read(squares, groups, np.uint64).sum())
         mean = int(run.units) / n
         deviation = sqrt(max(total / n - mean * mean, 0.0))
-        regular = deviation <= parameters["deviation"] and mean <= parameters["mean"]
+        regular = deviation <= parameters.integer("deviation") and mean <= parameters.integer(
+            "mean"
+        )
         return "interpolation" if regular else "optimised"
 
     def expand(self, run: Run) -> None:
         """Divide and write."""
         parameters, chunks = run.parameters, np.int32(_chunks(int(run.units), run.parameters))
         run.more["chunks"] = int(chunks)
-        if parameters["find"] == "marks":
+        if parameters.word("find") == "marks":
             places = self.places_of_a_run(run.given, parameters, run.device)
             groups = -(-(run.given.n + run.given.units) // places)
             run.more["groups"] = groups
@@ -192,12 +194,14 @@ class PartitionMultiPhase(Technique):
         run.count_later("fallbacks", fallbacks)
 
 
-def _resident(parameters: Mapping[str, Any], device: Device) -> int:
+def _resident(parameters: Parameters, device: Device) -> int:
     """Return the number of groups that run at the same time."""
-    return int(max(resident(device, parameters["resident"]) // parameters["group"], 1))
+    return int(
+        max(resident(device, parameters.integer("resident")) // parameters.integer("group"), 1)
+    )
 
 
-def _chunks(units: int, parameters: Mapping[str, Any]) -> int:
+def _chunks(units: int, parameters: Parameters) -> int:
     """Return the number of chunks."""
-    size = parameters["group"] * parameters["each"] * parameters["rounds"]
+    size = parameters.integer("group") * parameters.integer("each") * parameters.integer("rounds")
     return int(-(-units // size))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyapsp.device import DeviceLike
 from pyapsp.registry import Method, runs
 from pyapsp.traversal.partitioning.problem import requested
 
@@ -17,7 +18,7 @@ def partition(
     offsets: Any,
     method: str | Method = "auto",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from pyapsp.device import choose
+from pyapsp.device import DeviceLike
 from pyapsp.numbers.precision import only_int32
 from pyapsp.registry import (
     Check,
@@ -16,11 +16,9 @@ from pyapsp.registry import (
     Options,
     Problem,
     Request,
-    check_limits,
     in_order,
-    method_of,
-    problem,
     register_problem,
+    request,
 )
 from pyapsp.traversal.partitioning.offsets import (
     FAMILIES,
@@ -37,11 +35,11 @@ _OWNER = "partition"
 
 
 def requested(
-    offsets: Any,
+    offsets: ArrayLike,
     method: str | Method = "auto",
     *,
-    dtype: Any = None,
-    device: Any = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Request:
@@ -52,25 +50,31 @@ def requested(
     dtype : dtype-like, optional
         Type of the owners: int32.
     """
-    held = only_int32(dtype, _OWNER)
-    given = as_offsets(offsets)
-    memory_limit = check_limits(memory_limit, progress, _OWNER)
-    options = Options(choose(device), held, memory_limit=memory_limit, progress=progress)
-    return Request(problem(_OWNER), given, method_of(_OWNER, method, _OWNER), options)
+    owners = only_int32(dtype, _OWNER)
+    return request(
+        _OWNER,
+        as_offsets(offsets),
+        Options,
+        owners,
+        method,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
 
 
-def _choices(request: Request) -> Iterator[Choice]:
+def _choices(call: Request) -> Iterator[Choice]:
     """Yield the techniques, first that which suits the device and the sizes.
 
     Marks are fastest on GPUs for all sizes. On CPUs two phases give all work-items the same work;
     if no item is much larger than the others, virtual warps need no search.
     """
-    given = request.input
+    given = call.input
     even = given.largest <= 4 * max(given.mean, 8)
     first = "partition-virtual-warp" if even else "partition-two-phase"
-    if not request.options.device.traits.scalar_groups:
+    if not call.options.device.traits.scalar_groups:
         first = "partition-multi-phase"
-    return in_order(request, [first])
+    return in_order(call, [first])
 
 
 def _oracle(given: Offsets, options: Options) -> Callable[[Owners], Check]:

@@ -14,7 +14,13 @@ from pyapsp.base.host import aligned
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
-from pyapsp.registry import Answer, Options, Plan
+from pyapsp.registry import (
+    Answer,
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+)
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.partitioning.offsets import Offsets
 
@@ -94,7 +100,7 @@ class Run:
     def launch(self, phase: str, kernel: str, groups: int, *arguments: Any) -> None:
         """Launch a kernel; its device time belongs to a phase."""
         if groups:
-            group = self.parameters["group"]
+            group = self.parameters.integer("group")
             launched = self._program.kernel(kernel)
             event = launched(self.queue, (groups * group,), (group,), *arguments)
             self._watch.add("kernel", event)
@@ -104,7 +110,7 @@ class Run:
 
     def items(self, phase: str, kernel: str, items: Any, *arguments: Any) -> None:
         """Launch at least this number (an integer) of work-items."""
-        self.launch(phase, kernel, -(-int(items) // self.parameters["group"]), *arguments)
+        self.launch(phase, kernel, -(-int(items) // self.parameters.integer("group")), *arguments)
 
     def read(self, buffer: cl.Buffer, count: int, dtype: Any = np.int32) -> np.ndarray:
         """Return values from a buffer, for decisions of the host; a part of the time of kernels."""
@@ -164,28 +170,28 @@ class Technique(BufferedMethod):
     def expand(self, run: Run) -> None:
         """Launch the kernels that write the owners."""
 
-    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+    def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of local memory of a group."""
         return 0
 
-    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of buffers, beside offsets and owners."""
         return []
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield the candidates."""
         for group in (256, 128, 64, 32, 16, 1):
             yield {"group": group}
 
-    def candidates(self, options: Options) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual parameters for the kind of device, then those of smaller groups."""
         yield from self.shapes(options.device)
 
-    def fits(self, parameters: Mapping[str, Any], options: Options) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device has such groups, with this much local memory."""
-        capabilities, group = options.device.capabilities, parameters["group"]
+        capabilities, group = options.device.capabilities, parameters.integer("group")
         room = min(capabilities.local_memory, _LOCAL)
-        warp = parameters.get("warp", 1)
+        warp = parameters.integer("warp") if "warp" in parameters else 1
         return bool(
             group <= capabilities.max_work_group_size
             and group % warp == 0
@@ -200,13 +206,13 @@ class Technique(BufferedMethod):
             f"local memory at most {min(capabilities.local_memory, _LOCAL)} bytes"
         )
 
-    def buffers(self, given: Offsets, options: Options, parameters: Mapping[str, Any]) -> list[int]:
+    def buffers(self, given: Offsets, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         some = [4 * (given.n + 1), 4 * given.units]
         some += self.further(given, parameters, options.device)
         return [max(size, 8) for size in some]
 
-    def defines(self, parameters: Mapping[str, Any]) -> dict[str, int]:
+    def defines(self, parameters: Parameters) -> dict[str, int]:
         """Return the macros of the kernels."""
         found = {"PYAPSP_GROUP": 1, "PYAPSP_WARP": 1}
         for name, macro in self.macros.items():
@@ -214,7 +220,7 @@ class Technique(BufferedMethod):
             found[macro] = _WORDS[value] if isinstance(value, str) else value
         return found
 
-    def prepare(self, given: Offsets, options: Options, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, given: Offsets, options: Options, parameters: Parameters) -> Program:
         """Build the kernels."""
         return build_warps(options.device, self.file, self.defines(parameters))
 
@@ -229,7 +235,7 @@ class Technique(BufferedMethod):
                 owners, more = run.found(), run.stats()
         if options.progress is not None:
             options.progress(1, 1)
-        stats = {
+        stats: Stats = {
             # from the first launch to the end of the last: what the host reads in between counts
             "kernel_seconds": watch.span("kernel"),
             "transfer_seconds": watch.seconds("transfer"),

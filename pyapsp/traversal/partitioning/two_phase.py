@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.registry import register
+from pyapsp.registry import Parameters, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow
 
@@ -34,7 +34,7 @@ class PartitionTwoPhase(Technique):
         "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; merge path: Green et al. 2012, "
         "doi:10.1145/2304576.2304621"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "form": ("chunks", "merge-path"),
         "search": tuple(SEARCHES),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 16, 32, 64, 256, 1024, 4096),
@@ -48,12 +48,12 @@ class PartitionTwoPhase(Technique):
             for each in (10,) if group > 1 else (4096, 1024):
                 yield {"form": "chunks", "search": "optimised", "each": each, "group": group}
 
-    def local_ints(self, parameters: Mapping[str, Any]) -> int:
+    def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of a slice, and of the owners of a chunk."""
-        size = parameters["group"] * parameters["each"]
-        return int((1 + (parameters["form"] == "merge-path")) * size + 2)
+        size = parameters.integer("group") * parameters.integer("each")
+        return int((1 + (parameters.word("form") == "merge-path")) * size + 2)
 
-    def further(self, given: Offsets, parameters: Mapping[str, Any], device: Device) -> list[int]:
+    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the parts and of the counter."""
         return [4 * (_chunks(given.n, given.units, parameters) + 1), 8]
 
@@ -64,12 +64,12 @@ class PartitionTwoPhase(Technique):
         parts = run.buffer(4 * (chunks + 1))
         run.more["chunks"] = chunks
         sizes = n, units, np.int32(chunks)
-        if parameters["form"] == "merge-path":
+        if parameters.word("form") == "merge-path":
             run.items("partition", "merge_path_partition", chunks + 1, run.offsets, parts, *sizes)
             arrays = run.offsets, parts, run.owners
             run.launch("expansion", "merge_path_expand", chunks, *arrays, n, units)
             return
-        fallbacks, kind = run.buffer(4), np.int32(SEARCHES[parameters["search"]])
+        fallbacks, kind = run.buffer(4), np.int32(SEARCHES[parameters.word("search")])
         divided = run.offsets, parts, fallbacks, *sizes, kind
         run.items("partition", "two_phase_partition", chunks + 1, *divided)
         written = run.owners, fallbacks
@@ -77,7 +77,7 @@ class PartitionTwoPhase(Technique):
         run.count_later("fallbacks", fallbacks)
 
 
-def _chunks(n: int, units: int, parameters: Mapping[str, Any]) -> int:
+def _chunks(n: int, units: int, parameters: Parameters) -> int:
     """Return the number of chunks."""
-    entries = units + n * (parameters["form"] == "merge-path")
-    return int(-(-entries // (parameters["group"] * parameters["each"])))
+    entries = units + n * (parameters.word("form") == "merge-path")
+    return int(-(-entries // (parameters.integer("group") * parameters.integer("each"))))

@@ -23,7 +23,7 @@ class PartitionVirtualWarp(Technique):
     id = "partition-virtual-warp"
     summary = "`warp` work-items for each item"
     source = "Hong et al. 2011, doi:10.1145/1941553.1941590"
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "warp": WIDTHS,
         "items": (1, 2, 4, 8, 16, 32, 64),
         "group": GROUPS,
@@ -43,6 +43,6 @@ class PartitionVirtualWarp(Technique):
 
     def expand(self, run: Run) -> None:
         """Write the owners."""
-        warps = -(-int(run.n) // run.parameters["items"])
-        items = warps * run.parameters["warp"]
+        warps = -(-int(run.n) // run.parameters.integer("items"))
+        items = warps * run.parameters.integer("warp")
         run.items("expansion", "partition_virtual_warp", items, run.offsets, run.owners, run.n)

@@ -6,7 +6,7 @@ distance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from pyapsp.numbers.checks import converted
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Plan
+from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.search import Launcher
 from pyapsp.traversal.sssp.cycles import (
     check_distances,
@@ -41,27 +41,27 @@ _RESIDENT = 2048
 _FOUND, _HEAVY, _NEGATIVE, _RELAXED, _AVOIDED, _COUNTS = 0, 1, 2, 3, 4, 8
 
 
-def form_of(dtype: np.dtype, parameters: Mapping[str, Any]) -> str:
+def form_of(dtype: np.dtype, parameters: Parameters) -> str:
     """Return how duplicates are removed: a word has no place for 8 bytes and a round."""
-    form: str = parameters["duplicates"]
+    form: str = parameters.word("duplicates")
     return "tag32" if dtype.itemsize == 8 and form in ("atomic64", "cas64") else form
 
 
-def own_buffers(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+def own_buffers(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, tags, two frontiers, heavy vertices, counts and a row."""
     dtype = held_type(graph, options.dtype)
     form = form_of(dtype, parameters)
     word = 8 if form in ("atomic64", "cas64") else max(dtype.itemsize, 4)
     frontier = 4 * _capacity(graph, parameters)
     tags = 4 * graph.n * (form in ("tag32", "table"))
-    heavy = frontier * (parameters["heavy"] > 0)
+    heavy = frontier * (parameters.integer("heavy") > 0)
     row = max(dtype.itemsize, 4 * options.predecessors) * graph.n
     return [word * graph.n, tags, frontier, frontier, heavy, 4 * _COUNTS, row]
 
 
-def _capacity(graph: Graph, parameters: Mapping[str, Any]) -> int:
+def _capacity(graph: Graph, parameters: Parameters) -> int:
     """Return the number of places in a frontier."""
-    return max(graph.n, graph.m if parameters["duplicates"] in ("kept", "table") else 0)
+    return max(graph.n, graph.m if parameters.word("duplicates") in ("kept", "table") else 0)
 
 
 def _has_leaves_both_ways(graph: Graph) -> bool:
@@ -116,7 +116,7 @@ class Frontiers:
         self._dtype = held_type(graph, options.dtype)
         self._checks, self._parameters = options.check, parameters
         self._queue = device.queue()
-        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
         self._capacity = _capacity(graph, parameters)
         self._resident = _resident(device)
         self._tell = on_counts
@@ -125,7 +125,7 @@ class Frontiers:
             upload(self._queue, each, watch) for each in (graph.indptr, graph.indices, weights)
         )
         self._leaves: tuple[Any, ...] = ()
-        if parameters["classes"] and graph.m:
+        if parameters.integer("classes") and graph.m:
             self._mark(device, weights)
         sizes = [max(size, 4) for size in own_buffers(graph, options, parameters)]
         (
@@ -145,7 +145,7 @@ class Frontiers:
         cl.enqueue_copy(self._queue, heads, self._heads)
         cl.enqueue_copy(self._queue, degrees, np.zeros(n, np.int32))
         self._launch("hbf_degrees", graph.m, heads, degrees, np.int64(graph.m))
-        both, width = _has_leaves_both_ways(graph), min(self._parameters["group"], _WIDEST)
+        both, width = _has_leaves_both_ways(graph), min(self._parameters.integer("group"), _WIDEST)
         turns = np.int32(both), np.int32(width), np.int32(n)
         self._launch("hbf_mark", n * width, self._first, heads, self._weights, degrees, *turns)
         self._queue.finish()
@@ -194,17 +194,22 @@ class Frontiers:
     def _round(self, source: int, number: int, size: int) -> tuple[int, bool]:
         """Relax a frontier; return the size of the next, and whether the source was lowered."""
         parameters, graph = self._parameters, (self._first, self._heads, self._weights)
-        width, load = parameters["width"] or self._width(size), parameters["load"]
+        width, load = parameters.integer("width") or self._width(size), parameters.integer("load")
         state = np.zeros(_COUNTS, np.int32)
         cl.enqueue_copy(self._queue, self._counts, state)
         turn = np.int32(self._capacity), np.int32(source), np.int32(number)
-        shape = np.int32(size), np.int32(width), np.int32(load), np.int32(parameters["heavy"])
+        shape = (
+            np.int32(size),
+            np.int32(width),
+            np.int32(load),
+            np.int32(parameters.integer("heavy")),
+        )
         found = self._next, self._heavies, self._counts
         arrays = *graph, self._words, self._tags
         self._launch(
             "hbf_expand", -(-size // load) * width, *arrays, self._now, *found, *turn, *shape
         )
-        if parameters["heavy"]:
+        if parameters.integer("heavy"):
             self._launch("hbf_expand_heavy", self._resident, *arrays, *found, *turn)
         self._now, self._next = self._next, self._now
         cl.enqueue_copy(self._queue, state, self._counts)
@@ -213,7 +218,7 @@ class Frontiers:
         if size > self._capacity:
             ends = np.int32(source), np.int32(self._graph.n)
             size, _ = self._counted("hbf_reached", self._graph.n, self._words, self._now, *ends)
-        elif size and parameters["duplicates"] == "table":
+        elif size and parameters.word("duplicates") == "table":
             entries = np.int32(size)
             self._launch("hbf_look_up", size, self._now, self._tags, entries)
             found = self._now, self._tags, self._next
@@ -234,7 +239,7 @@ class Frontiers:
     def _width(self, size: int) -> int:
         """Return the work-items of a vertex: as many as there are, between two limits."""
         each = max(self._resident // size, 1)
-        widest: int = min(_WIDEST, self._parameters["group"])
+        widest: int = min(_WIDEST, self._parameters.integer("group"))
         return min(max(1 << (each.bit_length() - 1), NARROWEST), widest)
 
     def _distances(self) -> np.ndarray:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
 from pyapsp.traversal.found import Found, search
 
@@ -41,17 +43,17 @@ class SsspResult(Found):
 
 
 def sssp(
-    graph: Any,
+    graph: GraphLike,
     source: int | Sequence[int] | np.ndarray,
     method: str | Method = "auto",
     *,
     directed: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
     targets: int | Sequence[int] | np.ndarray | None = None,
     check: bool = True,
-    device: Any = None,
+    device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SsspResult:

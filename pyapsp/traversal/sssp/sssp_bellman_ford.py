@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 
@@ -13,7 +10,7 @@ from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import cycle_of
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.search import Lanes, Launcher
 from pyapsp.traversal.sssp.cycles import refuse_reached_cycle
 
@@ -33,18 +30,19 @@ class SsspBellmanFord(Lanes):
     source = "Bellman 1958, doi:10.1090/qam/102435; Ford 1956"
     weighted = True
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, of the distances twice, of the parents and the flag."""
         item = options.dtype.itemsize
         arcs = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
         return [max(size, 4) for size in [*arcs, *_sizes(graph.n, options.dtype)]]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         defines = arithmetic_defines(options.device, options.dtype, guard=True)
-        defines |= {"PYAPSP_GROUP": parameters["group"], "PYAPSP_LANES": parameters["width"]}
+        defines |= {
+            "PYAPSP_GROUP": parameters.integer("group"),
+            "PYAPSP_LANES": parameters.integer("width"),
+        }
         return build(options.device, "traversal/sssp/sssp_bellman_ford.cl", defines)
 
     def open(self, plan: Plan, watch: Stopwatch) -> _Rounds:
@@ -60,8 +58,8 @@ class _Rounds:
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._graph, self._queue, self._watch = graph, options.device.queue(), watch
-        self._dtype, self._width = options.dtype, parameters["width"]
-        self._launch = Launcher(self._queue, plan.state, parameters["group"])
+        self._dtype, self._width = options.dtype, parameters.integer("width")
+        self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
         entering = graph.reversed()
         weights = entering.weights.astype(options.dtype, copy=False)
         arrays = entering.indptr, entering.indices, weights

@@ -25,7 +25,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.search import MOST_COUNTED, Search
 from pyapsp.traversal.sssp.tree import (
     Programs,
@@ -77,13 +77,13 @@ class SsspDeltaStepping(Search):
     source = "Meyer and Sanders 2003, doi:10.1016/S0196-6774(03)00076-2"
     requires = Weights(non_negative=True)
     weighted = True
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "delta": (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 10**9),
         "walk": (0, 256, 1024, 4096, 16384, 65536),
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items and others, and on CPUs one."""
         if options.device.traits.scalar_groups:
             yield {"group": 1, "delta": 8, "walk": 65536}
@@ -101,9 +101,7 @@ class SsspDeltaStepping(Search):
         error = without_atomics(self.id, about, options, "sssp-near-far")
         return super().unmet(about, options) if error is None else error
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, those of `_own`, and predecessors."""
         offsets, weights = _offsets(options.device), _weights(graph, options)
         sizes = [offsets.itemsize * (graph.n + 1), 4 * graph.m, weights.itemsize * graph.m]
@@ -112,9 +110,7 @@ class SsspDeltaStepping(Search):
             sizes += Tree.buffers(graph.n)
         return [max(size, 4) for size in sizes]
 
-    def prepare(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> Programs:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, inner = options.device, held_type(graph, options.dtype)
         standard = (
@@ -122,10 +118,10 @@ class SsspDeltaStepping(Search):
         )
         types = inner, _offsets(device), _weights(graph, options)
         defines = word_defines(device, *types) | {
-            "PYAPSP_GROUP": parameters["group"],
+            "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CHUNK": _chunk(parameters),
             "PYAPSP_HELD": _held(options, parameters),
-            "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters["group"] == 1),
+            "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters.integer("group") == 1),
         }
         search = build(device, "traversal/sssp/sssp_delta_stepping.cl", defines, standard=standard)
         return Programs(search, Tree.build(device, *types) if options.predecessors else None)
@@ -148,14 +144,14 @@ def _weights(graph: Graph, options: PathOptions) -> np.dtype:
     return held_type(graph, options.dtype)
 
 
-def _chunk(parameters: Mapping[str, Any]) -> int:
+def _chunk(parameters: Parameters) -> int:
     """Return the number of arcs of a piece."""
-    return _CHUNK if parameters["group"] > 1 else _SCALAR_CHUNK
+    return _CHUNK if parameters.integer("group") > 1 else _SCALAR_CHUNK
 
 
-def _held(options: PathOptions, parameters: Mapping[str, Any]) -> int:
+def _held(options: PathOptions, parameters: Parameters) -> int:
     """Return the number of entries in a list of a group."""
-    most = _HELD if parameters["group"] > 1 else _SCALAR_HELD
+    most = _HELD if parameters.integer("group") > 1 else _SCALAR_HELD
     entry = 3 * (4 + options.dtype.itemsize)
     while most > 16 and _PART * most * entry > options.device.capabilities.local_memory:
         most //= 2
@@ -167,7 +163,7 @@ def _room(graph: Graph) -> int:
     return max(int(_ROOM * graph.n), _LEAST_ROOM)
 
 
-def _pieces(graph: Graph, parameters: Mapping[str, Any]) -> int:
+def _pieces(graph: Graph, parameters: Parameters) -> int:
     """Return the number of pieces in a list: at least those of any one vertex, or none fits.
 
     Less than two for each chunk are needed, unless a vertex is cut twice in a launch.
@@ -175,7 +171,7 @@ def _pieces(graph: Graph, parameters: Mapping[str, Any]) -> int:
     return max(2 * (graph.m // _chunk(parameters)), 1)
 
 
-def _own(graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> list[int]:
+def _own(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
     item = held_type(graph, options.dtype).itemsize
     word, pieces = max(item, 4), _pieces(graph, parameters)
@@ -223,15 +219,15 @@ class _Entries:
         self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
         few = options.targets is not None and options.targets.size <= _WATCHED
         self._targets = options.targets.tolist() if few else []
-        self._delta = _delta(graph, self._dtype, parameters["delta"])
-        units, group = device.capabilities.compute_units, parameters["group"]
+        self._delta = _delta(graph, self._dtype, parameters.integer("delta"))
+        units, group = device.capabilities.compute_units, parameters.integer("group")
         groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)
         self._shape = (groups * group,), (group,)
         mean = max(graph.m / max(graph.n, 1), 1)
         width = 1
         while 2 * width <= min(group, 32) and 4 * width <= mean:
             width *= 2
-        keep = min(int(parameters["walk"] / mean), _held(options, parameters))
+        keep = min(int(parameters.integer("walk") / mean), _held(options, parameters))
         value = self._dtype.type
         self._start, self._step = map(plan.state.search.kernel, ("sssp_start", "sssp_step"))
         self._fixed = (

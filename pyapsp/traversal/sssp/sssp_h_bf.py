@@ -17,7 +17,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import (
     NARROWEST,
@@ -69,7 +69,7 @@ class SsspHBf(Search):
     summary = "Bellman-Ford from a frontier: classes of arcs, no duplicates, dynamic warps"
     source = "Busato and Bombieri 2016, doi:10.1109/TPDS.2015.2485994"
     weighted = True
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         **Search.choices,
         "classes": (0, 1),
         "duplicates": _FORMS,
@@ -81,27 +81,28 @@ class SsspHBf(Search):
     }
     on_counts: Callable[[dict[str, int]], None] | None = None
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for each vertex."""
         scalar = options.device.traits.scalar_groups
         form = "atomic64" if options.device.capabilities.int64_atomics else "tag32"
         for candidate in super().candidates(options):
-            yield candidate | {
+            yield {
+                **candidate,
                 "classes": 1,
                 "duplicates": form,
                 "staged": 1,
-                "width": 1 if scalar or candidate["group"] < NARROWEST else 0,
+                "width": 1 if scalar or Parameters(candidate).integer("group") < NARROWEST else 0,
                 "load": 1 if scalar else 32,
                 "heavy": 0 if scalar else 4096,
                 "read": "plain" if scalar else "read-only",
             }
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether no warp is split between groups, and the device has the atomics."""
         atomics = options.device.capabilities.int64_atomics
-        packed = parameters["duplicates"] in ("atomic64", "cas64")
-        width = parameters["width"] or NARROWEST
-        fitting = width <= parameters["group"] and (atomics or not packed)
+        packed = parameters.word("duplicates") in ("atomic64", "cas64")
+        width = parameters.integer("width") or NARROWEST
+        fitting = width <= parameters.integer("group") and (atomics or not packed)
         return fitting and super().fits(parameters, options)
 
     def rule(self, options: PathOptions) -> str:
@@ -120,34 +121,32 @@ class SsspHBf(Search):
         error = without_atomics(self.id, about, options, "sssp-bellman-ford")
         return super().unmet(about, options) if error is None else error
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, arcs that enter leaves, and those of `_own`."""
         item = held_type(graph, options.dtype).itemsize
         sizes = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
-        if parameters["classes"] and graph.m:
+        if parameters.integer("classes") and graph.m:
             leaves, _, tails, _ = entering_leaves(graph)
             leaf = [4 * leaves.size, 4 * (leaves.size + 1), 4 * tails.size, item * tails.size]
             sizes += [4 * graph.m, 4 * graph.n, *(leaf if leaves.size else [])]
         sizes += own_buffers(graph, options, parameters)
         return [max(size, 4) for size in sizes]
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         device, dtype = options.device, held_type(graph, options.dtype)
         standard = (
             device.capabilities.c_standard if device.capabilities.device_scope_fence else None
         )
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
-            "PYAPSP_GROUP": parameters["group"],
-            "PYAPSP_CLASSES": parameters["classes"],
+            "PYAPSP_GROUP": parameters.integer("group"),
+            "PYAPSP_CLASSES": parameters.integer("classes"),
             "PYAPSP_DUPLICATES": _FORMS.index(form_of(dtype, parameters)),
-            "PYAPSP_STAGED": parameters["staged"],
+            "PYAPSP_STAGED": parameters.integer("staged"),
             "PYAPSP_WIDE": int(dtype.itemsize == 8),
             "PYAPSP_HALF": int(dtype == np.float16),
             "PYAPSP_HELD": _HELD,
-            "PYAPSP_READ": _READS.index(parameters["read"]),
+            "PYAPSP_READ": _READS.index(parameters.word("read")),
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }
         return build(device, "traversal/sssp/sssp_h_bf.cl", defines, standard=standard)

@@ -16,7 +16,7 @@ from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions, Weights
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.search import Lanes, Launcher
 from pyapsp.traversal.sssp.tree import Programs, Tree, farthest_of, word_defines
 
@@ -40,12 +40,12 @@ class SsspNearFar(Lanes):
     requires = Weights(non_negative=True)
     weighted = True
     # delta in percent of the mean weight
-    choices: ClassVar[Mapping[str, Sequence[int]]] = {
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         **Lanes.choices,
         "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800),
     }
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield values of delta, which are multiples of the mean weight.
 
         With a larger delta more arcs are relaxed twice; with a smaller one there are more launches.
@@ -54,9 +54,7 @@ class SsspNearFar(Lanes):
         for candidate in super().candidates(options):
             yield {**candidate, "delta": delta}
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, state of the search, predecessors."""
         n, m, item = graph.n, graph.m, options.dtype.itemsize
         sizes = [8 * (n + 1), 4 * m, item * m, *_sizes(n, options.dtype)]
@@ -64,15 +62,13 @@ class SsspNearFar(Lanes):
             sizes += Tree.buffers(n)
         return [max(size, 4) for size in sizes]
 
-    def prepare(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> Programs:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device = options.device
         arcs = np.dtype(np.int64), options.dtype
         defines = word_defines(device, options.dtype, *arcs) | {
-            "PYAPSP_GROUP": parameters["group"],
-            "PYAPSP_LANES": parameters["width"],
+            "PYAPSP_GROUP": parameters.integer("group"),
+            "PYAPSP_LANES": parameters.integer("width"),
         }
         search = build(device, "traversal/sssp/sssp_near_far.cl", defines)
         tree = Tree.build(device, options.dtype, *arcs) if options.predecessors else None
@@ -90,13 +86,17 @@ class _Piles:
 
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._n, self._group, self._width = graph.n, parameters["group"], parameters["width"]
+        self._n, self._group, self._width = (
+            graph.n,
+            parameters.integer("group"),
+            parameters.integer("width"),
+        )
         self._dtype, self._cutoff, self._watch = options.dtype, options.cutoff, watch
         self._infinity, whole = infinity(options.dtype), options.dtype.kind in "iu"
         self._largest = self._infinity - 1 if whole else float(np.finfo(options.dtype).max)
         self._queue = options.device.queue()
         self._launch = Launcher(self._queue, plan.state.search, self._group)
-        self._delta = _delta(graph, options.dtype, parameters["delta"])
+        self._delta = _delta(graph, options.dtype, parameters.integer("delta"))
         wide, atomics = options.dtype.itemsize == 8, options.device.capabilities.int64_atomics
         self._passes = 2 if wide and not atomics else 1
         self._arcs = [

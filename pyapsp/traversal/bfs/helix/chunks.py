@@ -19,7 +19,7 @@ class ChunkSearch(Frontiers):
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         super().__init__(plan, watch)
         self._frontiers, self._begins, self._totals = self._more
-        self._packed = self._parameters["prefix"] == "packed"
+        self._packed = self._parameters.word("prefix") == "packed"
         self._read_totals = np.empty(2 * RING, np.int32)
         self._sizes = np.int32(self.n), np.int32(max(self.m, 1))
 

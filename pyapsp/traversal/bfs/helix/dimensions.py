@@ -12,11 +12,12 @@ from functools import cache
 from typing import Any
 
 from pyapsp.device import Device
+from pyapsp.registry import Parameters
 
 __all__ = ["CHOICES", "RULE", "allowed", "completed", "configurations", "count", "fits"]
 
 #: Parameter -> values. Each depends only on those before it, but for `persistent`.
-CHOICES: Mapping[str, Sequence[Any]] = {
+CHOICES: Mapping[str, Sequence[int | str]] = {
     "group": (1, 32, 64, 128, 256, 512),
     "warp": (1, 8, 16, 32, 64),
     "balance": (
@@ -145,7 +146,7 @@ def _sync(value: str, chosen: Mapping[str, Any], device: Device) -> bool:
     return bool(device.capabilities.device_scope_fence and alone and no_bins)
 
 
-def fits(parameters: Mapping[str, Any], device: Device) -> bool:
+def fits(parameters: Parameters, device: Device) -> bool:
     """Return whether a complete set is legal."""
     return all(_goes(name, parameters[name], parameters, device) for name in CHOICES)
 

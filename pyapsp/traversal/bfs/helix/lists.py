@@ -47,7 +47,7 @@ class Frontiers(ABC):
         self._device, self._watch, self._program = options.device, watch, plan.state
         self._queue, self._parameters = options.device.queue(), parameters
         self.n, self.m = graph.n, graph.m
-        self._group = parameters["group"]
+        self._group = parameters.integer("group")
         self._most_groups = form.groups(self._device, self._group)
         self._cells = form.cells(graph.n, parameters)
         arrays = form.rows_of(graph, parameters), graph.indices
@@ -92,7 +92,7 @@ class Frontiers(ABC):
 
     def _all_levels(self) -> int:
         """Find level after level; return the first number that was not tried."""
-        if self._parameters["sync"] == "batched":
+        if self._parameters.word("sync") == "batched":
             return self._in_batches()
         level, count = 1, 1
         while count:
@@ -176,19 +176,19 @@ class ListSearch(Frontiers):
     def __init__(self, plan: Plan, watch: Stopwatch) -> None:
         super().__init__(plan, watch)
         parameters, self._pairs = self._parameters, 1 + plan.options.predecessors
-        edges = parameters["queue"] == "edge"
-        self._phases, self._edges = parameters["queue"] == "two-phase", edges
+        edges = parameters.word("queue") == "edge"
+        self._phases, self._edges = parameters.word("queue") == "two-phase", edges
         self._capacity, self._room = max(self.n, self.m) if edges else self.n, max(self.m, 1)
         self._nbins = form.bins(self._device, parameters)
-        self._rooms = form.bin_rooms(self.m, self._nbins, parameters["base"])
-        one_each = parameters["balance"] != "node"
-        self._tile = self._group if one_each else self._group // parameters["width"]
+        self._rooms = form.bin_rooms(self.m, self._nbins, parameters.integer("base"))
+        one_each = parameters.word("balance") != "node"
+        self._tile = self._group if one_each else self._group // parameters.integer("width")
         self._few = self._group * (_FEW_ON_CPUS if self._group == 1 else _FEW)
         (self._bins,) = self._more
 
     def _all_levels(self) -> int:
         """Find all levels; launches of several levels are those of `_stay`."""
-        sync = self._parameters["sync"]
+        sync = self._parameters.word("sync")
         if sync not in ("single-group", "persistent"):
             return super()._all_levels()
         level, count = 1, 1
@@ -203,7 +203,7 @@ class ListSearch(Frontiers):
 
     def _stay(self, level: int) -> tuple[int, int]:
         """Find several levels in one launch; return the next level, and the size of the last."""
-        persistent = self._parameters["sync"] == "persistent"
+        persistent = self._parameters.word("sync") == "persistent"
         groups = self._device.capabilities.compute_units if persistent else 1
         self._reset()
         limit = _NEVER if persistent else self._few
@@ -248,7 +248,7 @@ class ListSearch(Frontiers):
         if each:
             first = form.BINS + level % 2 * form.MOST_BINS
             found = self._look()[first : first + self._nbins].tolist()
-            base = self._parameters["base"]
+            base = self._parameters.integer("base")
             launches = [
                 (i, i + 1, min(number, room) * max(2 ** (base + i) // self._group, 1))
                 for i, (number, room) in enumerate(zip(found, self._rooms, strict=True))

@@ -13,7 +13,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build_warps
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan, register
+from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
@@ -44,27 +44,27 @@ class BfsHelix(Search):
         "Busato 2018, High-Performance and Power-Aware Graph Processing on GPUs, chapter 7, "
         "https://iris.univr.it/handle/11562/979445"
     )
-    choices: ClassVar[Mapping[str, Sequence[Any]]] = {**dimensions.CHOICES, "rules": RULES}
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {**dimensions.CHOICES, "rules": RULES}
     _facts: Facts | None = None
 
-    def candidates(self, options: PathOptions) -> Iterator[dict[str, Any]]:
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the configuration for the graph of the plan, completed around given values."""
         device, asked = options.device, dict(self.parameters)
-        rules = asked.pop("rules", RULES[0])
+        rules = str(asked.pop("rules", RULES[0]))
         best = wanted(device, self._facts, form.resident(device), rules)
         yield {**(dimensions.completed(asked, best, device) or best), "rules": rules}
 
-    def fits(self, parameters: Mapping[str, Any], options: PathOptions) -> bool:
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether the values go together; see `pyapsp.traversal.bfs.helix.dimensions`.
 
         On CPUs groups of several work-items must be asked for. One CPU runtime with two threads
         gave wrong levels in 34 of 381 searches with groups of 32, for a reason that is not known:
         in none of 187 with one thread, nor of 180 with groups of one work-item and two threads.
         """
-        asked = self.parameters.get("sync") == "persistent" or parameters["rules"] == "fitted"
-        alone = parameters["group"] == 1 or not options.device.traits.scalar_groups
+        asked = self.parameters.get("sync") == "persistent" or parameters.word("rules") == "fitted"
+        alone = parameters.integer("group") == 1 or not options.device.traits.scalar_groups
         return (
-            (asked or parameters["sync"] != "persistent")
+            (asked or parameters.word("sync") != "persistent")
             and (alone or "group" in self.parameters)
             and dimensions.fits(parameters, options.device)
             and form.local_bytes(parameters, options.predecessors)
@@ -89,17 +89,15 @@ class BfsHelix(Search):
         chosen._facts = facts_of(graph)
         return Search.plan(chosen, graph, sourced(graph, options))
 
-    def buffers(
-        self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]
-    ) -> list[int]:
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer."""
         return form.buffers(graph, options, parameters)
 
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Mapping[str, Any]) -> Program:
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
-        group, most = parameters["group"], np.diff(graph.indptr).max(initial=0)
-        numbered = parameters["balance"] not in ("node", "node-shuffle")
-        if numbered and parameters["duplicates"] != "cas" and int(most) * group >= 2**31:
+        group, most = parameters.integer("group"), np.diff(graph.indptr).max(initial=0)
+        numbered = parameters.word("balance") not in ("node", "node-shuffle")
+        if numbered and parameters.word("duplicates") != "cas" and int(most) * group >= 2**31:
             raise ParameterError(
                 f"balance={parameters['balance']} numbers the arcs of a group, which may have one "
                 f"vertex of {most:,} arcs many times: use duplicates=cas"
@@ -118,5 +116,5 @@ class BfsHelix(Search):
 
     def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
         """Copy the graph to the device."""
-        by_chunks = plan.parameters["balance"] == "device"
+        by_chunks = plan.parameters.word("balance") == "device"
         return ChunkSearch(plan, watch) if by_chunks else ListSearch(plan, watch)
