@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError
 from pyapsp.graph.convert import from_scipy
@@ -34,10 +35,10 @@ class ArcList:
     """
 
     n: int
-    tails: np.ndarray
-    heads: np.ndarray
-    weights: np.ndarray | None
-    labels: np.ndarray | None = None
+    tails: NDArray[np.signedinteger]
+    heads: NDArray[np.signedinteger]
+    weights: NDArray[np.generic] | None
+    labels: NDArray[np.generic] | None = None
     directed: bool = True
 
 
@@ -45,10 +46,10 @@ class ArcList:
 class Rows:
     """The arrays of a saved :class:`Graph`, not checked."""
 
-    indptr: np.ndarray
-    indices: np.ndarray
-    weights: np.ndarray
-    labels: np.ndarray | None
+    indptr: NDArray[np.generic]
+    indices: NDArray[np.generic]
+    weights: NDArray[np.generic]
+    labels: NDArray[np.generic] | None
     directed: bool
     name: str | None
 
