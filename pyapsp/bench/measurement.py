@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.json import Record
 from pyapsp.bench.peers import Peer, peer
 from pyapsp.device import Device, choose
 from pyapsp.graph import Graph, generators
@@ -245,6 +246,13 @@ class _Checked(Contender):
         return max((error for error in errors if error is not None), default=None)
 
 
+def _seconds(record: Record, phase: str) -> float:
+    """Return the time of a phase of a run."""
+    seconds = record[f"{phase}_seconds"]
+    assert isinstance(seconds, int | float)
+    return seconds
+
+
 class _Own(_Checked):
     """A method with a dtype on a device."""
 
@@ -269,7 +277,8 @@ class _Own(_Checked):
         request = self._problem.ask(self._given, self._method, **self._asked)
         solved = runs.solve(request, started)
         wall = time.perf_counter() - started
-        kernel, transfer = (solved.record[f"{name}_seconds"] for name in ("kernel", "transfer"))
+        kernel = _seconds(solved.record, "kernel")
+        transfer = _seconds(solved.record, "transfer")
         self._judge.ask(request.input, request.options)
         facts = {"record": solved.record, "check": self._judge(solved.answer)}
         seconds = {"kernel": kernel, "transfer": transfer, "device": kernel + transfer}

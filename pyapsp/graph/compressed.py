@@ -74,7 +74,7 @@ def sparse(matrix: Any) -> tuple[int, NDArray[np.int64] | None]:
     return n, starts
 
 
-def _indices(what: str, array: Any) -> NDArray[Any]:
+def _indices(what: str, array: Any) -> np.ndarray:
     """Return an index array of a SciPy matrix, of a shape and type that SciPy's loops can read."""
     found = np.asarray(array)
     indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
@@ -162,7 +162,7 @@ def csr(indptr: ArrayLike, indices: ArrayLike, weights_length: int) -> int:
     return n
 
 
-def rows(starts: NDArray[np.int64], heads: NDArray[Any], columns: int) -> tuple[bool, int | None]:
+def rows(starts: NDArray[np.int64], heads: np.ndarray, columns: int) -> tuple[bool, int | None]:
     """Return whether all heads are in range, and the first arc that is out of order in its row.
 
     Parameters
@@ -213,7 +213,7 @@ def squared_arcs(starts: NDArray[np.int64]) -> int:
     return sum(in_blocks(squared_in, starts.size - 1))
 
 
-def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+def extremes(values: np.ndarray) -> tuple[Any, Any]:
     """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
     if values.size == 0:
         return 0, 0
@@ -228,7 +228,7 @@ def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
     return np.min([low for low, _ in found]), np.max([high for _, high in found])
 
 
-def whole(values: NDArray[Any]) -> bool:
+def whole(values: np.ndarray) -> bool:
     """Return whether all floats are whole numbers."""
 
     def whole_in(start: int, stop: int) -> bool:

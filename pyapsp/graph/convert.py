@@ -187,9 +187,7 @@ def _text(name: object) -> str | None:
     return None if name is None else str(name)
 
 
-def relabel(
-    tails: NDArray[Any], heads: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def relabel(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Replace the ids of an edge list by their numbers in sorted order.
 
     Parameters
@@ -214,7 +212,7 @@ def relabel(
     return labels, rows[: len(tails)], rows[len(tails) :]
 
 
-def _of_one_kind(ids: NDArray[Any]) -> NDArray[Any]:
+def _of_one_kind(ids: np.ndarray) -> np.ndarray:
     """Return ids of any type as int64 or strings; objects if strings of NumPy would change them."""
     # `tolist` would convert a date to a number of nanoseconds
     names: list[Any] = [None] if ids.dtype.kind in "mM" else ids.tolist()
@@ -229,9 +227,7 @@ def _of_one_kind(ids: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _numbered(
-    tails: NDArray[Any], heads: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _numbered(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the result of `relabel` for integers of one type."""
     if tails.size > _FEW:
         labels, (tails, heads) = _by_value([tails, heads])
@@ -241,14 +237,14 @@ def _numbered(
     return labels, rows[: tails.size], rows[tails.size :]
 
 
-def _by_value(columns: list[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+def _by_value(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the distinct integers of columns, sorted, and the places of all among them.
 
     An edge list may take most of the memory, so temporary arrays are as large as one column.
     """
     spans = [compressed.extremes(column) for column in columns]
     least, most = min(int(low) for low, _ in spans), max(int(high) for _, high in spans)
-    find: Callable[[NDArray[Any]], NDArray[Any]]
+    find: Callable[[np.ndarray], np.ndarray]
     if most - least < _DENSE * sum(column.size for column in columns):
         # a table of all integers between takes less time than a sort
         labels, find = _by_table(columns, least, most)
@@ -257,7 +253,7 @@ def _by_value(columns: list[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[A
         find = partial(_searched, labels)
     kind = np.int32 if labels.size <= MAX_VERTICES else np.int64
 
-    def rows(column: NDArray[Any]) -> NDArray[Any]:
+    def rows(column: np.ndarray) -> np.ndarray:
         found = np.empty(column.size, kind)
 
         def fill(start: int, stop: int) -> None:
@@ -271,36 +267,36 @@ def _by_value(columns: list[NDArray[Any]]) -> tuple[NDArray[Any], list[NDArray[A
 
 
 def _by_table(
-    columns: list[NDArray[Any]], least: int, most: int
-) -> tuple[NDArray[Any], Callable[[NDArray[Any]], NDArray[Any]]]:
+    columns: list[np.ndarray], least: int, most: int
+) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
     """Return the distinct integers from `least` to `most`, and a function that numbers some."""
     kind = columns[0].dtype
     wide = kind if kind.itemsize == 8 else np.dtype(np.int64)
 
-    def places(ids: NDArray[Any]) -> NDArray[np.int64]:
+    def places(ids: np.ndarray) -> NDArray[np.int64]:
         # a narrow type does not hold every difference
         return (ids.astype(wide, copy=False) - least).astype(np.int64, copy=False)
 
     occurs = np.zeros(most - least + 1, np.bool_)
     for column in columns:
 
-        def mark(start: int, stop: int, column: NDArray[Any] = column) -> None:
+        def mark(start: int, stop: int, column: np.ndarray = column) -> None:
             occurs[places(column[start:stop])] = True
 
         compressed.in_blocks(mark, column.size)
     labels = occurs.nonzero()[0].astype(wide, copy=False) + least
-    number: NDArray[Any] = np.cumsum(occurs, dtype=np.int32 if occurs.size < 2**31 else np.int64)
+    number: np.ndarray = np.cumsum(occurs, dtype=np.int32 if occurs.size < 2**31 else np.int64)
     number -= 1
     return labels, lambda ids: number[places(ids)]
 
 
-def _distinct(ids: NDArray[Any]) -> NDArray[Any]:
+def _distinct(ids: np.ndarray) -> np.ndarray:
     """Return the distinct integers, sorted; `numpy.unique` takes three times as long."""
     ordered = np.sort(ids)
     return ordered[distinct(ordered)]
 
 
-def _searched(labels: NDArray[Any], ids: NDArray[Any]) -> NDArray[np.int64]:
+def _searched(labels: np.ndarray, ids: np.ndarray) -> NDArray[np.int64]:
     """Return the places of some ids among all.
 
     They are searched in sorted order, for which the CPU cache has the next labels.
@@ -352,7 +348,7 @@ def _check_range(graph: Graph, extremes: list[float]) -> None:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
-def numbers(values: list[Any], place_of: Callable[[int], str] | None = None) -> NDArray[Any]:
+def numbers(values: list[Any], place_of: Callable[[int], str] | None = None) -> np.ndarray:
     """Return Python or NumPy numbers as an array of weights; an error names the wrong one.
 
     Parameters

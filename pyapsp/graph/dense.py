@@ -69,7 +69,7 @@ class DenseGraph(Graph):
         The matrix is not square, or holds NaN or -inf.
     """
 
-    def __init__(self, matrix: NDArray[Any]) -> None:
+    def __init__(self, matrix: np.ndarray) -> None:
         n = validation.square(matrix.shape)
         self.__dict__.update(_matrix=matrix, directed=True, labels=None, name=None)
         self.__dict__["_rows"] = rows = max(_BLOCK // max(n, 1), 1)
@@ -98,7 +98,7 @@ class DenseGraph(Graph):
         # the extremes of the weights and 0
         self.__dict__["_span"] = min(lows), max(highs)
 
-    _matrix: NDArray[Any]
+    _matrix: np.ndarray
     _rows: int
     _count: int
     _infinite: bool
@@ -115,7 +115,7 @@ class DenseGraph(Graph):
         return self._count
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype:
         """Type of the weights: int64, float32 or float64."""
         kind = self._matrix.dtype
         return np.dtype(np.int64) if kind.kind == "i" else kind
@@ -180,7 +180,7 @@ class DenseGraph(Graph):
         return self._listed.indices
 
     @cached_property
-    def weights(self) -> NDArray[Any]:  # type: ignore[override]
+    def weights(self) -> np.ndarray:  # type: ignore[override]
         """Weights of the arcs."""
         return self._listed.weights
 
@@ -190,7 +190,7 @@ class DenseGraph(Graph):
         return not self.has_negative
 
     @property
-    def stored(self) -> NDArray[Any]:
+    def stored(self) -> np.ndarray:
         """An array with every weight, and with 0 and inf."""
         return self._matrix
 
@@ -224,8 +224,8 @@ class DenseGraph(Graph):
         return levels, self.n - int(np.count_nonzero(left))
 
     def arcs_where(
-        self, wanted: Callable[[int, int, NDArray[Any]], NDArray[np.bool_]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+        self, wanted: Callable[[int, int, np.ndarray], NDArray[np.bool_]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], np.ndarray]:
         """Return some arcs in compressed rows, without a list of all.
 
         Parameters
@@ -260,7 +260,7 @@ class DenseGraph(Graph):
     def _listed(self) -> Graph:
         return Graph.from_dense(self._matrix)
 
-    def _arcs(self, values: NDArray[Any]) -> NDArray[np.bool_]:
+    def _arcs(self, values: np.ndarray) -> NDArray[np.bool_]:
         """Return which values of the matrix are arcs."""
         found: NDArray[np.bool_] = values != 0
         if self._infinite:
@@ -270,7 +270,7 @@ class DenseGraph(Graph):
     def _loops(self) -> int:
         return int(np.count_nonzero(self._arcs(self._matrix.diagonal())))
 
-    def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
+    def fill_rows(self, first: int, last: int, rows: np.ndarray, no_arc: float) -> None:
         """Write rows first to last - 1 of the matrix of weights; see `Graph.fill_rows`."""
         if self.is_complete:
             with np.errstate(invalid="ignore", under="ignore"):
@@ -294,7 +294,7 @@ class DenseGraph(Graph):
             np.copyto(target, no_arc, where=absent)
 
 
-def _largest(values: NDArray[Any], finite: NDArray[np.bool_]) -> Any:
+def _largest(values: np.ndarray, finite: NDArray[np.bool_]) -> Any:
     """Return the largest finite value, or 0 if none is larger.
 
     The bits of positive numbers are ordered like the numbers, and those of negative ones are below

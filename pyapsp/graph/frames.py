@@ -98,7 +98,7 @@ def _names(frame: Any) -> list[Any]:
     return list(names)
 
 
-def _values(frame: Any, names: list[Any], name: Hashable) -> NDArray[Any]:
+def _values(frame: Any, names: list[Any], name: Hashable) -> np.ndarray:
     """Return the one column of this name, in which no value may be missing."""
     if name not in names:
         shown = ", ".join(repr(each) for each in names[:_SHOWN])
@@ -126,7 +126,7 @@ def _values(frame: Any, names: list[Any], name: Hashable) -> NDArray[Any]:
     return np.ma.getdata(values).astype(kind, copy=False)
 
 
-def _missing(column: Any, values: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(column: Any, values: np.ndarray) -> NDArray[np.bool_]:
     """Return which values of a column are missing; NaN and NaT are."""
     if hasattr(column, "isna"):  # pandas
         return np.asarray(column.isna(), np.bool_)
@@ -149,12 +149,12 @@ def _row(place: int) -> str:
     return f"row {place + 1} (counted from 1)"
 
 
-def _objects(values: NDArray[Any]) -> list[Any]:
+def _objects(values: np.ndarray) -> list[Any]:
     """Return the values as Python objects, but times as they are, not as numbers of nanoseconds."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
-def _weights(values: NDArray[Any]) -> NDArray[Any]:
+def _weights(values: np.ndarray) -> np.ndarray:
     """Return the weights of a column; an error names the row."""
     if values.dtype.kind not in "biuf":
         values = numbers(_objects(values), _row)
@@ -164,7 +164,7 @@ def _weights(values: NDArray[Any]) -> NDArray[Any]:
     return values
 
 
-def _odd(ids: Mapping[Hashable, NDArray[Any]]) -> str:
+def _odd(ids: Mapping[Hashable, np.ndarray]) -> str:
     """Return where the first id is that is neither integer nor string, or not as the one before."""
     before: tuple[bool, str] | None = None
     columns = {name: _objects(values) for name, values in ids.items()}
@@ -181,7 +181,7 @@ def _odd(ids: Mapping[Hashable, NDArray[Any]]) -> str:
     return "the columns differ in their types"
 
 
-def frame_of(columns: Mapping[str, NDArray[Any]], library: str, owner: str) -> Any:
+def frame_of(columns: Mapping[str, np.ndarray], library: str, owner: str) -> Any:
     """Return columns as a data frame.
 
     Parameters
@@ -223,13 +223,13 @@ def frame_of(columns: Mapping[str, NDArray[Any]], library: str, owner: str) -> A
     )
 
 
-def _plain(column: NDArray[Any]) -> Any:
+def _plain(column: np.ndarray) -> Any:
     """Return what polars reads with the right type: numbers in an array, names in a list."""
     values = np.ma.getdata(column)
     return values if values.dtype.kind in "iuf" else values.tolist()
 
 
-def _for_pandas(column: NDArray[Any]) -> Any:
+def _for_pandas(column: np.ndarray) -> Any:
     """Return an array for pandas: integers may be missing, and keep their type."""
     if not isinstance(column, np.ma.MaskedArray):
         return column
@@ -249,7 +249,7 @@ class Tabular(ABC):
     """Base of answers that are a table: a row for each vertex or edge."""
 
     @abstractmethod
-    def to_columns(self) -> dict[str, NDArray[Any]]:
+    def to_columns(self) -> dict[str, np.ndarray]:
         """Return the columns of `to_frame`, all of one length."""
 
     def to_frame(self, library: str = "pandas") -> Any:

@@ -7,8 +7,6 @@ unweighted graph.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -436,14 +434,14 @@ def _distinct(rng: Generator, population: int, size: int) -> NDArray[np.int64]:
     return rng.choice(found, size, replace=False)
 
 
-def _repeated(keys: NDArray[Any]) -> NDArray[np.bool_]:
+def _repeated(keys: np.ndarray) -> NDArray[np.bool_]:
     """Return which keys also occur at an earlier place."""
     repeated = np.ones(keys.size, bool)
     repeated[np.unique(keys, return_index=True)[1]] = False
     return repeated
 
 
-def _edge_keys(tails: NDArray[Any], heads: NDArray[Any], n: int) -> NDArray[Any]:
+def _edge_keys(tails: np.ndarray, heads: np.ndarray, n: int) -> np.ndarray:
     """Return one number for each undirected edge, the same in both directions."""
-    keys: NDArray[Any] = np.minimum(tails, heads) * n + np.maximum(tails, heads)
+    keys: np.ndarray = np.minimum(tails, heads) * n + np.maximum(tails, heads)
     return keys

@@ -79,9 +79,9 @@ class Graph:
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    weights: NDArray[Any]
+    weights: np.ndarray
     directed: bool
-    labels: NDArray[Any] | None
+    labels: np.ndarray | None
     name: str | None
 
     def __init__(
@@ -112,9 +112,9 @@ class Graph:
         self,
         starts: NDArray[np.int64],
         heads: NDArray[np.int32],
-        values: NDArray[Any],
+        values: np.ndarray,
         directed: bool,
-        labels: NDArray[Any] | None,
+        labels: np.ndarray | None,
         name: str | None,
         copy: bool,
     ) -> None:
@@ -146,9 +146,9 @@ class Graph:
     @classmethod
     def from_checked_rows(
         cls,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any],
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        weights: np.ndarray,
         *,
         name: str | None = None,
         copy: bool = True,
@@ -308,12 +308,12 @@ class Graph:
         return self.indices.size
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype:
         """Type of the weights: int64, float32 or float64."""
         return self.weights.dtype
 
     @property
-    def stored(self) -> NDArray[Any]:
+    def stored(self) -> np.ndarray:
         """An array with every weight; for a graph that is a matrix, it also has 0 and inf."""
         return self.weights
 
@@ -426,7 +426,7 @@ class Graph:
         """The number of the vertex of each label."""
         return {label: number for number, label in enumerate(exports.names_of(self).tolist())}
 
-    def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], np.ndarray]:
         """Return tails, heads and weights of all arcs, each of shape (m,), row by row."""
         return tails_of(self.indptr), self.indices, self.weights
 
@@ -525,8 +525,8 @@ class Graph:
         dtype: DTypeLike = np.float64,
         no_arc: float = np.inf,
         *,
-        out: NDArray[Any] | None = None,
-    ) -> NDArray[Any]:
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Return the n x n matrix of weights.
 
         Parameters
@@ -550,7 +550,7 @@ class Graph:
         self.fill_rows(0, self.n, matrix, no_arc)
         return matrix
 
-    def fill_rows(self, first: int, last: int, rows: NDArray[Any], no_arc: float) -> None:
+    def fill_rows(self, first: int, last: int, rows: np.ndarray, no_arc: float) -> None:
         """Write rows first to last - 1 of the matrix of weights, as `to_dense` but without checks.
 
         Threads may call it for different rows at the same time.
@@ -619,7 +619,7 @@ class Graph:
         span = f" {self.min_weight}..{self.max_weight}" if self.m else ""
         return f"<Graph{name}: n={self.n}, m={self.m}, {kind}, {self.dtype.name} weights{span}>"
 
-    def _reverse(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def _reverse(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the compressed rows of the reversed graph, with these weights."""
         rows = weights, self.indices, narrow(self.indptr)
         columns = scipy.sparse.csr_array(rows, shape=(self.n, self.n)).tocsc()

@@ -22,7 +22,7 @@ __all__ = [
 _BLOCK = 2**17  # arcs for which temporary arrays stay in the CPU cache
 
 
-def placed(n: int, *arcs: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.int64]:
+def placed(n: int, *arcs: tuple[np.ndarray, np.ndarray]) -> NDArray[np.int64]:
     """Return tail and head of each arc in one number: the tail in the high bits.
 
     Parameters
@@ -44,11 +44,11 @@ def placed(n: int, *arcs: tuple[NDArray[Any], NDArray[Any]]) -> NDArray[np.int64
 def sorted_rows(
     n: int,
     places: NDArray[np.int64],
-    weights: NDArray[Any],
+    weights: np.ndarray,
     spread: tuple[Any, Any],
     *,
     in_runs: bool = False,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int32], np.ndarray]:
     """Return the rows of arcs in any order; of several arcs between two vertices the smallest.
 
     Parameters
@@ -89,8 +89,8 @@ def sorted_rows(
 
 
 def _sort(
-    places: NDArray[np.int64], bits: int, weights: NDArray[Any], spread: tuple[Any, Any], kind: Any
-) -> NDArray[Any]:
+    places: NDArray[np.int64], bits: int, weights: np.ndarray, spread: tuple[Any, Any], kind: Any
+) -> np.ndarray:
     """Sort numbers of so many bits in their array, and return the weights in the same order."""
     if weights.dtype.kind == "i":
         low = (int(spread[1]) - int(spread[0])).bit_length()
@@ -118,7 +118,7 @@ def _rise(places: NDArray[np.int64]) -> bool:
     )
 
 
-def _merge(places: NDArray[np.int64], weights: NDArray[Any] | None) -> int:
+def _merge(places: NDArray[np.int64], weights: np.ndarray | None) -> int:
     """Move the distinct of sorted numbers to the front, and the smallest weight of each.
 
     The return value is how many they are.
@@ -138,14 +138,14 @@ def _merge(places: NDArray[np.int64], weights: NDArray[Any] | None) -> int:
     return count
 
 
-def distinct(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+def distinct(ordered: np.ndarray) -> NDArray[np.bool_]:
     """Return which of sorted numbers are not equal to the one before."""
     first = np.ones(ordered.size, np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     return first
 
 
-def starts_of(tails: NDArray[Any], n: int) -> NDArray[np.int64]:
+def starts_of(tails: np.ndarray, n: int) -> NDArray[np.int64]:
     """Row pointers of arcs that are sorted by tail."""
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(tails, minlength=n), out=starts[1:])
@@ -160,7 +160,7 @@ def starts_among(kept: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[
     return before[starts].astype(np.int64)
 
 
-def narrow(starts: NDArray[np.int64]) -> NDArray[Any]:
+def narrow(starts: NDArray[np.int64]) -> np.ndarray:
     """Return row pointers as int32 if that holds them.
 
     SciPy would convert the heads to the type of the row pointers.
@@ -173,7 +173,7 @@ def tails_of(indptr: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.arange(indptr.size - 1, dtype=np.int32).repeat(indptr[1:] - indptr[:-1])
 
 
-def frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
+def frozen(array: np.ndarray, copy: bool = True) -> np.ndarray:
     """Return `array` if it is read-only and owns its data, else a read-only copy or view."""
     if not copy and array.flags.c_contiguous:
         return sealed(array.view())
@@ -182,7 +182,7 @@ def frozen(array: NDArray[Any], copy: bool = True) -> NDArray[Any]:
     return array
 
 
-def sealed(array: NDArray[Any]) -> NDArray[Any]:
+def sealed(array: np.ndarray) -> np.ndarray:
     """Make a new array read-only, so that :func:`frozen` need not copy it."""
     array.flags.writeable = False
     return array

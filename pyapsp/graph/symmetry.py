@@ -22,7 +22,7 @@ _LARGE = 2**62
 
 
 def is_symmetric(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[Any] | None
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: np.ndarray | None
 ) -> bool:
     """Return whether a matrix of weights equals its transpose.
 
@@ -73,7 +73,7 @@ def is_symmetric(
 def union(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
-    weights: NDArray[Any],
+    weights: np.ndarray,
     spread: tuple[Any, Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
     """Return the rows of a matrix and its transpose, with the smaller one of two weights.
@@ -95,7 +95,7 @@ def union(
         Row pointers, heads and weights; None if such numbers may be rounded or overflow.
     """
     n, (least, most) = indptr.size - 1, spread
-    above: NDArray[Any]
+    above: np.ndarray
     if alike := least == most:
         above = np.ones(indices.size, np.int8)
     elif weights.dtype.kind == "i" and least > -_LARGE and most < _LARGE:
@@ -108,7 +108,7 @@ def union(
     return found.indptr.astype(np.int64), found.indices.astype(np.int32), smaller
 
 
-def _bits(weights: NDArray[Any], key: np.int64) -> NDArray[np.int64]:
+def _bits(weights: np.ndarray, key: np.int64) -> NDArray[np.int64]:
     """Return an integer for each weight; they are equal only if the weights are.
 
     None is 0, which is no arc, but with a probability of 2^-64 for each weight: the key is random.

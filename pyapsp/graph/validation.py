@@ -109,7 +109,7 @@ def square(shape: tuple[int, ...]) -> int:
     return shape[0]
 
 
-def vertices(what: str, values: ArrayLike, n: int) -> NDArray[Any]:
+def vertices(what: str, values: ArrayLike, n: int) -> np.ndarray:
     """Return vertex numbers as a one-dimensional int32 or int64 array, all values in [0, n)."""
     found = integers(f"the {what} of the arcs", values)
     if not in_range(found, n):
@@ -120,7 +120,7 @@ def vertices(what: str, values: ArrayLike, n: int) -> NDArray[Any]:
     return found if found.dtype == np.int32 else found.astype(np.int64, copy=False)
 
 
-def integers(what: str, values: ArrayLike) -> NDArray[Any]:
+def integers(what: str, values: ArrayLike) -> np.ndarray:
     """Return a one-dimensional array of integers, of int64 if it is empty."""
     found = array(what, values)
     if found.size == 0:
@@ -133,7 +133,7 @@ def integers(what: str, values: ArrayLike) -> NDArray[Any]:
     return found
 
 
-def weights(values: ArrayLike) -> NDArray[Any]:
+def weights(values: ArrayLike) -> np.ndarray:
     """Return weights as int64 (every integer and bool kind), float32 or float64."""
     found = real(values)
     if found.dtype.kind == "u" and found.size and int(found.max()) > np.iinfo(np.int64).max:
@@ -144,7 +144,7 @@ def weights(values: ArrayLike) -> NDArray[Any]:
     return found.astype(np.float32 if narrow else np.float64, copy=False)
 
 
-def real(values: ArrayLike, what: str = "the weights") -> NDArray[Any]:
+def real(values: ArrayLike, what: str = "the weights") -> np.ndarray:
     """Return numbers as an array of booleans, integers or floats of at most 64 bits.
 
     Parameters
@@ -174,7 +174,7 @@ def real(values: ArrayLike, what: str = "the weights") -> NDArray[Any]:
     return found
 
 
-def lost(values: NDArray[Any], cast: NDArray[Any]) -> NDArray[np.bool_]:
+def lost(values: np.ndarray, cast: np.ndarray) -> NDArray[np.bool_]:
     """Return which numbers are others in another type; floats may be rounded to a float type.
 
     Parameters
@@ -195,7 +195,7 @@ def lost(values: NDArray[Any], cast: NDArray[Any]) -> NDArray[np.bool_]:
     return changed
 
 
-def array(what: str, values: Any) -> NDArray[Any]:
+def array(what: str, values: Any) -> np.ndarray:
     """Return values as an array.
 
     NumPy drops the mask of a masked array, and makes NaN of the missing values of data frames.
@@ -232,7 +232,7 @@ def _missing(values: Any) -> bool:
 
 
 def finite(
-    weights: NDArray[Any], spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
+    weights: np.ndarray, spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -256,7 +256,7 @@ def finite(
     return ~np.isposinf(weights)
 
 
-def in_range(places: NDArray[Any], count: int) -> bool:
+def in_range(places: np.ndarray, count: int) -> bool:
     """Return whether integers lie in [0, count)."""
     if places.size == 0:
         return True
@@ -266,7 +266,7 @@ def in_range(places: NDArray[Any], count: int) -> bool:
     return bool(places.min() >= 0 and places.max() < count)
 
 
-def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
+def labels(values: Iterable[Any] | None, n: int) -> np.ndarray | None:
     """Return n distinct labels as an int64, string or object array.
 
     The result is None for None and for the labels 0..n-1, which equal the row numbers.
@@ -299,7 +299,7 @@ def labels(values: Iterable[Any] | None, n: int) -> NDArray[Any] | None:
         if name in seen:
             raise GraphError(f"labels must be distinct: {name!r} occurs more than once")
         seen.add(name)
-    array: NDArray[Any]
+    array: np.ndarray
     if all(_is_int64(name) for name in names):
         array = np.array(names, dtype=np.int64)
         return None if np.array_equal(array, np.arange(n)) else array

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import inspect
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from pyapsp.base.errors import FormatError, GraphError, ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
+from pyapsp.graph.io.contents import Contents, graph_of
 from pyapsp.graph.model import Graph
 
 __all__ = ["SUFFIXES", "read", "write"]
 
-_FORMATS: dict[str, Any] = {
+
+class _Format(Protocol):
+    """A module with a reader and a writer."""
+
+    @property
+    def read(self) -> Callable[..., Contents]: ...
+
+    def write(self, graph: Graph, path: Path) -> None: ...
+
+
+_FORMATS: dict[str, _Format] = {
     ".mtx": matrix_market,
     ".gr": dimacs,
     ".txt": edge_list,
@@ -29,7 +41,9 @@ _FORMATS[".npz"] = npz
 SUFFIXES = tuple(_FORMATS)
 
 
-def read(path: str | os.PathLike[str], directed: bool | None = None, **options: Any) -> Graph:
+def read(
+    path: str | os.PathLike[str], directed: bool | None = None, **options: bool | None
+) -> Graph:
     """Read a graph from a file.
 
     Parameters
@@ -72,7 +86,8 @@ def read(path: str | os.PathLike[str], directed: bool | None = None, **options: 
             rule = f"one of {known}" if known else "absent for this format"
             raise ParameterError.of("options", "read", rule, option)
     try:
-        graph: Graph = module.read(Path(path), **options)
+        file = Path(path)
+        graph = graph_of(file, module.read(file, **options))
     except MemoryError:
         raise FormatError(path, None, "the memory does not suffice for this graph") from None
     if directed is None or directed == graph.directed:
@@ -123,7 +138,7 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     _module(path, "write").write(graph, Path(path))
 
 
-def _module(path: Any, owner: str) -> Any:
+def _module(path: str | os.PathLike[str], owner: str) -> _Format:
     """Return the module of a format."""
     name = check_name(path, owner).name
     for suffix, module in _FORMATS.items():

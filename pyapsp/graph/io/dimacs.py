@@ -14,12 +14,13 @@ import numpy as np
 
 from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
+from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
 
-def read(path: Path) -> Graph:
+def read(path: Path) -> ArcList:
     """Read a directed graph; row i is the vertex i + 1 of the file.
 
     Raises
@@ -46,14 +47,7 @@ def read(path: Path) -> Graph:
         or text.not_weights(arcs["weight"])
     ):
         raise _fault(path, lines, n, m)
-    return Graph.from_arcs(
-        n,
-        ends[0] - 1,
-        ends[1] - 1,
-        arcs["weight"],
-        labels=text.numbers_from_one(n),
-        name=text.name_of(path),
-    )
+    return ArcList(n, ends[0] - 1, ends[1] - 1, arcs["weight"], text.numbers_from_one(n))
 
 
 def write(graph: Graph, path: Path) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph.convert import relabel
 from pyapsp.graph.io import layout, plain, spelling, text
+from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.model import Graph
 
@@ -39,8 +40,8 @@ _NO_ID = re.compile(
 _TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 
-def read(path: Path, *, weighted: bool | None = None) -> Graph:
-    """Read a graph; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
+def read(path: Path, *, weighted: bool | None = None) -> ArcList:
+    """Read arcs; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
     column ``Type`` (Gephi) says so, and directed otherwise. In a file with directed and undirected
@@ -64,7 +65,7 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
-    content, name = text.read_bytes(path), text.name_of(path)
+    content = text.read_bytes(path)
     quick = _quick(path, content, weighted)
     if quick is not None:
         del content  # the graph takes as much memory
@@ -72,15 +73,14 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
         del quick
         labels, tails, heads = relabel(tails, heads)
         _refuse_doubtful(path, found, labels, tails, heads)
-        return Graph.from_arcs(
-            len(labels), tails, heads, weights, directed=found.directed, labels=labels, name=name
-        )
+        return ArcList(len(labels), tails, heads, weights, labels, found.directed)
     lines = text.lines(path, content)
     layout_found = layout.decide(path, _suffix(path), lines, weighted)
     _refuse_hidden(path, lines, layout_found)
     _refuse_blanks(path, lines, layout_found)
     if layout_found is None:
-        return Graph.from_arcs(0, [], [], np.zeros(0, np.int64), name=name)
+        none = np.zeros(0, np.int64)
+        return ArcList(0, none, none, none)
     found = layout_found
     try:
         arcs = _parse(lines[found.start :], found)
@@ -111,14 +111,12 @@ def read(path: Path, *, weighted: bool | None = None) -> Graph:
             both = ~single
             rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
             weights = np.append(weights, weights[both])
-    return Graph.from_arcs(
-        len(labels), rows, columns, weights, directed=directed, labels=labels, name=name
-    )
+    return ArcList(len(labels), rows, columns, weights, labels, directed)
 
 
 def _quick(
     path: Path, content: bytes, weighted: bool | None
-) -> tuple[Layout, NDArray[Any], NDArray[Any], NDArray[Any] | None] | None:
+) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None] | None:
     """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
     head = plain.head(content)
     if head is None:
@@ -187,7 +185,7 @@ def _suffix(path: Path) -> str:
     return (path.with_suffix("") if path.suffix == ".gz" else path).suffix
 
 
-def _parse(lines: list[str], found: Layout) -> NDArray[Any]:
+def _parse(lines: list[str], found: Layout) -> np.ndarray:
     """Return the columns of all rows; ValueError if they do not match the layout."""
     separator, columns = found.separator, found.columns
     body = [line for line in lines if layout.is_row(line)]
@@ -284,9 +282,9 @@ def _refuse_blanks(path: Path, lines: list[str], found: Layout | None) -> None:
 def _refuse_doubtful(
     path: Path,
     found: Layout,
-    labels: NDArray[Any],
-    tails: NDArray[np.integer[Any]],
-    heads: NDArray[np.integer[Any]],
+    labels: np.ndarray,
+    tails: NDArray[np.integer],
+    heads: NDArray[np.integer],
 ) -> None:
     """Raise an error if the first line can be read in more than one way."""
     what = None

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
+from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -42,7 +41,7 @@ class _Header:
     entries: int  # lines that follow
 
 
-def read(path: Path) -> Graph:
+def read(path: Path) -> ArcList:
     """Read a square matrix: general and skew-symmetric are directed, symmetric is undirected.
 
     Row i is the vertex i + 1 of the file. Stored zeros are arcs of weight zero in the
@@ -73,12 +72,12 @@ def read(path: Path) -> Graph:
         weights = table["weight"].astype(dtype)
     if len(table) != header.entries or text.not_weights(weights):
         raise _fault(path, lines, header)
-    name = text.name_of(path)
     directed = header.symmetry != "symmetric"
     labels = text.numbers_from_one(header.n)
     if header.layout == "array":
         matrix = _square(header, weights)
-        return Graph.from_dense(matrix, directed=directed, labels=labels, name=name)
+        tails, heads = np.nonzero(matrix)
+        return ArcList(header.n, tails, heads, matrix[tails, heads], labels, directed)
     ends = np.stack([table["row"], table["column"]])
     if ((ends < 1) | (ends > header.n)).any():
         raise _fault(path, lines, header)
@@ -88,9 +87,7 @@ def read(path: Path) -> Graph:
             raise _fault(path, lines, header)
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
         weights = np.concatenate([weights, -weights])
-    return Graph.from_arcs(
-        header.n, tails, heads, weights, directed=directed, labels=labels, name=name
-    )
+    return ArcList(header.n, tails, heads, weights, labels, directed)
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -161,7 +158,7 @@ def _header(
     return _Header(layout, field, symmetry, line, n, count)
 
 
-def _square(header: _Header, values: NDArray[Any]) -> NDArray[Any]:
+def _square(header: _Header, values: np.ndarray) -> np.ndarray:
     """Return the values of an array file, which are in column-major order, as a matrix."""
     n = header.n
     if header.symmetry == "general":

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.graph.io import text
+from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -31,7 +32,7 @@ class _Header:
     weighted: bool
 
 
-def read(path: Path) -> Graph:
+def read(path: Path) -> ArcList:
     """Read an undirected graph; row i is the vertex i + 1 of the file.
 
     Raises
@@ -76,15 +77,8 @@ def read(path: Path) -> Graph:
             header.line,
             f"{header.edges} edges are announced, the file lists {len(flat) // 2}",
         )
-    return Graph.from_arcs(
-        header.n,
-        tails,
-        heads,
-        weights,
-        directed=False,
-        labels=text.numbers_from_one(header.n),
-        name=text.name_of(path),
-    )
+    labels = text.numbers_from_one(header.n)
+    return ArcList(header.n, tails, heads, weights, labels, directed=False)
 
 
 def write(graph: Graph, path: Path) -> None:

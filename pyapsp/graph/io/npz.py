@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy
 
 from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.base.files import atomic_write
-from pyapsp.graph.convert import from_scipy
 from pyapsp.graph.io import archive, text
+from pyapsp.graph.io.contents import Matrix, Rows
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
 
-def read(path: Path) -> Graph:
-    """Read a graph as it was saved, or a directed graph from a SciPy sparse matrix.
+def read(path: Path) -> Rows | Matrix:
+    """Read the arrays of a saved graph, or a SciPy sparse matrix.
 
     Raises
     ------
@@ -28,14 +27,14 @@ def read(path: Path) -> Graph:
     arrays = archive.load(path, "the archive holds no graph")
     try:
         if "format" in arrays:
-            return from_scipy(_matrix(path), name=text.name_of(path))
-        return Graph(
+            return Matrix(_matrix(path))
+        return Rows(
             arrays["indptr"],
             arrays["indices"],
             arrays["weights"],
-            directed=arrays["directed"].item(),
             labels=arrays.get("labels"),
-            name=str(arrays["name"]) if "name" in arrays else text.name_of(path),
+            directed=arrays["directed"].item(),
+            name=str(arrays["name"]) if "name" in arrays else None,
         )
     except KeyError as error:
         raise FormatError(path, None, f"the archive holds no graph: {error.args[0]}") from None
@@ -45,8 +44,8 @@ def read(path: Path) -> Graph:
         raise FormatError(path, None, f"the archive holds no graph: {error}") from None
 
 
-def _matrix(path: Path) -> Any:
-    """Return the matrix of an archive of `save_npz`; `from_scipy` checks its index arrays."""
+def _matrix(path: Path) -> scipy.sparse.sparray | scipy.sparse.spmatrix:
+    """Return the matrix of an archive of `save_npz`; `graph_of` checks its index arrays."""
     try:
         matrix = scipy.sparse.load_npz(path)
     except Exception as error:  # SciPy does not check types and shapes

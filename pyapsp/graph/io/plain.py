@@ -73,7 +73,7 @@ def columns(
     """
     size = _count(content, b"\n", start) + 1
     kinds: list[Any] = [np.int32, np.int32, np.int64]
-    found: list[NDArray[Any]] = [np.empty(size, kind) for kind in kinds[:width]]
+    found: list[np.ndarray] = [np.empty(size, kind) for kind in kinds[:width]]
     rows = 0
     for block in _blocks(content, start):
         parsed = _columns(block, separator, width)
@@ -107,7 +107,7 @@ def _count(content: bytes, byte: bytes, start: int = 0) -> int:
     )
 
 
-def _wide_enough(column: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
+def _wide_enough(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return a column in a type that also holds these values, of int64 or float64."""
     kind = np.result_type(column, values)
     if column.dtype == np.int32 and values.min() >= _INT32.min and values.max() <= _INT32.max:
@@ -124,7 +124,7 @@ def _sure(weights: NDArray[np.float64]) -> bool:
     return bool(within and np.count_nonzero(weights) == weights.size)
 
 
-def _columns(body: bytes, separator: str | None, width: int) -> list[NDArray[Any]] | None:
+def _columns(body: bytes, separator: str | None, width: int) -> list[np.ndarray] | None:
     """Return columns of int64, and weights of int64 or float64; None as `columns`."""
     between = b" \t" if separator is None else separator.encode()
     if body.translate(None, _DIGITS + _ENDS + between):

@@ -34,7 +34,6 @@ __all__ = [
     "integer",
     "lines",
     "locate",
-    "name_of",
     "not_weights",
     "numbers_from_one",
     "read_bytes",
@@ -51,11 +50,6 @@ MAX_ISOLATED = 2**24
 # Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
 # and numbers take several times as much.
 _CHUNK, _PART = 2**24, 4
-
-
-def name_of(path: Path) -> str:
-    """Return the file's name without its suffix (and without .gz before that)."""
-    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
 
 
 def check_size(path: str | os.PathLike[str], count: int) -> None:
@@ -160,7 +154,7 @@ def table(
     weighted: bool = True,
     may_round: bool = False,
     **options: Any,
-) -> NDArray[Any]:
+) -> np.ndarray:
     """Parse lines into columns, as `numpy.loadtxt` does; any other text is an error.
 
     Parameters
@@ -208,7 +202,7 @@ def table(
     return loaded
 
 
-def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> NDArray[Any]:
+def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> np.ndarray:
     if not lines:  # loadtxt would warn
         return np.zeros(0, columns)
     return np.loadtxt(lines, dtype=columns, comments=None, ndmin=1, **options)
@@ -320,7 +314,7 @@ def numbers_from_one(n: int) -> NDArray[np.int64]:
     return np.arange(1, n + 1)
 
 
-def not_weights(weights: NDArray[Any]) -> bool:
+def not_weights(weights: np.ndarray) -> bool:
     """Return whether a weight is NaN or -inf."""
     return bool((np.isnan(weights) | np.isneginf(weights)).any())
 
