@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from papers import SOURCES
-from papers.exhibits import Measured
+from papers.measured import Measured
 
 from pyapsp.bench.report.records import collect
 from pyapsp.cli import main

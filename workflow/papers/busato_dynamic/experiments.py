@@ -252,37 +252,17 @@ def _memory(n: int, settings: Any) -> float:
     return 2e9 + 200.0 * n
 
 
+_experiment = partial(InTurns, methods=(), sizes=(1_000_000,), memory=_memory, least=64)
 EXPERIMENTS = {
-    "busato-dynamic-formats": InTurns(
-        exhibits="tables 17.1 and 18.2, figures 18.5 and 18.6",
-        methods=(),
-        sizes=(200_000,),
-        make=_formats,
-        memory=_memory,
-        least=64,
+    "busato-dynamic-formats": _experiment(
+        exhibits="tables 17.1 and 18.2, figures 18.5 and 18.6", sizes=(200_000,), make=_formats
     ),
-    "busato-dynamic-updates": InTurns(
-        exhibits="figures 18.7 and 18.8",
-        methods=(),
-        sizes=(1_000_000,),
-        make=_updates,
-        memory=_memory,
-        least=64,
-    ),
-    "busato-dynamic-analytics": InTurns(
-        exhibits="figures 18.9 and 18.10",
-        methods=(),
-        sizes=(1_000_000,),
-        make=_analytics,
-        memory=_memory,
-        least=64,
-    ),
-    "busato-dynamic-trusses": InTurns(
+    "busato-dynamic-updates": _experiment(exhibits="figures 18.7 and 18.8", make=_updates),
+    "busato-dynamic-analytics": _experiment(exhibits="figures 18.9 and 18.10", make=_analytics),
+    "busato-dynamic-trusses": _experiment(
         exhibits="tables 19.2 and 19.3, figure 19.1",
         methods=("truss-delta", "truss-iterative", "truss-peeling"),
         sizes=(65_536,),
         make=_trusses,
-        memory=_memory,
-        least=64,
     ),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from papers.busato_matching.experiments import MATCHES, SEARCHES
 from papers.claims import Claim, told
-from papers.exhibits import Measured
+from papers.measured import Measured
 from papers.published import Published
 
 __all__ = ["claims"]

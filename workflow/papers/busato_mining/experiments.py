@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -195,14 +196,9 @@ def _memory(n: int, settings: Any) -> float:
     return 2e9 + 1500.0 * n
 
 
+_experiment = partial(InTurns, methods=(), sizes=(4096,), memory=_memory)
 EXPERIMENTS = {
-    "busato-mining-miners": InTurns(
-        exhibits="tables 20.2 and 20.3", methods=(), sizes=(4096,), make=_miners, memory=_memory
-    ),
-    "busato-mining-parts": InTurns(
-        exhibits="what each part gains", methods=(), sizes=(4096,), make=_parts, memory=_memory
-    ),
-    "busato-mining-overlap": InTurns(
-        exhibits="figure 20.2", methods=(), sizes=(100_000,), make=_overlap, memory=_memory
-    ),
+    "busato-mining-miners": _experiment(exhibits="tables 20.2 and 20.3", make=_miners),
+    "busato-mining-parts": _experiment(exhibits="what each part gains", make=_parts),
+    "busato-mining-overlap": _experiment(exhibits="figure 20.2", sizes=(100_000,), make=_overlap),
 }

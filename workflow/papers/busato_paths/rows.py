@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from papers.exhibits import milliseconds, ratio
 from papers.published import Published
+from papers.values import milliseconds, ratio
 
 __all__ = ["of_graph", "of_times"]
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -116,7 +111,7 @@ def _times(measured: Measured, experiment: str) -> Exhibit:
         f"{_SCHEMES}{_slices(measured, experiment)} Of the plotted values the text gives the "
         f"speedups in the table, if any.{_said(application)}{limit}",
         table,
-        line_figure(table, what, panels, logarithmic="xy"),
+        Drawing(what, panels, logarithmic="xy"),
     )
 
 
@@ -171,7 +166,7 @@ def _theirs(application: str, form: str) -> dict[str, float | None]:
 
 
 EXHIBITS = tuple(
-    (experiment, partial(make, experiment=experiment))
+    Made(experiment, partial(make, experiment=experiment))
     for experiment in _APPLICATIONS
     for make in (_times, _breakdown)
 )

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
+from papers.values import ratio
 from pyapsp.all_pairs.dense import bandwidth_model as model
 
 __all__ = ["EXHIBITS"]
@@ -84,7 +79,7 @@ def _tiles(measured: Measured) -> Exhibit:
         Line("GFlop/s: ours", False, {"n": n}, f"GFlop/s: ours, n = {n}")
         for n in measured.sizes(_TILES)
     ]
-    figure = line_figure(drawn, "tile", {"GFlop/s": lines})
+    figure = Drawing("tile", {"GFlop/s": lines}).of(drawn)
     figure.axes[0].set_xticks(list(places.values()), list(places), rotation=60)
     cache = _published("bandwidth of the L1 cache")
     return Exhibit(
@@ -186,7 +181,7 @@ def _blocks(measured: Measured) -> Exhibit:
         "most: the poster's model, the peak of the kernels or what the transfers feed. Of the "
         f"poster's curve the text gives that it is saturated from 1536 on. Drawn: n = {largest}.",
         table,
-        line_figure(table, "b", panels, logarithmic="xy"),
+        Drawing("b", panels, logarithmic="xy"),
     )
 
 
@@ -236,12 +231,11 @@ def _bandwidth(measured: Measured) -> Exhibit:
         f"bus has {_published('peak of the bus'):.0f} GB/s on paper. Its measured curves are "
         "lost.",
         table,
-        line_figure(table, "b", panels, logarithmic="xy"),
+        Drawing("b", panels, logarithmic="xy"),
     )
 
 
-def _sizes(measured: Measured) -> Exhibit:
-    rows: list[dict[str, Any]] = []
+def _sizes(measured: Measured) -> Rows:
     for n in measured.sizes(_SIZES):
         seconds: dict[int, float] = {}
         planned: dict[str, Any] = {}
@@ -255,34 +249,27 @@ def _sizes(measured: Measured) -> Exhibit:
                     "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
                 }
         best = model.best_block(seconds)
-        rows.append(
-            {
-                "n": n,
-                "best b: ours": best,
-                "GFlop/s with it: ours": 2 * n**3 / seconds[best] / 1e9,
-                "GFlop/s with the worst: ours": 2 * n**3 / max(seconds.values()) / 1e9,
-                **planned,
-            }
-        )
+        yield {
+            "n": n,
+            "best b: ours": best,
+            "GFlop/s with it: ours": 2 * n**3 / seconds[best] / 1e9,
+            "GFlop/s with the worst: ours": 2 * n**3 / max(seconds.values()) / 1e9,
+            **planned,
+        }
     largest = Published("matsumoto").rows(quantity="speed of the whole")
-    rows += [{"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest]
-    table = table_of(rows)
+    yield from [
+        {"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest
+    ]
+
+
+def _sizes_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [
         Line("GFlop/s with it: ours", name="GFlop/s with the best b: ours"),
         Line("GFlop/s with that: ours", name="GFlop/s with the planner's b: ours"),
         Line("GFlop/s with the worst: ours"),
         Line(f"GFlop/s with its best: {_GPU}", True),
     ]
-    return Exhibit(
-        "sizes",
-        "Performance for each n with the best blocking factor",
-        "fw-outofcore in float32 on one device, with memory there for half of the matrix, rows of "
-        "all columns; two operations an update, transfers included, medians. The best of b = n / "
-        "32, n / 16, n / 8 and what the planner chooses. Of the poster's curve the text gives "
-        "its end.",
-        table,
-        line_figure(table, "n", {"GFlop/s": lines}, logarithmic="xy"),
-    )
+    return Drawing("n", {"GFlop/s": lines}, logarithmic="xy")
 
 
 def _devices(measured: Measured) -> Exhibit:
@@ -342,9 +329,19 @@ def _devices(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_TILES, _tiles),
-    (_BLOCKS, _blocks),
-    (_BLOCKS, _bandwidth),
-    (_SIZES, _sizes),
-    (_DEVICES, _devices),
+    Made(_TILES, _tiles),
+    Made(_BLOCKS, _blocks),
+    Made(_BLOCKS, _bandwidth),
+    Table(
+        _SIZES,
+        "sizes",
+        "Performance for each n with the best blocking factor",
+        "fw-outofcore in float32 on one device, with memory there for half of the matrix, rows of "
+        "all columns; two operations an update, transfers included, medians. The best of b = n / "
+        "32, n / 16, n / 8 and what the planner chooses. Of the poster's curve the text gives "
+        "its end.",
+        _sizes,
+        _sizes_drawn,
+    ),
+    Made(_DEVICES, _devices),
 )

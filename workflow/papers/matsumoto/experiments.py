@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -136,41 +137,28 @@ def _cpu_beside(device: Device) -> Device | None:
     return next(cpus, None)
 
 
+_experiment = partial(
+    OnGraphs, methods=("fw-outofcore",), graphs=one(random_below), dtype="float32"
+)
 EXPERIMENTS = {
-    "matsumoto-tiles": OnGraphs(
+    "matsumoto-tiles": _experiment(
         exhibits="tiles of the kernel",
         methods=("fw-minplus",),
         sizes=(256,),
         settings=("sides",),
-        graphs=one(random_below),
-        dtype="float32",
         contenders=_tiles,
     ),
-    "matsumoto-blocks": OnGraphs(
+    "matsumoto-blocks": _experiment(
         exhibits="performance and bandwidth for each b",
-        methods=("fw-outofcore",),
         sizes=(1024,),
         settings=("blocks",),
-        graphs=one(random_below),
-        dtype="float32",
         contenders=_for_blocks,
         extra=_speeds,
     ),
-    "matsumoto-sizes": OnGraphs(
-        exhibits="performance for each n with the best b",
-        methods=("fw-outofcore",),
-        sizes=(256, 512, 1024),
-        graphs=one(random_below),
-        dtype="float32",
-        contenders=_sizes,
+    "matsumoto-sizes": _experiment(
+        exhibits="performance for each n with the best b", sizes=(256, 512, 1024), contenders=_sizes
     ),
-    "matsumoto-devices": OnGraphs(
-        exhibits="GPU, CPU and both",
-        methods=("fw-outofcore",),
-        sizes=(768,),
-        graphs=one(random_below),
-        dtype="float32",
-        contenders=_devices,
-        extra=_opinion,
+    "matsumoto-devices": _experiment(
+        exhibits="GPU, CPU and both", sizes=(768,), contenders=_devices, extra=_opinion
     ),
 }

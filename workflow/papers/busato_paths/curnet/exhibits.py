@@ -9,16 +9,10 @@ from typing import Any
 from papers.busato_paths.curnet.experiments import PUBLISHED, SHARES
 from papers.busato_paths.curnet.networks import SPECIES, THRESHOLDS
 from papers.claims import Claim, claims_table
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -82,7 +76,7 @@ def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhib
         "each source; `solve` searches from several at once. Published: up to "
         f"{largest:g} times as fast as igraph.",
         table,
-        line_figure(table, "sources, %", {"speedup over igraph": lines}, logarithmic="xy"),
+        Drawing("sources, %", {"speedup over igraph": lines}, logarithmic="xy"),
     )
 
 
@@ -119,7 +113,7 @@ def _components(measured: Measured) -> Exhibit:
         "Figure 21.5: strongly connected components of networks of homologues, beside igraph",
         f"{_NETWORKS}Published: up to {largest:g} times as fast as igraph.",
         table,
-        line_figure(table, "species", {"ms": lines}, logarithmic="y"),
+        Drawing("species", {"ms": lines}, logarithmic="y"),
     )
 
 
@@ -197,8 +191,8 @@ def _claims(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_EXPERIMENT, _bfs),
-    (_EXPERIMENT, _sssp),
-    (_EXPERIMENT, _components),
-    (_EXPERIMENT, _claims),
+    Made(_EXPERIMENT, _bfs),
+    Made(_EXPERIMENT, _sssp),
+    Made(_EXPERIMENT, _components),
+    Made(_EXPERIMENT, _claims),
 )

@@ -197,21 +197,14 @@ def _memory(n: int, settings: Settings) -> float:
     return 1e9 + 10_000 * n
 
 
+_experiment = partial(InTurns, sizes=(20_000,), least=100, memory=_memory)
 EXPERIMENTS = {
-    "busato-paths-searches": InTurns(
+    "busato-paths-searches": _experiment(
         exhibits="tables 8.1 and 8.2, figure 8.8",
         methods=("sssp-h-bf", "sssp-near-far", "sssp-bellman-ford", "sssp-delta-stepping"),
-        sizes=(20_000,),
-        least=100,
         make=_searches,
-        memory=_memory,
     ),
-    "busato-paths-optimisations": InTurns(
-        exhibits="table 8.3, figure 8.9",
-        methods=("sssp-h-bf",),
-        sizes=(20_000,),
-        least=100,
-        make=_optimisations,
-        memory=_memory,
+    "busato-paths-optimisations": _experiment(
+        exhibits="table 8.3, figure 8.9", methods=("sssp-h-bf",), make=_optimisations
     ),
 }

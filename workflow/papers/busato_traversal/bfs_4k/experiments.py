@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,37 +177,20 @@ def _memory(n: int, settings: Settings) -> float:
 
 _SIZES = (20_000,)
 
+_experiment = partial(InTurns, methods=("bfs-4k",), sizes=_SIZES, least=100, memory=_memory)
 EXPERIMENTS = {
-    "busato-traversal-bfs-levels": InTurns(
-        exhibits="figures 6.5, 6.6, 6.11 and 6.12",
-        methods=("bfs-4k",),
-        sizes=_SIZES,
-        least=100,
-        make=_levels,
-        memory=_memory,
+    "busato-traversal-bfs-levels": _experiment(
+        exhibits="figures 6.5, 6.6, 6.11 and 6.12", make=_levels
     ),
-    "busato-traversal-bfs-features": InTurns(
+    "busato-traversal-bfs-features": _experiment(
         exhibits="figures 6.13 and 6.14",
         methods=("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-4k"),
-        sizes=_SIZES,
-        least=100,
         make=_features,
-        memory=_memory,
     ),
-    "busato-traversal-bfs-rivals": InTurns(
+    "busato-traversal-bfs-rivals": _experiment(
         exhibits="tables 6.1 and 6.2, figure 6.15",
         methods=(*_RIVALS, "bfs-virtual-warp"),
-        sizes=_SIZES,
-        least=100,
         make=_searches,
-        memory=_memory,
     ),
-    "busato-traversal-bfs-knobs": InTurns(
-        exhibits="section 6.5",
-        methods=("bfs-4k",),
-        sizes=_SIZES,
-        least=100,
-        make=_knobs,
-        memory=_memory,
-    ),
+    "busato-traversal-bfs-knobs": _experiment(exhibits="section 6.5", make=_knobs),
 }

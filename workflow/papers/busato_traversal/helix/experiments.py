@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -253,29 +254,13 @@ def _memory(n: int, settings: Settings) -> float:
 
 _METHODS = ("bfs-helix",)
 
+_experiment = partial(InTurns, methods=_METHODS, sizes=(20_000,), least=10, memory=_memory)
 EXPERIMENTS = {
-    "busato-traversal-configurations": InTurns(
-        exhibits="figure 7.6, table 7.2, claims of section 7.4.2",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_configurations,
-        memory=_memory,
+    "busato-traversal-configurations": _experiment(
+        exhibits="figure 7.6, table 7.2, claims of section 7.4.2", make=_configurations
     ),
-    "busato-traversal-rivals": InTurns(
-        exhibits="figure 7.7, table 7.1, figure 7.4",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_rivals,
-        memory=_memory,
+    "busato-traversal-rivals": _experiment(
+        exhibits="figure 7.7, table 7.1, figure 7.4", make=_rivals
     ),
-    "busato-traversal-ablations": InTurns(
-        exhibits="sections 7.3 and 7.4.2",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_ablations,
-        memory=_memory,
-    ),
+    "busato-traversal-ablations": _experiment(exhibits="sections 7.3 and 7.4.2", make=_ablations),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -282,11 +282,12 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
 
 
 _MULTI = ("partition-multi-phase",)
+_experiment = partial(InTurns, methods=_MULTI, sizes=(2**17,))
 EXPERIMENTS = {
-    "busato-traversal-formats": InTurns(
+    "busato-traversal-formats": _experiment(
         exhibits="table 3.1", methods=(), sizes=(1024,), make=_formats
     ),
-    "busato-traversal-techniques": InTurns(
+    "busato-traversal-techniques": _experiment(
         exhibits="table 5.3, figures 5.6 to 5.9, claims",
         methods=tuple(dict.fromkeys(name for name, _ in TECHNIQUES.values())),
         sizes=(200_000,),
@@ -294,33 +295,20 @@ EXPERIMENTS = {
         least=100,
         make=_techniques,
     ),
-    "busato-traversal-groups": InTurns(
-        exhibits="figure 5.10",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_group),
+    "busato-traversal-groups": _experiment(
+        exhibits="figure 5.10", settings=("threads",), make=_one(_by_group)
     ),
-    "busato-traversal-steps": InTurns(
-        exhibits="figure 5.11", methods=_MULTI, sizes=(2**17,), settings=("threads",), make=_steps
+    "busato-traversal-steps": _experiment(
+        exhibits="figure 5.11", settings=("threads",), make=_steps
     ),
-    "busato-traversal-rounds": InTurns(
-        exhibits="figure 5.12",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_rounds),
+    "busato-traversal-rounds": _experiment(
+        exhibits="figure 5.12", settings=("threads",), make=_one(_by_rounds)
     ),
-    "busato-traversal-grids": InTurns(
-        exhibits="section 5.2: grids",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_grid),
+    "busato-traversal-grids": _experiment(
+        exhibits="section 5.2: grids", settings=("threads",), make=_one(_by_grid)
     ),
-    "busato-traversal-searches": InTurns(
+    "busato-traversal-searches": _experiment(
         exhibits="section 5.2: searches",
-        methods=_MULTI,
         sizes=(200_000,),
         settings=("threads",),
         least=100,

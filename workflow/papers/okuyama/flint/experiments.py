@@ -211,19 +211,15 @@ def _rybak() -> System | None:
         return replace(read_model(Path(folder, _RYBAK)), time_unit="ms")
 
 
+_experiment = partial(InTurns, methods=())
 EXPERIMENTS = {
-    "okuyama-flint": InTurns(
+    "okuyama-flint": _experiment(
         exhibits="tables 5.1 to 5.9 and figures 5.10 to 5.12, of lines of cells",
-        methods=(),
         sizes=(1, 10, 100),
         least=1,
         make=_flint,
     ),
-    "okuyama-flint-networks": InTurns(
-        exhibits="tables 5.1 to 5.9, of networks",
-        methods=(),
-        sizes=(20,),
-        least=2,
-        make=_networks,
+    "okuyama-flint-networks": _experiment(
+        exhibits="tables 5.1 to 5.9, of networks", sizes=(20,), least=2, make=_networks
     ),
 }

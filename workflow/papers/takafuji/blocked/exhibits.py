@@ -7,16 +7,10 @@ from itertools import product
 from statistics import median
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
+from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -91,7 +85,7 @@ def _threads_exhibit(
         for what in ("multiple", "single")
         for who in ("ours", _GPU)
     ]
-    figure = line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy")
+    figure = Drawing("n", {"computation time (ms)": lines}, logarithmic="xy")
     return Exhibit(name, title, caption, table, figure)
 
 
@@ -124,8 +118,7 @@ def _table_3_2(measured: Measured) -> Exhibit:
     )
 
 
-def _table_3_3(measured: Measured) -> Exhibit:
-    rows = []
+def _table_3_3(measured: Measured) -> Rows:
     sizes = {*measured.sizes(_THREADS), *measured.sizes(_PACKED)}
     for n in sorted(sizes | _published().sizes(exhibit="table 3.3")):
         row: dict[str, Any] = {"n": n}
@@ -141,20 +134,15 @@ def _table_3_3(measured: Measured) -> Exhibit:
             row[f"32 bits over 4 bits: {who}"] = ratio(
                 row[f"32 bits: {who}"], row[f"4 bits: {who}"]
             )
-        rows.append(row)
-    table = table_of(rows)
+        yield row
+
+
+def _table_3_3_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [Line(f"{b}: {w}", w == _GPU) for b in ("32 bits", "4 bits") for w in ("ours", _GPU)]
-    return Exhibit(
-        "table-3.3",
-        "Table 3.3: time of the transfers in ms",
-        "To the device and back, from the runs of tables 3.1 and 3.2. Where device and host share "
-        "one memory these are copies within it.",
-        table,
-        line_figure(table, "n", {"time of the transfers (ms)": lines}, logarithmic="xy"),
-    )
+    return Drawing("n", {"time of the transfers (ms)": lines}, logarithmic="xy")
 
 
-def _table_3_10(measured: Measured) -> Exhibit:
+def _table_3_10(measured: Measured) -> Rows:
     published = _published().rows(exhibit="table 3.10")
     places = {(row["method"], row["n"], row["threads"]) for row in published}
     places |= {
@@ -162,7 +150,6 @@ def _table_3_10(measured: Measured) -> Exhibit:
         for n in measured.sizes(_MULTICORE)
         for run in measured.runs(_MULTICORE, n)
     }
-    rows = []
     for method, n, cores in sorted(places, key=lambda place: (len(place[0]), *place)):
         bits = int(method.removeprefix("fw-packed"))
         row: dict[str, Any] = {"bits": bits, "n": n, "threads": cores}
@@ -175,8 +162,10 @@ def _table_3_10(measured: Measured) -> Exhibit:
             row[f"{theirs}: {_CPU}"] = _published().value(
                 exhibit="table 3.10", method=method, n=n, threads=cores, form=form
             )
-        rows.append(row)
-    table = table_of(rows)
+        yield row
+
+
+def _table_3_10_drawn(measured: Measured, columns: list[str]) -> Drawing:
     most = max(
         run["label"]["cores"]
         for n in measured.sizes(_MULTICORE)
@@ -195,7 +184,23 @@ def _table_3_10(measured: Measured) -> Exhibit:
         )
         for column in (f"{name}: {who}",)
     ]
-    return Exhibit(
+    return Drawing("n", {"computation time (ms)": lines}, logarithmic="xy")
+
+
+EXHIBITS = (
+    Made(_THREADS, _table_3_1),
+    Made(_PACKED, _table_3_2),
+    Table(
+        _THREADS,
+        "table-3.3",
+        "Table 3.3: time of the transfers in ms",
+        "To the device and back, from the runs of tables 3.1 and 3.2. Where device and host share "
+        "one memory these are copies within it.",
+        _table_3_3,
+        _table_3_3_drawn,
+    ),
+    Table(
+        _MULTICORE,
         "table-3.10",
         "Table 3.10: computation time on several cores of a CPU, in ms",
         "fw-packed8 and fw-packed16: fields of 8 or 16 bits added and compared with masks in "
@@ -203,14 +208,7 @@ def _table_3_10(measured: Measured) -> Exhibit:
         "units of the device, of which a part is used where they are fewer than it has; there, "
         "threads of 18 cores with two each. The figure shows the most threads of ours, and 18 of "
         "theirs.",
-        table,
-        line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy"),
-    )
-
-
-EXHIBITS = (
-    (_THREADS, _table_3_1),
-    (_PACKED, _table_3_2),
-    (_THREADS, _table_3_3),
-    (_MULTICORE, _table_3_10),
+        _table_3_10,
+        _table_3_10_drawn,
+    ),
 )
