@@ -28,7 +28,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
     return table.map(_cell)
 
 
-def _cell(value: Any) -> str:
+def _cell(value: float | str | None) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from papers.values import Value
 from pyapsp.errors import FormatError, VerificationError
 
 __all__ = ["Measured"]
@@ -92,14 +93,14 @@ class Measured:
             raise LookupError(f"{len(found)} inputs of {experiment}, n = {n}")
         return found[0]
 
-    def runs(self, experiment: str, n: int, **label: Any) -> Iterator[dict[str, Any]]:
+    def runs(self, experiment: str, n: int, **label: Value) -> Iterator[dict[str, Any]]:
         """Yield the records whose labels have these values."""
         document = self.documents.get(experiment, {}).get(n)
         for run in document["runs"] if document else []:
             if all(run["label"].get(name) == value for name, value in label.items()):
                 yield run
 
-    def run(self, experiment: str, n: int, **label: Any) -> dict[str, Any] | None:
+    def run(self, experiment: str, n: int, **label: Value) -> dict[str, Any] | None:
         """Return the only record with these values; None if there is none.
 
         Raises
@@ -112,17 +113,17 @@ class Measured:
             raise LookupError(f"{len(found)} runs of {experiment}, n = {n}, {label}")
         return found[0] if found else None
 
-    def seconds(self, experiment: str, n: int, **label: Any) -> float | None:
+    def seconds(self, experiment: str, n: int, **label: Value) -> float | None:
         """Return the kernel seconds of the only run with these values."""
         run = self.run(experiment, n, **label)
         return run["kernel_seconds"] if run else None
 
-    def phases(self, experiment: str, n: int, **label: Any) -> dict[str, float]:
+    def phases(self, experiment: str, n: int, **label: Value) -> dict[str, float]:
         """Return the seconds of the only such run, by phase; empty if there is no such run."""
         run = self.run(experiment, n, **label)
         return run["seconds"] if run else {}
 
-    def phase(self, experiment: str, n: int, name: str, **label: Any) -> float | None:
+    def phase(self, experiment: str, n: int, name: str, **label: Value) -> float | None:
         """Return the seconds of the launches of one kind in the only such run."""
         run = self.run(experiment, n, **label)
         return (run["phases"] or {}).get(name) if run else None

@@ -6,18 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from papers.measured import Measured
+from papers.values import Value
 from pyapsp.bench.report.figures import svg
 
-__all__ = ["Drawing", "Exhibit", "Line", "Made", "Rows", "Table", "table_of"]
+__all__ = ["Drawing", "Exhibit", "Line", "Made", "Row", "Rows", "Table", "table_of"]
 
-#: Rows of a table: column -> value, None if it was not measured or not published.
+#: A row of a table: column -> value, None if it was not measured or not published.
+Row: TypeAlias = dict[str, int | float | str | None]
 Rows: TypeAlias = Iterable[Mapping[str, int | float | str | None]]
 # Okabe and Ito's colours, which colour-blind readers can tell apart
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
@@ -73,7 +75,7 @@ class Line:
 
     column: str
     published: bool = False
-    where: Mapping[str, Any] | None = None
+    where: Mapping[str, Value] | None = None
     name: str = ""
 
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["milliseconds", "ratio", "reduction"]
+from typing import TypeAlias
+
+__all__ = ["Parameters", "Value", "milliseconds", "ratio", "reduction"]
+
+#: A value of a label, or of a published row.
+Value: TypeAlias = int | float | str
+#: Parameters of a method, or options of a call.
+Parameters: TypeAlias = dict[str, int | str]
 
 
 def milliseconds(seconds: float | None) -> float | None:

@@ -10,8 +10,8 @@ from papers.busato_dynamic.experiments import BLOCKS, HORNETS, TRUSSES
 from papers.busato_dynamic.inputs import GRAPHS
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import milliseconds, ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 from pyapsp.dynamic.formats import FORMATS
 
 __all__ = ["EXHIBITS"]
@@ -27,7 +27,7 @@ _STAND_INS = (
 _POWERS = "Hornet, powers of two, 2^16"
 
 
-def _published(**where: Any) -> Any:
+def _published(**where: Value) -> float | None:
     return Published("busato_dynamic").value(**where)
 
 
@@ -280,7 +280,7 @@ def _fixed(measured: Measured) -> Rows:
             label = about["label"]
             if label["k"] == "all":
                 continue
-            row: dict[str, Any] = {"k": label["k"], "scale": label["scale"], "edges": about["m"]}
+            row: Row = {"k": label["k"], "scale": label["scale"], "edges": about["m"]}
             for name in (*TRUSSES, "SciPy"):
                 run = measured.run(_TRUSSES, n, **label, method=name)
                 row[f"{name}, ms: ours"] = milliseconds(run["seconds"]["wall"]) if run else None

@@ -10,7 +10,7 @@ from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import ratio
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -31,7 +31,7 @@ def _published() -> Published:
     return Published("busato_matching")
 
 
-def _given(exhibit: str, quantity: str, **where: Any) -> float | None:
+def _given(exhibit: str, quantity: str, **where: Value) -> float | None:
     return _published().value(exhibit=exhibit, quantity=quantity, **where)
 
 
@@ -217,7 +217,7 @@ def _complexes(measured: Measured) -> Rows:
         for threshold in THRESHOLDS:
             p_values = given["p_values"].get(str(threshold), [])
             for search in SEARCHES:
-                label = {"search": search, "threshold": threshold}
+                label: dict[str, Value] = {"search": search, "threshold": threshold}
                 device = measured.run(_COMPLEXES, n, **label, method="device")
                 if device is None:
                     continue

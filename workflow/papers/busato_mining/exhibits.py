@@ -7,8 +7,8 @@ from typing import Any
 from papers.busato_mining.experiments import MINERS, PARTS
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Rows, Table
-from papers.values import milliseconds, ratio
+from papers.tables import Row, Rows, Table
+from papers.values import Value, milliseconds, ratio
 from pyapsp.mining.planted import LENGTH, TRACES
 
 __all__ = ["EXHIBITS"]
@@ -18,7 +18,7 @@ _SETS = ("I", "II")
 _PHASES = ("read", "transfer", "kernel", "wall")
 
 
-def _published(**where: Any) -> Any:
+def _published(**where: Value) -> Any:
     """Return a published value; a text where only a bound is published."""
     paper = Published("busato_mining")
     value = paper.value(**where)
@@ -35,7 +35,7 @@ def _traces(measured: Measured) -> Rows:
             for each in measured.inputs("busato-mining-miners", n)
         }
         for trace, recipe in TRACES.items():
-            row: dict[str, Any] = {"trace": trace, "instants: ours": n}
+            row: Row = {"trace": trace, "instants: ours": n}
             row[f"instants: {_GPU}"] = LENGTH
             row["Boolean variables"] = row["numeric variables"] = recipe.variables
             for name in _SETS:
@@ -53,12 +53,12 @@ def _times(measured: Measured) -> Rows:
     for n in measured.sizes(experiment):
         for name in _SETS:
             for trace in TRACES:
-                where = {"trace": trace, "set": name}
+                where: dict[str, Value] = {"trace": trace, "set": name}
                 phases = {
                     miner: measured.phases(experiment, n, miner=miner, **where)
                     for miner in (*MINERS, "sequential", "NumPy")
                 }
-                row: dict[str, Any] = {"set": name, "trace": trace, "instants": n}
+                row: Row = {"set": name, "trace": trace, "instants": n}
                 for miner, found in phases.items():
                     if miner in MINERS:
                         row[f"{miner}, kernel ms: ours"] = milliseconds(found.get("kernel"))
@@ -87,7 +87,7 @@ def _parts(measured: Measured) -> Rows:
     for n in measured.sizes(experiment):
         for trace in (2, 4):
             for name in _SETS:
-                row: dict[str, Any] = {"trace": trace, "set": name, "instants": n}
+                row: Row = {"trace": trace, "set": name, "instants": n}
                 for part in PARTS:
                     run = measured.run(experiment, n, trace=trace, set=name, miner=part)
                     kernel = run["seconds"]["kernel"] if run else None
@@ -101,7 +101,7 @@ def _overlap(measured: Measured) -> Rows:
     for n in measured.sizes("busato-mining-overlap"):
         for overlap in ("on", "off"):
             run = measured.run("busato-mining-overlap", n, overlap=overlap)
-            row: dict[str, Any] = {"instants": n, "overlap": overlap}
+            row: Row = {"instants": n, "overlap": overlap}
             for phase in _PHASES:
                 row[f"{phase}, ms: ours"] = milliseconds(run["seconds"][phase]) if run else None
             yield {**row, "pieces": run["pieces"] if run else None}

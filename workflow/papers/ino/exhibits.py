@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, table_of
-from papers.values import ratio
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
 _GPU = "GTX 580"
 # what is in the columns -> how our records name it
-_FORMS: dict[str, dict[str, Any]] = {
+_FORMS: dict[str, dict[str, Value]] = {
     "naive, 1 task": {"scheme": "naive", "at_once": 1},
     "interleaved, 32 tasks": {"scheme": "interleaved", "at_once": 32},
     "naive, many": {"scheme": "naive", "at_once": "all"},

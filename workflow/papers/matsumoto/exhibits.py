@@ -7,8 +7,8 @@ from typing import Any
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, ratio
 from pyapsp.all_pairs.dense import bandwidth_model as model
 
 __all__ = ["EXHIBITS"]
@@ -25,7 +25,7 @@ _CUTS = tuple(
 )
 
 
-def _published(quantity: str, key: Any = "") -> float:
+def _published(quantity: str, key: Value = "") -> float:
     value = Published("matsumoto").value(quantity=quantity, key=key)
     assert value is not None
     return value
@@ -115,9 +115,9 @@ def _feed(speeds: Mapping[str, float | None]) -> float:
 
 def _of_blocks(
     measured: Measured,
-    ours: Callable[[int, dict[str, Any], dict[str, Any]], dict[str, Any]],
-    theirs: Callable[[int], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    ours: Callable[[int, dict[str, Any], dict[str, Any]], Row],
+    theirs: Callable[[int], Row],
+) -> Iterator[Row]:
     """Yield a row for each run over blocks, then one for each block of the poster.
 
     `ours` gets b, the record and the speeds that the planner measured.
@@ -143,7 +143,7 @@ def _lines(column: str, n: int, what: str) -> list[Line]:
 def _blocks(measured: Measured) -> Exhibit:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth") * 1e9
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
         most = model.attainable(2 * speeds["product"], _feed(speeds), block)
         return {
             "GFlop/s: ours": _gflops(run),
@@ -154,7 +154,7 @@ def _blocks(measured: Measured) -> Exhibit:
             ),
         }
 
-    def theirs(block: int) -> dict[str, Any]:
+    def theirs(block: int) -> Row:
         return {
             f"GFlop/s: {_GPU}": Published("matsumoto").value(quantity="saturated speed", key=block),
             f"GFlop/s at most: {_GPU}": model.attainable(peak, bandwidth, block) / 1e9,
@@ -188,7 +188,7 @@ def _blocks(measured: Measured) -> Exhibit:
 def _bandwidth(measured: Measured) -> Exhibit:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth")
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
         bus, copies = _both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write")
         return {
             "GB/s needed: ours": model.required_for_block(2 * speeds["product"], block) / 1e9,
@@ -197,7 +197,7 @@ def _bandwidth(measured: Measured) -> Exhibit:
             "GB/s of copies: ours": copies and copies / 1e9,
         }
 
-    def theirs(block: int) -> dict[str, Any]:
+    def theirs(block: int) -> Row:
         return {
             f"GB/s needed: {_GPU}": model.required_for_block(peak, block) / 1e9,
             f"GB/s measured: {_GPU}": bandwidth,
@@ -205,7 +205,7 @@ def _bandwidth(measured: Measured) -> Exhibit:
 
     table = table_of(_of_blocks(measured, ours, theirs))
     largest = measured.sizes(_BLOCKS)[-1]
-    alone = {"n": largest, **_SQUARE}
+    alone: dict[str, Value] = {"n": largest, **_SQUARE}
     panels = {
         "GB/s": [
             *_lines("GB/s measured: ours", largest, "measured: ours"),
@@ -281,7 +281,7 @@ def _devices(measured: Measured) -> Exhibit:
         "hybrid": f"{kind} and {cpu}",
         "pivots": f"{kind} and {cpu}, which closes the pivot blocks",
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     opinions = []
     for n in measured.sizes(_DEVICES):
         alone = measured.run(_DEVICES, n, set="main") or {}

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from papers.runner import Label
 from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.all_pairs.dense.outofcore import speeds
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.base.json import Record
 from pyapsp.device import Device, devices
 from pyapsp.registry import method
 
@@ -69,7 +69,7 @@ def _for_blocks(task: Task) -> Iterator[Contender]:
         yield _outofcore(task, label, block=block, split=split, **shape)
 
 
-def _speeds(task: Task) -> dict[str, Any]:
+def _speeds(task: Task) -> Record:
     """Return the measurements of the planner of fw-outofcore: updates and bytes per second."""
     parameters, _ = FwMinplus().choose_parameters(task.graph, task.options)
     factors = FORMS[parameters["form"]](task.options, parameters, negative=False)
@@ -100,7 +100,7 @@ def _devices(task: Task) -> Iterator[Contender]:
         yield replace(hybrid, helpers=(cpu,), roof=False)
 
 
-def _opinion(task: Task) -> dict[str, Any]:
+def _opinion(task: Task) -> Record:
     """Return the CPU, whether the planner would use it too, and the planner's reasons."""
     cpu = _cpu_beside(task.device)
     helpers = () if cpu is None else (cpu,)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -20,7 +18,7 @@ from papers.busato_paths.rows import of_graph, of_times
 from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Exhibit, Made, Rows, Table
+from papers.tables import Exhibit, Made, Row, Rows, Table
 from papers.values import milliseconds, ratio
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
@@ -84,7 +82,7 @@ def _configurations(measured: Measured) -> Rows:
                 continue
             chosen = best(times)
             ties = [each for each, seconds in times.items() if seconds <= _TIE * times[chosen]]
-            row: dict[str, Any] = {"n": n, "graph": name}
+            row: Row = {"n": n, "graph": name}
             for place, each in enumerate(PARAMETERS):
                 values = list(dict.fromkeys([chosen[place], *(tie[place] for tie in ties)]))
                 row[f"{each}: ours"] = " or ".join(values)
@@ -109,7 +107,7 @@ def _maps(measured: Measured) -> Rows:
         for name in MAPPED:
             found = heat(parameters(measured, n, name))
             for trim in TRIMS:
-                row: dict[str, Any] = {"n": n, "graph": name, "turns of trimming": str(trim)}
+                row: Row = {"n": n, "graph": name, "turns of trimming": str(trim)}
                 for searches in SEARCHES:
                     seconds = found.get((str(trim), str(searches)))
                     row[f"{searches} rounds of searches, ms: ours"] = milliseconds(seconds)

@@ -11,8 +11,8 @@ from papers.busato_paths.curnet.networks import SPECIES, THRESHOLDS
 from papers.claims import Claim, claims_table
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, table_of
-from papers.values import milliseconds, ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -29,14 +29,16 @@ def _published() -> Published:
     return Published("busato_paths/curnet")
 
 
-def _wall(measured: Measured, n: int, **label: Any) -> float | None:
+def _wall(measured: Measured, n: int, **label: Value) -> float | None:
     run = measured.run(_EXPERIMENT, n, **label)
     return run["seconds"]["wall"] if run else None
 
 
-def _beside(times: dict[str, float | None], prefix: str = "") -> dict[str, Any]:
+def _beside(times: dict[str, float | None], prefix: str = "") -> Row:
     """Return milliseconds, and speedups over igraph, which comes first."""
-    row = {f"{prefix}{name}, ms: ours": milliseconds(seconds) for name, seconds in times.items()}
+    row: Row = {}
+    for name, seconds in times.items():
+        row[f"{prefix}{name}, ms: ours"] = milliseconds(seconds)
     for name, seconds in list(times.items())[1:]:
         row[f"{prefix}speedup of {name} over igraph: ours"] = ratio(times["igraph"], seconds)
     return row
@@ -48,10 +50,14 @@ def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhib
     for n in measured.sizes(_EXPERIMENT):
         for threshold in THRESHOLDS:
             for share in SHARES:
-                where = {"problem": problem, "threshold": threshold, "per cent": share}
+                where: dict[str, Value] = {
+                    "problem": problem,
+                    "threshold": threshold,
+                    "per cent": share,
+                }
                 times = {name: _wall(measured, n, **where, **{"with": name}) for name in names}
                 run = measured.run(_EXPERIMENT, n, **where, **{"with": "auto"})
-                row: dict[str, Any] = {"n": n, "threshold": threshold}
+                row: Row = {"n": n, "threshold": threshold}
                 row["sources, %"] = share
                 row["sources"] = run["label"]["sources"] if run else None
                 rows.append(row | _beside(times))
@@ -94,7 +100,7 @@ def _components(measured: Measured) -> Exhibit:
     for n in measured.sizes(_EXPERIMENT):
         sizes = {given["label"].get("species"): given for given in measured.inputs(_EXPERIMENT, n)}
         for species in SPECIES:
-            row: dict[str, Any] = {"n": n, "species": species}
+            row: Row = {"n": n, "species": species}
             row |= {"proteins": sizes[species]["n"], "arcs": sizes[species]["arcs"]}
             for problem, of in (("scc", names), ("graph", ("igraph", "auto"))):
                 prefix = "make the graph, " if problem == "graph" else ""
@@ -120,7 +126,7 @@ def _components(measured: Measured) -> Exhibit:
 def _answers(measured: Measured) -> Iterator[Claim]:
     n = max(measured.sizes(_EXPERIMENT))
 
-    def speedups(name: str = "", **where: Any) -> list[float]:
+    def speedups(name: str = "", **where: Value) -> list[float]:
         """Return igraph's time over that with `name`, or with cuRnet's method."""
         found = []
         for run in measured.runs(_EXPERIMENT, n, **{"with": "igraph"}, **where):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from papers.busato_paths.rows import of_graph, of_times
 from papers.busato_paths.searches import claims
@@ -12,7 +11,7 @@ from papers.busato_paths.searches.stand_ins import FIRST, SECOND
 from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
 from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
@@ -83,7 +82,7 @@ def _speedups(measured: Measured) -> Rows:
                 each: paper.value(exhibit="table 8.2", quantity="time", graph=name, method=each)
                 for each in _NAMES
             }
-            row: dict[str, Any] = {"n": n, "place": place, "graph": name}
+            row: Row = {"n": n, "place": place, "graph": name}
             for each in _NAMES:
                 if each == "queue":
                     continue
@@ -111,7 +110,7 @@ def _ablation(measured: Measured) -> Rows:
                 _OPTIMISATIONS, n, graph=name, optimisation="queue", form="alone"
             )
             for each in OPTIMISATIONS:
-                row: dict[str, Any] = {"n": n, "graph": name, "optimisation": each}
+                row: Row = {"n": n, "graph": name, "optimisation": each}
                 row["queue, ms: ours"] = milliseconds(queue)
                 pairs = claims.with_and_without(measured, n, name, each)
                 for form, (before, after) in pairs.items():

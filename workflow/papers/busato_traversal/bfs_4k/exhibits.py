@@ -11,7 +11,7 @@ from papers.busato_traversal.bfs_4k.experiments import KNOBS, MAPPINGS, TABLES
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
 from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
@@ -124,7 +124,7 @@ def _tables(measured: Measured) -> Rows:
                 run = measured.run(experiment, n, mapping=mapping, table=name)
                 if run is None:
                     continue
-                row = {"n": n, "mapping": mapping, "table": name}
+                row: Row = {"n": n, "mapping": mapping, "table": name}
                 kinds = {"detected": "dropped", "conflicts": "conflicts"}
                 for quantity, kind in {**kinds, "undetected": "undetected"}.items():
                     row[f"{quantity}: ours"] = sum(each[kind] for each in run["levels"])
@@ -226,7 +226,7 @@ def _times(measured: Measured) -> Exhibit:
             }
             best = min(widths, key=lambda width: widths[width] or np.inf, default=None)
             times["bfs-virtual-warp"] = widths.get(best)
-            row: dict[str, Any] = {"n": n, "graph": name}
+            row: Row = {"n": n, "graph": name}
             row["bfs-sequential, ms: ours"] = milliseconds(times.get("bfs-sequential"))
             for each in _OURS:
                 theirs = paper.value(exhibit="table 6.2", quantity="time", graph=name, method=each)

@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES, facts, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters, Value
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.registry import Method, method
@@ -25,7 +26,7 @@ from pyapsp.traversal.search import default_source
 __all__ = ["EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
 
 #: Mappings of figure 6.11, and the parameters that fix them.
-MAPPINGS: dict[str, dict[str, Any]] = {
+MAPPINGS: dict[str, Parameters] = {
     "virtual warp 1": {"least_width": 1, "resident": 16, "discover": 0},
     "virtual warp 4": {"least_width": 4, "resident": 16, "discover": 0},
     "edge-discover": {"resident": 2048, "discover": 1},
@@ -44,7 +45,7 @@ KNOBS = {
 }
 # Figure 6.14: features that are added one after the other.
 _NONE = {"least_width": 1, "single": 0, "discover": 0, "dynamic": "off", "duplicates": "off"}
-_FEATURES: dict[str, dict[str, Any]] = {
+_FEATURES: dict[str, Parameters] = {
     "virtual warps": {"least_width": 4},
     "and edge-discover": {"discover": 2, "extended": 1},
     "and dynamic parallelism": {"dynamic": "relaunch-fused"},
@@ -92,7 +93,7 @@ class _Input:
 
         return Runner(label, turn)
 
-    def case(self, runners: list[Runner], **label: Any) -> Case:
+    def case(self, runners: list[Runner], **label: Value) -> Case:
         """Return a case with the facts of the graph."""
         histogram = np.bincount(self.right[self.right >= 0]).tolist()
         about = {"graph": self.graph.name, **facts(self.graph), "depth": len(histogram) - 1}
@@ -118,7 +119,7 @@ def _levels(n: int, request: Request) -> Iterator[Case]:
     runners = []
     for mapping, parameters in MAPPINGS.items():
         for table in TABLES:
-            more = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
+            more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
             chosen = _form(request.device, **more, **parameters)
             label: Label = {"mapping": mapping, "table": table}
             runners.append(given.runner(label, chosen, counted=True))

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from papers.busato_traversal.helix.experiments import ABLATIONS, BALANCES
-from papers.busato_traversal.helix.tree import Row, fitted, rules
+from papers.busato_traversal.helix.tree import Row as Sample
+from papers.busato_traversal.helix.tree import fitted, rules
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Rows, Table
+from papers.tables import Row, Rows, Table
 from papers.values import ratio
 
 __all__ = ["EXHIBITS"]
@@ -102,7 +103,7 @@ def _figure_7_4(measured: Measured) -> Rows:
             yield {"graph": name, "n": n, "degrees from": 2**i, "vertices": count}
 
 
-def _rows(measured: Measured, dimension: str) -> list[Row]:
+def _rows(measured: Measured, dimension: str) -> list[Sample]:
     """Return the facts of each graph, and the least seconds of each value of a dimension."""
     return [
         ({fact: given[fact] for fact in _FACTS}, _least(_times(runs), dimension))
@@ -140,7 +141,7 @@ def _table_7_2(measured: Measured) -> Rows:
 def _section_7_3(measured: Measured) -> Rows:
     """E21: each technique, with and without."""
     for technique in ABLATIONS:
-        row: dict[str, Any] = {"technique": technique}
+        row: Row = {"technique": technique}
         for n, given, runs in _graphs(measured, _ABLATIONS):
             pair = {
                 run["label"]["form"]: run["seconds"]["kernel"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from papers.busato_traversal.partition.claims import best, claims
 from papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from papers.busato_traversal.partition.stand_ins import NAMES
@@ -11,8 +9,8 @@ from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
 from papers.representations import FORMATS
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table
-from papers.values import milliseconds, ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -33,7 +31,7 @@ _STANDS = (
 )
 
 
-def _phase(measured: Measured, experiment: str, n: int, name: str, **label: Any) -> float | None:
+def _phase(measured: Measured, experiment: str, n: int, name: str, **label: Value) -> float | None:
     """Return the milliseconds of a phase."""
     return milliseconds(measured.phases(experiment, n, **label).get(name))
 
@@ -136,8 +134,8 @@ def _by_group_drawn(measured: Measured, columns: list[str]) -> Drawing:
     return Drawing("group", drawn, logarithmic="x")
 
 
-def _largest(measured: Measured, experiment: str) -> int | None:
-    return max(measured.sizes(experiment), default=None)
+def _largest(measured: Measured, experiment: str) -> int:
+    return max(measured.sizes(experiment), default=0)
 
 
 def _steps(measured: Measured) -> Rows:
@@ -158,7 +156,7 @@ def _by_rounds(measured: Measured) -> Rows:
     for n in measured.sizes(_ROUNDS):
         groups = {run["label"]["group"] for run in measured.runs(_ROUNDS, n)}
         for rounds in ROUNDS:
-            row: dict[str, Any] = {"n": n, "rounds": rounds}
+            row: Row = {"n": n, "rounds": rounds}
             for group in sorted(groups):
                 label = {"group": group, "rounds": rounds}
                 time = _phase(measured, _ROUNDS, n, "kernel", **label)
@@ -176,11 +174,11 @@ def _by_grid(measured: Measured) -> Rows:
     for n in measured.sizes(_GRIDS):
         groups = {run["label"]["group"] for run in measured.runs(_GRIDS, n)}
         for grid in map(str, GRIDS):
-            row: dict[str, Any] = {"n": n, "grid": grid}
+            row: Row = {"n": n, "grid": grid}
             for group in sorted(groups):
                 label = {"group": group, "grid": grid}
                 run = measured.run(_GRIDS, n, **label)
-                row[f"group {group}, groups: ours"] = run and run["groups"]
+                row[f"group {group}, groups: ours"] = run["groups"] if run else None
                 time = _phase(measured, _GRIDS, n, "expansion", **label)
                 row[f"group {group}, ms: ours"] = time
             yield row
@@ -190,7 +188,7 @@ def _searches(measured: Measured) -> Rows:
     for n in measured.sizes(_SEARCHES):
         for given in measured.inputs(_SEARCHES, n):
             name = given["label"]["input"]
-            row: dict[str, Any] = {"n": n, "input": name}
+            row: Row = {"n": n, "input": name}
             row |= {"mean": given["mean"], "deviation": given["deviation"]}
             for run in measured.runs(_SEARCHES, n, input=name):
                 kind = run["label"]["search"]

@@ -6,8 +6,8 @@ from typing import Any
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import milliseconds, ratio, reduction
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio, reduction
 from pyapsp.all_pairs.dense import performance_model
 
 __all__ = ["EXHIBITS"]
@@ -46,7 +46,7 @@ def _operations(n: int) -> int:
 
 def _table_4_6(measured: Measured) -> Rows:
     for n in _sizes(measured, _TIMES, "table 4.6"):
-        row: dict[str, Any] = {_KEY: n}
+        row: Row = {_KEY: n}
         for method in (*_ITERATIVE, "fw-recursive"):
             for tile in _TILES:
                 ours = measured.seconds(_TIMES, n, method=method, tile=tile)
@@ -59,7 +59,7 @@ def _table_4_6(measured: Measured) -> Rows:
 def _table_4_7(measured: Measured) -> Rows:
     for n in _sizes(measured, _TIMES, "table 4.7"):
         for kernel, what in _KERNELS.items():
-            row: dict[str, Any] = {_KEY: n, "kernel": what}
+            row: Row = {_KEY: n, "kernel": what}
             for method in _ITERATIVE:
                 for tile in _TILES:
                     ours = measured.phase(_TIMES, n, kernel, method=method, tile=tile)
@@ -83,10 +83,15 @@ def _share_of_roof(measured: Measured, n: int, method: str, tile: int) -> float 
 
 def _table_4_8(measured: Measured) -> Rows:
     for n in _sizes(measured, _TIMES, "table 4.8"):
-        row: dict[str, Any] = {_KEY: n}
+        row: Row = {_KEY: n}
         for method in _ITERATIVE:
             for tile in _TILES:
-                where = {"n": n, "method": method, "tile": tile, "kernel": "others"}
+                where: dict[str, Value] = {
+                    "n": n,
+                    "method": method,
+                    "tile": tile,
+                    "kernel": "others",
+                }
                 row[f"{method} t={tile}: ours, updates of the roof"] = _share_of_roof(
                     measured, n, method, tile
                 )
@@ -106,7 +111,7 @@ def _table_4_8(measured: Measured) -> Rows:
 
 def _figure_4_13(measured: Measured) -> Rows:
     for n in _sizes(measured, _TIMES, "table 4.6"):
-        row: dict[str, Any] = {_KEY: n}
+        row: Row = {_KEY: n}
         for method in _ITERATIVE:
             ours = [measured.seconds(_TIMES, n, method=method, tile=tile) for tile in (16, 32)]
             theirs = [_time(n, method, tile) for tile in (16, 32)]
@@ -124,7 +129,7 @@ def _figure_4_16(measured: Measured) -> Rows:
     peak = _published().value(quantity="peak", device=_GPU)
     efficiencies = {r["n"] for r in _published().rows(quantity="efficiency")}
     for n in sorted({*_sizes(measured, _TIMES, "table 4.6"), *efficiencies}):
-        row: dict[str, Any] = {_KEY: n}
+        row: Row = {_KEY: n}
         labels: dict[str, dict[str, Any]] = {"fw-mm": {"tile": 32}, "fw-minplus": {}}
         for method, label in labels.items():
             run = measured.run(_TIMES, n, method=method, **label)
@@ -169,7 +174,7 @@ def _figure_4_18(measured: Measured) -> Rows:
         for row in _published().rows(quantity=reductions, kernel="others", device=_GPU)
     }
     for n in sorted({*measured.sizes(_TUNING), *published}):
-        row: dict[str, Any] = {_KEY: n}
+        row: Row = {_KEY: n}
         here = n in measured.sizes(_TUNING)
         chosen = _selected(measured, n) if here else dict.fromkeys(_SELECTORS)
         plain = measured.phase(_TUNING, n, "others", l=1)
@@ -205,7 +210,7 @@ def _figure_4_19(measured: Measured) -> Exhibit:
     rows = []
     for count in sorted(counts):
         total = measured.phase(_TUNING, n, "others", l=count)
-        row: dict[str, Any] = {
+        row: Row = {
             "l": count,
             "measured: ours": milliseconds(ratio(total, launches)),
         }
@@ -249,7 +254,7 @@ def _figure_4_20(measured: Measured) -> Rows:
             "l = 1": measured.seconds(_TUNING, n, l=1),
             f"the l of the {_GPU}": measured.seconds(_TUNING, n, l=foreign) if foreign else None,
         }
-        row: dict[str, Any] = {
+        row: Row = {
             _KEY: n,
             "l of AT: ours": here["selected"]["AT"] if here else None,
             f"l of AT: {_GPU}": foreign,

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Line, Rows, Table
-from papers.values import ratio
+from papers.tables import Drawing, Line, Row, Rows, Table
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -82,7 +82,7 @@ def _run(measured: Measured, subject: _Subject, **label: str) -> dict[str, Any] 
     return measured.run(subject.experiment, subject.n, **subject.label, **label)
 
 
-def _value(subject: _Subject, exhibit: str, **where: Any) -> Any:
+def _value(subject: _Subject, exhibit: str, **where: Value) -> Any:
     return _published().value(exhibit=exhibit, **subject.published, **where)
 
 
@@ -94,7 +94,7 @@ def _microseconds(measured: Measured, n: int, label: dict[str, str]) -> float | 
 def _models(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.6"):
         given = (measured.inputs(_NAME, n) or [{}])[0]
-        row: dict[str, Any] = {"n": n}
+        row: Row = {"n": n}
         for name in ("functions", "equations"):
             row[f"{name}: ours"] = given.get(name)
             row[f"{name}: thesis"] = _published().value(exhibit="table 5.1", quantity=name, n=n)
@@ -110,7 +110,7 @@ def _models(measured: Measured) -> Rows:
 
 def _times(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.4"):
-        row: dict[str, Any] = {"cells": n}
+        row: Row = {"cells": n}
         ours = {name: _microseconds(measured, n, label) for name, label in _ENGINES.items()}
         theirs = {
             name: _published().value(exhibit="table 5.4", engine=name, n=n) for name in _ENGINES
@@ -146,7 +146,7 @@ def _compiled(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.8"):
         for program in ("base", "unify", "export"):
             label = {"engine": "translator", "program": program}
-            row: dict[str, Any] = {"n": n, "program": program}
+            row: Row = {"n": n, "program": program}
             row["s: ours"] = _fact(measured, n, "compile_seconds", **label)
             row[f"s: {_GPU}"] = _published().value(exhibit="table 5.8", n=n, **{"with": program})
             row["characters: ours"] = _fact(measured, n, "characters", **label)
@@ -155,7 +155,7 @@ def _compiled(measured: Measured) -> Rows:
 
 def _errors(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.9"):
-        row: dict[str, Any] = {"n": n}
+        row: Row = {"n": n}
         for name in ("interpreter", "translator"):
             row[f"{name}: ours"] = _fact(measured, n, "error", **_ENGINES[name])
             row[f"{name}: {_GPU}"] = _published().value(exhibit="table 5.9", engine=name, n=n)
@@ -175,7 +175,7 @@ def _network_models(measured: Measured) -> Rows:
         (given,) = (
             given for given in measured.inputs(_NETWORKS, each.n) if given["label"] == each.label
         )
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name in ("functions", "equations"):
             row[f"{name}: ours"] = given[name]
             row[f"{name}: thesis"] = _value(each, "table 5.1", quantity=name)
@@ -191,7 +191,7 @@ def _network_models(measured: Measured) -> Rows:
 
 def _network_times(measured: Measured) -> Rows:
     for each in _networks(measured):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name, label in _ENGINES.items():
             run = _run(measured, each, **label)
             row[f"{name}, us a step: ours"] = 1e6 * run["seconds"]["step"] if run else None
@@ -212,7 +212,7 @@ def _network_times(measured: Measured) -> Rows:
 
 def _with_output(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.2"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name in _ENGINES:
             run = _run(measured, each, output=name)
             total = run["setup_seconds"] + _STEPS * run["seconds"]["step"] if run else None
@@ -224,7 +224,7 @@ def _with_output(measured: Measured) -> Rows:
 
 def _memory(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.3"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         run = _run(measured, each, **_ENGINES["interpreter"]) or {}
         for part in ("bytecodes", "constant table", "others", "results"):
             used = run.get("memory", {}).get(part)
@@ -235,7 +235,7 @@ def _memory(measured: Measured) -> Rows:
 
 def _bandwidth(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.5"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name, label in _ENGINES.items():
             run = _run(measured, each, **label)
             rate = 1e-9 * run["accesses"] / run["seconds"]["step"] if run else None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Case, InTurns, Request
-from papers.runner import Runner, require_equal
+from papers.runner import Label, Runner, require_equal
 from pyapsp.registry.timing import Turn
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.frontend import read_model
@@ -80,7 +80,7 @@ class _Model:
         return seconds, np.array([found[name] for name in self.initial])
 
 
-def _case(label: dict[str, Any], system: System, naive: bool, request: Request) -> Case:
+def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     """Return the runs of a system; `naive` is whether naive programs of it are compiled."""
     model = _Model(system)
     plain = model.layout(Optimisations.none(), 1)

@@ -9,8 +9,8 @@ from typing import Any
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import milliseconds, ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -29,20 +29,22 @@ _METHODS = (
 )
 
 
-def _published(**where: Any) -> float | None:
+def _published(**where: Value) -> float | None:
     return Published("okuyama/searches").value(**where)
 
 
-def _seconds(measured: Measured, experiment: str, n: int, **label: Any) -> dict[str, float | None]:
+def _seconds(
+    measured: Measured, experiment: str, n: int, **label: Value
+) -> dict[str, float | None]:
     """Return the seconds of each search on a graph."""
     return {method: measured.seconds(experiment, n, method=method, **label) for method in _SEARCHES}
 
 
-def _ours(times: Mapping[str, Any]) -> dict[str, Any]:
+def _ours(times: Mapping[str, float | None]) -> Row:
     return {f"{name}: ours": value for name, value in times.items()}
 
 
-def _lines(names: Sequence[str], where: Mapping[str, Any] | None = None) -> list[Line]:
+def _lines(names: Sequence[str], where: Mapping[str, Value] | None = None) -> list[Line]:
     return [Line(f"{name}: ours", False, where) for name in names]
 
 
@@ -158,7 +160,7 @@ def _table_3_1(measured: Measured) -> Rows:
     places = dict.fromkeys([*times, *((row["n"], row["topology"]) for row in published)])
     for n, topology in sorted(places, key=lambda place: place[0]):
         m, seconds = times.get((n, topology), (None, {}))
-        row: dict[str, Any] = {"n": n, "topology": topology, "m": m}
+        row: Row = {"n": n, "topology": topology, "m": m}
         for method in _SEARCHES:
             row[f"{method}: ours"] = seconds.get(method)
             there = _CPU if method == "dijkstra-cpu" else _GPU
@@ -258,10 +260,10 @@ def _figure_4_17(measured: Measured) -> Exhibit:
 
 
 def _figure_4_17_density(measured: Measured) -> Exhibit:
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     told = ""
     for n in measured.sizes(_DEGREES):
-        of_n: list[dict[str, Any]] = []
+        of_n: list[Row] = []
         for graph in measured.inputs(_DEGREES, n):
             times = {
                 name: milliseconds(

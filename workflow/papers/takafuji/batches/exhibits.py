@@ -7,7 +7,7 @@ from functools import partial
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, table_of
-from papers.values import milliseconds, ratio
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -20,7 +20,7 @@ _METHODS = {
 }
 
 
-def _published(**where: object) -> float | None:
+def _published(**where: Value) -> float | None:
     return Published("takafuji/batches").value(**where)
 
 

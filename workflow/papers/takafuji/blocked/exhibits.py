@@ -9,8 +9,8 @@ from typing import Any
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
-from papers.values import milliseconds, ratio
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -19,16 +19,13 @@ _MULTICORE = "takafuji-multicore"
 _GPU, _CPU = "Tesla V100", "18-core Skylake-X"
 _BEST = "best"
 # column -> its names in our records and in the published rows
-_LAUNCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+_LAUNCHES: dict[str, tuple[dict[str, Value], dict[str, Value]]] = {
     "multiple": ({"method": "fw-multikernel"}, {"method": "fw-multikernel"}),
     "single": ({"method": "fw-singlekernel"}, {"method": "fw-singlekernel"}),
 }
-_PACKED_LAUNCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    name: (where, where)
-    for name, where in (
-        ("multiple", {"method": "fw-packed4", "single": 0}),
-        ("single", {"method": "fw-packed4", "single": 1}),
-    )
+_PACKED_LAUNCHES: dict[str, tuple[dict[str, Value], dict[str, Value]]] = {
+    "multiple": ({"method": "fw-packed4", "single": 0}, {"method": "fw-packed4", "single": 0}),
+    "single": ({"method": "fw-packed4", "single": 1}, {"method": "fw-packed4", "single": 1}),
 }
 
 
@@ -40,7 +37,7 @@ def _by_threads(
     measured: Measured,
     experiment: str,
     exhibit: str,
-    columns: Mapping[str, tuple[dict[str, Any], dict[str, Any]]],
+    columns: Mapping[str, tuple[dict[str, Value], dict[str, Value]]],
 ) -> list[dict[str, Any]]:
     """Return the rows of tables 3.1 and 3.2: a time for each n and number of threads."""
     times = {"exhibit": exhibit, "quantity": "computation time"}
@@ -48,9 +45,9 @@ def _by_threads(
     for n in sorted({*measured.sizes(experiment), *_published().sizes(exhibit=exhibit)}):
         threads = {run["label"]["threads"] for run in measured.runs(experiment, n)}
         threads |= {row["threads"] for row in _published().rows(n=n, **times)}
-        of_n: list[dict[str, Any]] = []
+        of_n: list[Row] = []
         for count in sorted(threads):
-            row: dict[str, Any] = {"n": n, "threads": count}
+            row: Row = {"n": n, "threads": count}
             for name, (ours, theirs) in columns.items():
                 row[f"{name}: ours"] = milliseconds(
                     measured.seconds(experiment, n, threads=count, **ours)
@@ -68,7 +65,7 @@ def _by_threads(
     return rows
 
 
-def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ordered(rows: list[Row]) -> list[dict[str, Any]]:
     """Merge our values and the published ones, in the order of the columns."""
     names = [f"{n}: {w}" for n in ("multiple", "single") for w in ("ours", _GPU)]
     names += [f"multiple over single: {who}" for who in ("ours", _GPU)]
@@ -121,7 +118,7 @@ def _table_3_2(measured: Measured) -> Exhibit:
 def _table_3_3(measured: Measured) -> Rows:
     sizes = {*measured.sizes(_THREADS), *measured.sizes(_PACKED)}
     for n in sorted(sizes | _published().sizes(exhibit="table 3.3")):
-        row: dict[str, Any] = {"n": n}
+        row: dict[str, float | None] = {"n": n}
         for name, experiment, method in (
             ("32 bits", _THREADS, "fw-singlekernel"),
             ("4 bits", _PACKED, "fw-packed4"),
@@ -152,7 +149,7 @@ def _table_3_10(measured: Measured) -> Rows:
     }
     for method, n, cores in sorted(places, key=lambda place: (len(place[0]), *place)):
         bits = int(method.removeprefix("fw-packed"))
-        row: dict[str, Any] = {"bits": bits, "n": n, "threads": cores}
+        row: Row = {"bits": bits, "n": n, "threads": cores}
         for form, (name, theirs) in enumerate(
             (("packed words", "our func."), ("vectors", "AVX-512"))
         ):

@@ -8,7 +8,7 @@ from typing import Any
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, table_of
-from papers.values import milliseconds, ratio
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -140,7 +140,7 @@ def _model(measured: Measured, experiment: str) -> Exhibit:
                 bounds[what][arrangement] if bounds else None for what in ("memory", "seconds")
             )
             slopes[arrangement] = [taken, _at(expected, most), bounded]
-            here = {"exhibit": exhibit, "n": n}
+            here: dict[str, Value] = {"exhibit": exhibit, "n": n}
             there = {
                 what: _published().value(quantity=what, **here) if arrangement == "column" else None
                 for what in ("a", "b")
