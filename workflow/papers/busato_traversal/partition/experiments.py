@@ -117,7 +117,7 @@ def _runner(
         more = dict(stats["more"])
         seconds = {
             "kernel": stats["kernel_seconds"],
-            "transfer": stats["transfer_seconds"],
+            "transfer": stats["transfer_seconds"] or 0.0,
             **_phases(more.pop("phase_seconds")),
         }
         facts = {

@@ -58,11 +58,13 @@ class _Model:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        values, self.initial = at_start(system)
+        values, initial = at_start(system)
+        constants = {name: float(value) for name, value in values.items()}
+        self.initial = {name: float(value) for name, value in initial.items()}
         self.models = {}
         for merge, sums in ((False, False), (True, False), (True, True)):
             started = time.perf_counter()
-            self.models[merge, sums] = compile_model(system, values, merge=merge, sums=sums)
+            self.models[merge, sums] = compile_model(system, constants, merge=merge, sums=sums)
             self.seconds = time.perf_counter() - started
 
     def layout(self, options: Optimisations, width: int) -> Layout:
