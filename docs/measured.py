@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 import records
 from papers import SOURCES
-from papers.exhibits import Measured, shown
+from papers.exhibits import shown
+from papers.measured import Measured
 
 from pyapsp.bench.report import tables
 from pyapsp.bench.report.figures import inline

@@ -26,7 +26,7 @@ from papers import (
 )
 from papers.experiment import SETTINGS, Experiment, Request, Settings
 from pyapsp import __version__
-from pyapsp.device import choose
+from pyapsp.device import DeviceLike, choose
 from pyapsp.errors import ParameterError, PyApspError
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
@@ -95,7 +95,7 @@ def measure(
     name: str,
     n: int,
     *,
-    device: Any = None,
+    device: DeviceLike | None = None,
     repeat: int = 3,
     settings: Settings | None = None,
     limit: float | None = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from papers.exhibits import table_of
+from papers.tables import table_of
 
 __all__ = ["Claim", "claims_table", "told"]
 

@@ -14,6 +14,7 @@ import pyopencl as cl
 from papers.runner import Label, Runner
 from pyapsp.all_pairs.dense.floyd_warshall import FloydWarshall
 from pyapsp.all_pairs.solver import solve
+from pyapsp.base.json import Record
 from pyapsp.device import Device, event_seconds
 from pyapsp.errors import PyApspError, VerificationError
 from pyapsp.graph import Graph
@@ -76,10 +77,10 @@ class Judge:
         self,
         graph: Graph,
         options: AllPairsOptions,
-        facts: Callable[[np.ndarray], dict[str, Any]] = lambda distances: {},
+        facts: Callable[[np.ndarray], Record] = lambda distances: {},
     ) -> None:
         self.what: str | None = None
-        self.facts: dict[str, Any] = {}
+        self.facts: Record = {}
         self._check, self._facts = oracle(graph, options), facts
 
     def require(self, answer: Rows, whose: str) -> None:

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from papers.values import Value
+
 __all__ = ["Published"]
 
 _HERE = Path(__file__).parent
@@ -20,7 +22,7 @@ def _rows(folder: str) -> list[dict[str, Any]]:
         ]
 
 
-def _number(cell: str) -> Any:
+def _number(cell: str) -> int | float | str:
     """Return the number in a cell, or its text."""
     for kind in (int, float):
         try:
@@ -42,7 +44,7 @@ class Published:
     def __init__(self, folder: str) -> None:
         self._rows = _rows(folder)
 
-    def rows(self, **where: Any) -> list[dict[str, Any]]:
+    def rows(self, **where: Value) -> list[dict[str, Any]]:
         """Return the rows with these values."""
         return [
             row
@@ -50,7 +52,7 @@ class Published:
             if all(row[column] == value for column, value in where.items())
         ]
 
-    def value(self, **where: Any) -> float | None:
+    def value(self, **where: Value) -> float | None:
         """Return the value of the only row with these values; None if there is none.
 
         Raises
@@ -63,6 +65,6 @@ class Published:
             raise LookupError(f"{len(rows)} rows for {where}")
         return rows[0]["value"] if rows else None
 
-    def sizes(self, **where: Any) -> set[int]:
+    def sizes(self, **where: Value) -> set[int]:
         """Return every n of the rows with these values."""
         return {row["n"] for row in self.rows(**where)}

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers import SOURCES
-from papers.exhibits import FOLDER, Measured, markdown, page
+from papers.exhibits import FOLDER, markdown, page
+from papers.measured import Measured
 from pyapsp.base.files import atomic_write
 from pyapsp.errors import ParameterError
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from papers.exhibits import Exhibit, Measured
     from papers.experiment import Experiment
+    from papers.measured import Measured
+    from papers.tables import Exhibit
 
 __all__ = ["Source"]
 
@@ -22,8 +23,8 @@ class Source:
     """A publication, with the experiments that repeat its measurements.
 
     A source with several topics has a folder for each. A folder has ``experiments.py`` with
-    ``EXPERIMENTS``, name -> experiment; ``exhibits.py`` with ``EXHIBITS``, the functions that make
-    the tables and figures, with the experiment of each; and ``published.csv``.
+    ``EXPERIMENTS``, name -> experiment; ``exhibits.py`` with ``EXHIBITS``, a row for each table
+    and figure; and ``published.csv``.
 
     Attributes
     ----------
@@ -49,7 +50,11 @@ class Source:
     @cached_property
     def exhibits(self) -> tuple[tuple[str, Callable[[Measured], Exhibit]], ...]:
         """Experiment and function of each table and figure; needs the extra ``report``."""
-        return tuple(each for module in self._modules("exhibits") for each in module.EXHIBITS)
+        return tuple(
+            (each.experiment, each.make)
+            for module in self._modules("exhibits")
+            for each in module.EXHIBITS
+        )
 
     def _modules(self, name: str) -> list[ModuleType]:
         own = self.name.replace("-", "_")

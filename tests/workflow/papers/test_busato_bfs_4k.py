@@ -9,8 +9,9 @@ import pytest
 from papers.busato_traversal.bfs_4k import exhibits, experiments, stand_ins
 from papers.busato_traversal.bfs_4k.exhibits import EXHIBITS
 from papers.busato_traversal.bfs_4k.experiments import EXPERIMENTS, KNOBS, TABLES
-from papers.exhibits import Measured, markdown
+from papers.exhibits import markdown
 from papers.experiment import Request
+from papers.measured import Measured
 from papers.published import Published
 
 from pyapsp.errors import VerificationError

@@ -9,7 +9,7 @@ import papers
 import pytest
 from papers.busato_matching import SOURCE, claims, experiments, inputs
 from papers.busato_matching.exhibits import EXHIBITS
-from papers.exhibits import Measured
+from papers.measured import Measured
 
 from pyapsp.errors import VerificationError
 from pyapsp.matching.reading import write_network

@@ -14,7 +14,7 @@ from papers.busato_paths.components.claims import claims as of_components
 from papers.busato_paths.curnet import experiments as curnet
 from papers.busato_paths.curnet import networks
 from papers.busato_paths.searches import claims, experiments, sequential, stand_ins
-from papers.exhibits import Measured
+from papers.measured import Measured
 from papers.published import Published
 from papers.report import write_source
 from scipy.sparse import csgraph

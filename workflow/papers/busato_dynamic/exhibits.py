@@ -8,16 +8,10 @@ import numpy as np
 
 from papers.busato_dynamic.experiments import BLOCKS, HORNETS, TRUSSES
 from papers.busato_dynamic.inputs import GRAPHS
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 from pyapsp.dynamic.formats import FORMATS
 
 __all__ = ["EXHIBITS"]
@@ -33,7 +27,7 @@ _STAND_INS = (
 _POWERS = "Hornet, powers of two, 2^16"
 
 
-def _published(**where: Any) -> Any:
+def _published(**where: Value) -> float | None:
     return Published("busato_dynamic").value(**where)
 
 
@@ -41,9 +35,8 @@ def _csr_bytes(about: dict[str, Any]) -> int:
     return 4 * int(about["n"] + 1 + about["m"])
 
 
-def _changing(measured: Measured) -> Exhibit:
+def _changing(measured: Measured) -> Rows:
     """One row for each format, over all graphs."""
-    rows = []
     for n in measured.sizes(_FORMATS):
         for form in (*FORMATS, *HORNETS):
             runs = list(measured.runs(_FORMATS, n, format=form))
@@ -59,62 +52,40 @@ def _changing(measured: Measured) -> Exhibit:
                 for phase in ("insert", "delete")
                 if runs
             }
-            rows.append(
-                {
-                    "entries at most": n,
-                    "format": form,
-                    "duplicates": "ignore, update, keep"
-                    if held
-                    else ", ".join(FORMATS[form].duplicates),
-                    "memory over CSR, mean: ours": float(np.mean(over)) if over else None,
-                    "insertion of 1 %, ms: ours": middle.get("insert"),
-                    "deletion of 1 %, ms: ours": middle.get("delete"),
-                    "all edges written: ours": max((run["rebuilt"] for run in runs), default=None),
-                    "reclaims memory": "yes" if held else "no",
-                    "other values of edges": "arrays or records" if held else "none here",
-                }
-            )
-    return Exhibit(
-        "table-17.1",
-        "Table 17.1: formats of graphs that change",
-        f"Times are medians over all graphs; a batch is 1 % of the edges. {_STAND_INS} CSR is "
-        "written anew by the host for each batch, CSR + COO for each deletion. The thesis gives "
-        "complexities: O(1) insertion for CSR + COO and Hornet, O(m) for COO. EvoGraph has the "
-        "format of GraphIn (CSR + COO); DCSR, AIM and cuSTINGER are not built: figures 18.7 and "
-        "18.8 have Hornets with their blocks.",
-        table_of(rows),
-    )
+            yield {
+                "entries at most": n,
+                "format": form,
+                "duplicates": "ignore, update, keep"
+                if held
+                else ", ".join(FORMATS[form].duplicates),
+                "memory over CSR, mean: ours": float(np.mean(over)) if over else None,
+                "insertion of 1 %, ms: ours": middle.get("insert"),
+                "deletion of 1 %, ms: ours": middle.get("delete"),
+                "all edges written: ours": max((run["rebuilt"] for run in runs), default=None),
+                "reclaims memory": "yes" if held else "no",
+                "other values of edges": "arrays or records" if held else "none here",
+            }
 
 
-def _graphs(measured: Measured) -> Exhibit:
-    rows = []
+def _graphs(measured: Measured) -> Rows:
     for n in measured.sizes(_FORMATS):
         for about in measured.inputs(_FORMATS, n):
             name = about["label"]["graph"]
-            rows.append(
-                {
-                    "graph": name,
-                    "rows: ours": about["n"],
-                    "entries: ours": about["m"],
-                    "mean: ours": about["m"] / about["n"],
-                    "deviation: ours": about["deviation"],
-                    "longest: ours": about["longest"],
-                    "rows, million: thesis": _published(
-                        exhibit="table 18.2", quantity="rows", graph=name
-                    ),
-                    "entries, million: thesis": _published(
-                        exhibit="table 18.2", quantity="entries", graph=name
-                    ),
-                    "mean: thesis": GRAPHS[name].entries / GRAPHS[name].rows,
-                }
-            )
-    return Exhibit(
-        "table-18.2",
-        "Table 18.2: the graphs",
-        f"{_STAND_INS} The rows of dblp-2010 are printed as 0.03 million; its mean of 5.0 needs "
-        "0.33. The thesis gives no deviations.",
-        table_of(rows),
-    )
+            yield {
+                "graph": name,
+                "rows: ours": about["n"],
+                "entries: ours": about["m"],
+                "mean: ours": about["m"] / about["n"],
+                "deviation: ours": about["deviation"],
+                "longest: ours": about["longest"],
+                "rows, million: thesis": _published(
+                    exhibit="table 18.2", quantity="rows", graph=name
+                ),
+                "entries, million: thesis": _published(
+                    exhibit="table 18.2", quantity="entries", graph=name
+                ),
+                "mean: thesis": GRAPHS[name].entries / GRAPHS[name].rows,
+            }
 
 
 def _memory(measured: Measured) -> Exhibit:
@@ -217,9 +188,7 @@ def _updates(measured: Measured) -> Exhibit:
         f"{', '.join(most)}. It has no rates of deletions. The figure has the first graph, with a "
         "look for duplicates.",
         table,
-        line_figure(table, "batch", {"edges (million/s)": lines}, logarithmic="xy")
-        if rows
-        else None,
+        Drawing("batch", {"edges (million/s)": lines}, logarithmic="xy") if rows else None,
     )
 
 
@@ -301,18 +270,17 @@ def _decompositions(measured: Measured) -> Exhibit:
         "reference of the Graph Challenge. Where a sensor is there, `pyapsp bench` gives joules; "
         "the thesis projects them from mean power, 350 W for the GPU and 286 W for the CPU.",
         table,
-        line_figure(table, "edges", {"time (ms)": lines}, logarithmic="xy") if rows else None,
+        Drawing("edges", {"time (ms)": lines}, logarithmic="xy") if rows else None,
     )
 
 
-def _fixed(measured: Measured) -> Exhibit:
-    rows = []
+def _fixed(measured: Measured) -> Rows:
     for n in measured.sizes(_TRUSSES):
         for about in measured.inputs(_TRUSSES, n):
             label = about["label"]
             if label["k"] == "all":
                 continue
-            row: dict[str, Any] = {"k": label["k"], "scale": label["scale"], "edges": about["m"]}
+            row: Row = {"k": label["k"], "scale": label["scale"], "edges": about["m"]}
             for name in (*TRUSSES, "SciPy"):
                 run = measured.run(_TRUSSES, n, **label, method=name)
                 row[f"{name}, ms: ours"] = milliseconds(run["seconds"]["wall"]) if run else None
@@ -324,24 +292,41 @@ def _fixed(measured: Measured) -> Exhibit:
                     method=name,
                 )
                 row[f"{name}, ms: {_GPU}"] = milliseconds(given)
-            rows.append(row)
-    return Exhibit(
+            yield row
+
+
+EXHIBITS = (
+    Table(
+        _FORMATS,
+        "table-17.1",
+        "Table 17.1: formats of graphs that change",
+        f"Times are medians over all graphs; a batch is 1 % of the edges. {_STAND_INS} CSR is "
+        "written anew by the host for each batch, CSR + COO for each deletion. The thesis gives "
+        "complexities: O(1) insertion for CSR + COO and Hornet, O(m) for COO. EvoGraph has the "
+        "format of GraphIn (CSR + COO); DCSR, AIM and cuSTINGER are not built: figures 18.7 and "
+        "18.8 have Hornets with their blocks.",
+        _changing,
+    ),
+    Table(
+        _FORMATS,
+        "table-18.2",
+        "Table 18.2: the graphs",
+        f"{_STAND_INS} The rows of dblp-2010 are printed as 0.03 million; its mean of 5.0 needs "
+        "0.33. The thesis gives no deviations.",
+        _graphs,
+    ),
+    Made(_FORMATS, _memory),
+    Made(_FORMATS, _init),
+    Made(_UPDATES, _updates),
+    Made(_ANALYTICS, _both),
+    Made(_TRUSSES, _decompositions),
+    Table(
+        _TRUSSES,
         "table-19.3",
         "Table 19.3 and figure 19.1c: one truss",
         "k = 3 as in the table, and k = 4 as in the figure. The graphs are drawn as the Graph 500 "
         "does, with 16 edges for each vertex; those of the thesis come from the generator of "
         "Graphulo. Graphulo is not measured.",
-        table_of(rows),
-    )
-
-
-EXHIBITS = (
-    (_FORMATS, _changing),
-    (_FORMATS, _graphs),
-    (_FORMATS, _memory),
-    (_FORMATS, _init),
-    (_UPDATES, _updates),
-    (_ANALYTICS, _both),
-    (_TRUSSES, _decompositions),
-    (_TRUSSES, _fixed),
+        _fixed,
+    ),
 )

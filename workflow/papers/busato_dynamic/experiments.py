@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
-from papers.experiment import Case, InTurns, Request
+from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.dynamic.formats import FORMATS
 from pyapsp.errors import VerificationError
@@ -40,7 +41,7 @@ BLOCKS: dict[str, dict[str, Any]] = {
 #: Graphs of figures 18.7 and 18.8; the thesis has four, of which it names cage15.
 UPDATED = ("dblp-2010", "in-2004", "soc-LiveJournal1", "cage15")
 #: Methods for trusses -> name and container.
-TRUSSES: dict[str, tuple[str, dict[str, Any]]] = {
+TRUSSES: dict[str, tuple[str, Parameters]] = {
     "Delta on a Hornet": ("truss-delta", {"container": "hornet"}),
     "Delta on CSR": ("truss-delta", {"container": "csr"}),
     "Iterative on a Hornet": ("truss-iterative", {"container": "hornet"}),
@@ -97,7 +98,7 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
         yield Case(about, runners)
 
 
-def _turn(make: Callable[[Graph], Any], graph: Graph, ends: Any) -> Turn:
+def _turn(make: Callable[[Graph], Any], graph: Graph, ends: tuple[np.ndarray, np.ndarray]) -> Turn:
     seconds, started = {}, time.perf_counter()
     held = make(graph)
     for phase, act in (("insert", "insert_edges"), ("delete", "delete_edges")):
@@ -137,7 +138,7 @@ def _updates(n: int, request: Request) -> Iterator[Case]:
         yield Case({**about, "reference": {"what": "the number of edges"}}, runners)
 
 
-def _batch(held: Hornet, ends: Any, kind: str) -> Turn:
+def _batch(held: Hornet, ends: tuple[np.ndarray, np.ndarray], kind: str) -> Turn:
     """Insert a batch and delete it; the host waits for the answer to a question about it."""
     size, before, seconds = ends[0].size, held.m, {}
     started = time.perf_counter()
@@ -182,7 +183,7 @@ def _analytics(n: int, request: Request) -> Iterator[Case]:
         yield Case({**about, "reference": {"what": "SciPy, and the other format"}}, runners)
 
 
-def _timed(call: Callable[[], NDArray[Any]], right: NDArray[Any], tolerance: float) -> Turn:
+def _timed(call: Callable[[], np.ndarray], right: np.ndarray, tolerance: float) -> Turn:
     started = time.perf_counter()
     found = call()
     seconds = time.perf_counter() - started
@@ -248,41 +249,21 @@ def _compared(
     return Turn(seconds, {**facts, "k_max": int(values.max(initial=0))})
 
 
-def _memory(n: int, settings: Any) -> float:
+def _memory(n: int, settings: Settings) -> float:
     return 2e9 + 200.0 * n
 
 
+_experiment = partial(InTurns, methods=(), sizes=(1_000_000,), memory=_memory, least=64)
 EXPERIMENTS = {
-    "busato-dynamic-formats": InTurns(
-        exhibits="tables 17.1 and 18.2, figures 18.5 and 18.6",
-        methods=(),
-        sizes=(200_000,),
-        make=_formats,
-        memory=_memory,
-        least=64,
+    "busato-dynamic-formats": _experiment(
+        exhibits="tables 17.1 and 18.2, figures 18.5 and 18.6", sizes=(200_000,), make=_formats
     ),
-    "busato-dynamic-updates": InTurns(
-        exhibits="figures 18.7 and 18.8",
-        methods=(),
-        sizes=(1_000_000,),
-        make=_updates,
-        memory=_memory,
-        least=64,
-    ),
-    "busato-dynamic-analytics": InTurns(
-        exhibits="figures 18.9 and 18.10",
-        methods=(),
-        sizes=(1_000_000,),
-        make=_analytics,
-        memory=_memory,
-        least=64,
-    ),
-    "busato-dynamic-trusses": InTurns(
+    "busato-dynamic-updates": _experiment(exhibits="figures 18.7 and 18.8", make=_updates),
+    "busato-dynamic-analytics": _experiment(exhibits="figures 18.9 and 18.10", make=_analytics),
+    "busato-dynamic-trusses": _experiment(
         exhibits="tables 19.2 and 19.3, figure 19.1",
         methods=("truss-delta", "truss-iterative", "truss-peeling"),
         sizes=(65_536,),
         make=_trusses,
-        memory=_memory,
-        least=64,
     ),
 }

@@ -8,8 +8,9 @@ from typing import Any
 
 from papers.busato_matching.experiments import MATCHES, SEARCHES
 from papers.claims import Claim, told
-from papers.exhibits import Measured
+from papers.measured import Measured
 from papers.published import Published
+from papers.values import Value
 
 __all__ = ["claims"]
 
@@ -29,7 +30,7 @@ def claims(measured: Measured) -> list[Claim]:
     ] + [_of_levels(measured), _of_scores(measured)]
 
 
-def _runs(measured: Measured, name: str, **label: Any) -> _Runs:
+def _runs(measured: Measured, name: str, **label: Value) -> _Runs:
     experiment = f"busato-matching-{name}"
     return [
         run for n in measured.sizes(experiment) for run in measured.runs(experiment, n, **label)

@@ -7,15 +7,10 @@ from typing import Any
 from papers.busato_matching.claims import claims
 from papers.busato_matching.experiments import SEARCHES, THRESHOLDS
 from papers.claims import claims_table
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -36,7 +31,7 @@ def _published() -> Published:
     return Published("busato_matching")
 
 
-def _given(exhibit: str, quantity: str, **where: Any) -> float | None:
+def _given(exhibit: str, quantity: str, **where: Value) -> float | None:
     return _published().value(exhibit=exhibit, quantity=quantity, **where)
 
 
@@ -49,7 +44,7 @@ def _ms(run: dict[str, Any]) -> float:
     return 1e3 * float(run["seconds"]["total"])
 
 
-def _networks(measured: Measured) -> Exhibit:
+def _networks(measured: Measured) -> Rows:
     rows: dict[Any, dict[str, Any]] = {}
     for experiment in (_QUERIES, _COMPLEXES):
         for n in measured.sizes(experiment):
@@ -65,14 +60,7 @@ def _networks(measured: Measured) -> Exhibit:
         names = {"edges": "arcs", "average degree": "average degree", "deviation": "deviation"}
         one = rows.setdefault(row["name"], {"network": row["name"], "vertices": row["n"]})
         one[f"{names[row['quantity']]}: thesis"] = row["value"]
-    return Exhibit(
-        "table-10.1",
-        "Table 10.1: target networks",
-        "The thesis counts both directions of an edge, and its average degrees of physical "
-        "networks are twice those of the files. Stand-ins take the place of files that are not "
-        "there.",
-        table_of(rows.values()),
-    )
+    return rows.values()
 
 
 def _queries(measured: Measured) -> Exhibit:
@@ -127,7 +115,7 @@ def _queries(measured: Measured) -> Exhibit:
         "measured. The figure has the first target, 100 matches. Times are those of calls with all "
         "queries, divided by their number.",
         table,
-        line_figure(table, "nodes", panels, logarithmic="x"),
+        Drawing("nodes", panels, logarithmic="x"),
     )
 
 
@@ -160,12 +148,12 @@ def _levels(measured: Measured) -> Exhibit:
         f"{_THREE}; it says that times grow exponentially, and that costs are least with 2 levels. "
         "The published search.",
         table,
-        line_figure(table, "levels", panels),
+        Drawing("levels", panels),
     )
 
 
-def _scores(measured: Measured) -> Exhibit:
-    rows = [
+def _scores(measured: Measured) -> Rows:
+    return [
         {
             "vertices": n,
             "nodes": run["label"]["nodes"],
@@ -175,36 +163,29 @@ def _scores(measured: Measured) -> Exhibit:
         }
         for n, run in _runs(measured, _SCORES)
     ]
-    return Exhibit(
-        "figure-10.9",
-        "Figure 10.9: terms of the score",
-        f"{_THREE}; it says that of single terms the searches (bfs) give the least costs, and that "
-        "all three are best. The published search.",
-        table_of(rows),
-    )
 
 
-def _perturbed(measured: Measured) -> Exhibit:
-    rows = []
+def _perturbed(measured: Measured) -> Rows:
     for n, run in _runs(measured, _PERTURBED):
         label = run["label"]
         exact = measured.run(_PERTURBED, n, **{**label, "part": 0.0})
         increase = ratio(run["cost"], exact["cost"] if exact else None)
-        rows.append(
-            {
-                "vertices": n,
-                **{name: label[name] for name in ("labels", "nodes", "search")},
-                "perturbed, %": 100 * label["part"],
-                "cost: ours": run["cost"],
-                "best, cost: ours": run["best"],
-                "increase, %: ours": None if increase is None else 100 * (increase - 1),
-                "increase, %: thesis": _given("section 10.3", "increase of the cost")
-                if label["part"] == 0.05
-                else None,
-            }
-        )
-    table = table_of(rows)
-    first = {name: rows[0][name] for name in ("vertices", "labels")}
+        yield {
+            "vertices": n,
+            **{name: label[name] for name in ("labels", "nodes", "search")},
+            "perturbed, %": 100 * label["part"],
+            "cost: ours": run["cost"],
+            "best, cost: ours": run["best"],
+            "increase, %: ours": None if increase is None else 100 * (increase - 1),
+            "increase, %: thesis": _given("section 10.3", "increase of the cost")
+            if label["part"] == 0.05
+            else None,
+        }
+
+
+def _perturbed_drawn(measured: Measured, columns: list[str]) -> Drawing:
+    rows = _runs(measured, _PERTURBED)
+    first = {"vertices": rows[0][0], "labels": rows[0][1]["label"]["labels"]}
     panels = {
         f"{search}: cost": [
             Line(
@@ -212,21 +193,14 @@ def _perturbed(measured: Measured) -> Exhibit:
                 where={**first, "search": search, "nodes": nodes},
                 name=f"{nodes} nodes",
             )
-            for nodes in sorted({row["nodes"] for row in rows})
+            for nodes in sorted({run["label"]["nodes"] for _, run in rows})
         ]
         for search in SEARCHES
     }
-    return Exhibit(
-        "figures-10.10-10.11",
-        "Figures 10.10 and 10.11: perturbed queries",
-        f"{_THREE}; it says that 5 % of perturbed nodes raise costs by about 30 %, and more of "
-        "them by less. Ten matches.",
-        table,
-        line_figure(table, "perturbed, %", panels),
-    )
+    return Drawing("perturbed, %", panels)
 
 
-def _complex_table(measured: Measured) -> Exhibit:
+def _complex_table(measured: Measured) -> Rows:
     rows: dict[str, dict[str, Any]] = {}
     for n in measured.sizes(_COMPLEXES):
         for name, (nodes, arcs) in measured.input(_COMPLEXES, n)["complexes"].items():
@@ -234,64 +208,45 @@ def _complex_table(measured: Measured) -> Exhibit:
     for row in _published().rows(exhibit="table 10.2"):
         one = rows.setdefault(str(row["name"]), {"complex": str(row["name"])})
         one[f"{row['quantity']}: thesis"] = row["value"]
-    return Exhibit(
-        "table-10.2",
-        "Table 10.2: queries of the complexes",
-        "Numbers below 10 are stand-ins, used if the authors' files are not there.",
-        table_of(rows.values()),
-    )
+    return rows.values()
 
 
-def _complexes(measured: Measured) -> Exhibit:
-    rows = []
+def _complexes(measured: Measured) -> Rows:
     for n in measured.sizes(_COMPLEXES):
         given = measured.input(_COMPLEXES, n)
         for threshold in THRESHOLDS:
             p_values = given["p_values"].get(str(threshold), [])
             for search in SEARCHES:
-                label = {"search": search, "threshold": threshold}
+                label: dict[str, Value] = {"search": search, "threshold": threshold}
                 device = measured.run(_COMPLEXES, n, **label, method="device")
                 if device is None:
                     continue
                 reference = measured.run(_COMPLEXES, n, **label, method="reference")
                 name = f"threshold {100 * threshold:g} %"
-                rows.append(
-                    {
-                        "target": given["target"],
-                        "threshold, %": 100 * threshold,
-                        "search": search,
-                        "a query, ms: ours": _ms(device),
-                        "reference, ms: ours": _ms(reference) if reference else None,
-                        "APPAGATO, ms: thesis": 1e3
-                        * (
-                            _given("section 10.2.1", "time of a query", name="functional networks")
-                            or 0
-                        ),
-                        "RESQUE, ms: thesis": _seconds_of_resque(name),
-                        "cost: ours": device["cost"],
-                        "best cost: ours": device["best"],
-                        "largest p: ours": max(p_values, default=None)
-                        if search == "refined"
-                        else None,
-                        **{f"{each}: ours": cost for each, cost in device["costs"].items()},
-                    }
-                )
-    table = table_of(rows)
+                yield {
+                    "target": given["target"],
+                    "threshold, %": 100 * threshold,
+                    "search": search,
+                    "a query, ms: ours": _ms(device),
+                    "reference, ms: ours": _ms(reference) if reference else None,
+                    "APPAGATO, ms: thesis": 1e3
+                    * (
+                        _given("section 10.2.1", "time of a query", name="functional networks") or 0
+                    ),
+                    "RESQUE, ms: thesis": _seconds_of_resque(name),
+                    "cost: ours": device["cost"],
+                    "best cost: ours": device["best"],
+                    "largest p: ours": max(p_values, default=None) if search == "refined" else None,
+                    **{f"{each}: ours": cost for each, cost in device["costs"].items()},
+                }
+
+
+def _complexes_drawn(measured: Measured, columns: list[str]) -> Drawing:
     panels = {
         what: [Line(column, where={"search": each}, name=each) for each in SEARCHES]
         for what, column in (("time (ms)", "a query, ms: ours"), ("cost", "cost: ours"))
     }
-    return Exhibit(
-        "figures-10.4-10.21",
-        "Figures 10.4, 10.6, 10.13, 10.18, 10.19 and 10.21: complexes in functional networks",
-        f"{_THREE}, but times are. The columns on the right are the mean costs of each complex. "
-        "RESQUE is not measured: p compares the costs of the refined search with those of the "
-        "published one (Wilcoxon rank-sum test, corrected for the number of complexes). "
-        "Annotations for figure 10.20 do not come with the data; "
-        "`pyapsp.matching.experiments.coherence` computes it from yours.",
-        table,
-        line_figure(table, "threshold, %", panels, logarithmic="x"),
-    )
+    return Drawing("threshold, %", panels, logarithmic="x")
 
 
 def _seconds_of_resque(name: str) -> float | None:
@@ -310,12 +265,52 @@ def _claims(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_QUERIES, _networks),
-    (_QUERIES, _queries),
-    (_LEVELS, _levels),
-    (_SCORES, _scores),
-    (_PERTURBED, _perturbed),
-    (_COMPLEXES, _complex_table),
-    (_COMPLEXES, _complexes),
-    (_QUERIES, _claims),
+    Table(
+        _QUERIES,
+        "table-10.1",
+        "Table 10.1: target networks",
+        "The thesis counts both directions of an edge, and its average degrees of physical "
+        "networks are twice those of the files. Stand-ins take the place of files that are not "
+        "there.",
+        _networks,
+    ),
+    Made(_QUERIES, _queries),
+    Made(_LEVELS, _levels),
+    Table(
+        _SCORES,
+        "figure-10.9",
+        "Figure 10.9: terms of the score",
+        f"{_THREE}; it says that of single terms the searches (bfs) give the least costs, and that "
+        "all three are best. The published search.",
+        _scores,
+    ),
+    Table(
+        _PERTURBED,
+        "figures-10.10-10.11",
+        "Figures 10.10 and 10.11: perturbed queries",
+        f"{_THREE}; it says that 5 % of perturbed nodes raise costs by about 30 %, and more of "
+        "them by less. Ten matches.",
+        _perturbed,
+        _perturbed_drawn,
+    ),
+    Table(
+        _COMPLEXES,
+        "table-10.2",
+        "Table 10.2: queries of the complexes",
+        "Numbers below 10 are stand-ins, used if the authors' files are not there.",
+        _complex_table,
+    ),
+    Table(
+        _COMPLEXES,
+        "figures-10.4-10.21",
+        "Figures 10.4, 10.6, 10.13, 10.18, 10.19 and 10.21: complexes in functional networks",
+        f"{_THREE}, but times are. The columns on the right are the mean costs of each complex. "
+        "RESQUE is not measured: p compares the costs of the refined search with those of the "
+        "published one (Wilcoxon rank-sum test, corrected for the number of complexes). "
+        "Annotations for figure 10.20 do not come with the data; "
+        "`pyapsp.matching.experiments.coherence` computes it from yours.",
+        _complexes,
+        _complexes_drawn,
+    ),
+    Made(_QUERIES, _claims),
 )

@@ -220,44 +220,27 @@ def _complexes(n: int, request: Request) -> Iterator[Case]:
 _SUBSETS = {
     "+".join(some): {"scores": some} for size in (1, 2, 3) for some in combinations(SCORES, size)
 }
+_experiment = partial(InTurns, methods=(), sizes=(600,), least=64)
 EXPERIMENTS = {
-    "busato-matching-queries": InTurns(
+    "busato-matching-queries": _experiment(
         exhibits="table 10.1, figures 10.3, 10.5 and 10.12 to 10.16",
-        methods=(),
-        sizes=(600,),
         settings=("counts",),
-        least=64,
         make=_by_size,
     ),
-    "busato-matching-levels": InTurns(
+    "busato-matching-levels": _experiment(
         exhibits="figures 10.7 and 10.8",
-        methods=(),
-        sizes=(600,),
         settings=("counts",),
-        least=64,
         make=_varied({each: {"levels": each} for each in LEVELS}, "levels"),
     ),
-    "busato-matching-scores": InTurns(
-        exhibits="figure 10.9",
-        methods=(),
-        sizes=(600,),
-        settings=("counts",),
-        least=64,
-        make=_varied(_SUBSETS, "scores"),
+    "busato-matching-scores": _experiment(
+        exhibits="figure 10.9", settings=("counts",), make=_varied(_SUBSETS, "scores")
     ),
-    "busato-matching-perturbed": InTurns(
-        exhibits="figures 10.10 and 10.11",
-        methods=(),
-        sizes=(600,),
-        settings=("counts",),
-        least=64,
-        make=_perturbed,
+    "busato-matching-perturbed": _experiment(
+        exhibits="figures 10.10 and 10.11", settings=("counts",), make=_perturbed
     ),
-    "busato-matching-complexes": InTurns(
+    "busato-matching-complexes": _experiment(
         exhibits="table 10.2, figures 10.4, 10.6, 10.13, 10.18, 10.19 and 10.21",
-        methods=(),
         sizes=(400,),
-        least=64,
         make=_complexes,
     ),
 }

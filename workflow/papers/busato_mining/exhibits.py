@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from papers.busato_mining.experiments import MINERS, PARTS
-from papers.exhibits import Exhibit, Measured, milliseconds, ratio, table_of
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Row, Rows, Table
+from papers.values import Value, milliseconds, ratio
 from pyapsp.mining.planted import LENGTH, TRACES
 
 __all__ = ["EXHIBITS"]
@@ -16,7 +18,7 @@ _SETS = ("I", "II")
 _PHASES = ("read", "transfer", "kernel", "wall")
 
 
-def _published(**where: Any) -> Any:
+def _published(**where: Value) -> Any:
     """Return a published value; a text where only a bound is published."""
     paper = Published("busato_mining")
     value = paper.value(**where)
@@ -26,15 +28,14 @@ def _published(**where: Any) -> Any:
     return value
 
 
-def _traces(measured: Measured) -> Exhibit:
-    rows = []
+def _traces(measured: Measured) -> Rows:
     for n in measured.sizes("busato-mining-miners"):
         given = {
             (each["label"]["trace"], each["label"]["set"]): each
             for each in measured.inputs("busato-mining-miners", n)
         }
         for trace, recipe in TRACES.items():
-            row: dict[str, Any] = {"trace": trace, "instants: ours": n}
+            row: Row = {"trace": trace, "instants: ours": n}
             row[f"instants: {_GPU}"] = LENGTH
             row["Boolean variables"] = row["numeric variables"] = recipe.variables
             for name in _SETS:
@@ -44,29 +45,20 @@ def _traces(measured: Measured) -> Exhibit:
                 row[f"invariants of set {name}: {_GPU}"] = _published(
                     exhibit="table 20.2", quantity="invariants", trace=trace, set=name
                 )
-            rows.append(row)
-    return Exhibit(
-        "table-20.2",
-        "Table 20.2: the traces",
-        "The traces of the thesis are not published. Ours have the same variables, and planted "
-        "invariants: for set I as many as published, for set II about as many in long traces. In "
-        "short traces more statements of set II hold.",
-        table_of(rows),
-    )
+            yield row
 
 
-def _times(measured: Measured) -> Exhibit:
-    rows = []
+def _times(measured: Measured) -> Rows:
     experiment = "busato-mining-miners"
     for n in measured.sizes(experiment):
         for name in _SETS:
             for trace in TRACES:
-                where = {"trace": trace, "set": name}
+                where: dict[str, Value] = {"trace": trace, "set": name}
                 phases = {
                     miner: measured.phases(experiment, n, miner=miner, **where)
                     for miner in (*MINERS, "sequential", "NumPy")
                 }
-                row: dict[str, Any] = {"set": name, "trace": trace, "instants": n}
+                row: Row = {"set": name, "trace": trace, "instants": n}
                 for miner, found in phases.items():
                     if miner in MINERS:
                         row[f"{miner}, kernel ms: ours"] = milliseconds(found.get("kernel"))
@@ -87,8 +79,46 @@ def _times(measured: Measured) -> Exhibit:
                     row[f"{miner}, ms: {_GPU}"] = _published(
                         exhibit="table 20.3", quantity="execution time", miner=miner, **where
                     )
-                rows.append(row)
-    return Exhibit(
+                yield row
+
+
+def _parts(measured: Measured) -> Rows:
+    experiment = "busato-mining-parts"
+    for n in measured.sizes(experiment):
+        for trace in (2, 4):
+            for name in _SETS:
+                row: Row = {"trace": trace, "set": name, "instants": n}
+                for part in PARTS:
+                    run = measured.run(experiment, n, trace=trace, set=name, miner=part)
+                    kernel = run["seconds"]["kernel"] if run else None
+                    row[f"{part}, kernel ms: ours"] = milliseconds(kernel)
+                    if part in ("all parts", "no inference"):
+                        row[f"{part}, entries checked: ours"] = run["checked"] if run else None
+                yield row
+
+
+def _overlap(measured: Measured) -> Rows:
+    for n in measured.sizes("busato-mining-overlap"):
+        for overlap in ("on", "off"):
+            run = measured.run("busato-mining-overlap", n, overlap=overlap)
+            row: Row = {"instants": n, "overlap": overlap}
+            for phase in _PHASES:
+                row[f"{phase}, ms: ours"] = milliseconds(run["seconds"][phase]) if run else None
+            yield {**row, "pieces": run["pieces"] if run else None}
+
+
+EXHIBITS = (
+    Table(
+        "busato-mining-miners",
+        "table-20.2",
+        "Table 20.2: the traces",
+        "The traces of the thesis are not published. Ours have the same variables, and planted "
+        "invariants: for set I as many as published, for set II about as many in long traces. In "
+        "short traces more statements of set II hold.",
+        _traces,
+    ),
+    Table(
+        "busato-mining-miners",
         "table-20.3",
         "Table 20.3: execution times",
         "Parallel: a work-item for each entry, no vectors, no early exit, no inference. "
@@ -96,54 +126,22 @@ def _times(measured: Measured) -> Exhibit:
         "each statement about an entry. A miner is left out where it would take minutes. Daikon is "
         "not measured. The published times are for 5,000,000 instants. They cannot contain the "
         "transfers, as the thesis says: 300 MB take longer than 17 ms.",
-        table_of(rows),
-    )
-
-
-def _parts(measured: Measured) -> Exhibit:
-    rows = []
-    experiment = "busato-mining-parts"
-    for n in measured.sizes(experiment):
-        for trace in (2, 4):
-            for name in _SETS:
-                row: dict[str, Any] = {"trace": trace, "set": name, "instants": n}
-                for part in PARTS:
-                    run = measured.run(experiment, n, trace=trace, set=name, miner=part)
-                    kernel = run["seconds"]["kernel"] if run else None
-                    row[f"{part}, kernel ms: ours"] = milliseconds(kernel)
-                    if part in ("all parts", "no inference"):
-                        row[f"{part}, entries checked: ours"] = run["checked"] if run else None
-                rows.append(row)
-    return Exhibit(
+        _times,
+    ),
+    Table(
+        "busato-mining-parts",
         "parts",
         "What each part of Mangrove gains",
         "Kernel times without one part. The thesis has no such table. No slabs is the mapping of "
         "the thesis, a group for each entry.",
-        table_of(rows),
-    )
-
-
-def _overlap(measured: Measured) -> Exhibit:
-    rows = []
-    for n in measured.sizes("busato-mining-overlap"):
-        for overlap in ("on", "off"):
-            run = measured.run("busato-mining-overlap", n, overlap=overlap)
-            row: dict[str, Any] = {"instants": n, "overlap": overlap}
-            for phase in _PHASES:
-                row[f"{phase}, ms: ours"] = milliseconds(run["seconds"][phase]) if run else None
-            rows.append({**row, "pieces": run["pieces"] if run else None})
-    return Exhibit(
+        _parts,
+    ),
+    Table(
+        "busato-mining-overlap",
         "figure-20.2",
         "Figure 20.2: reading, copying and mining, one after the other and overlapping",
         "Trace 4 and set I, from a Parquet file. With overlap the phases run at the same time, so "
         "the whole takes less than their sum. The thesis has a sketch without times.",
-        table_of(rows),
-    )
-
-
-EXHIBITS = (
-    ("busato-mining-miners", _traces),
-    ("busato-mining-miners", _times),
-    ("busato-mining-parts", _parts),
-    ("busato-mining-overlap", _overlap),
+        _overlap,
+    ),
 )

@@ -5,14 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from math import comb
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from papers.experiment import Case, InTurns, Request
-from papers.runner import Runner
+from papers.experiment import Case, InTurns, Request, Settings
+from papers.runner import Label, Runner
+from papers.values import Parameters
 from pyapsp.errors import PyApspError, VerificationError
 from pyapsp.mining import Invariants, Trace, mine
 from pyapsp.mining.evaluate import evaluate
@@ -26,13 +28,13 @@ __all__ = ["EXPERIMENTS", "MINERS", "PARTS"]
 
 #: Miners on a device -> options of `mine`. "parallel" is what the thesis compares with, [80] there:
 #: a work-item for each entry, no vectors, no early exit, no inference.
-MINERS: dict[str, dict[str, Any]] = {
+MINERS: dict[str, Parameters] = {
     "mangrove": {},
     "a group for each entry": {"mapping": "entry"},
     "parallel": {"mapping": "item", "width": 1, "early_exit": False, "inference": False},
 }
 #: Mangrove without one of its parts.
-PARTS: dict[str, dict[str, Any]] = {
+PARTS: dict[str, Parameters] = {
     "all parts": {},
     "no slabs": {"mapping": "entry"},
     "no inference": {"inference": False},
@@ -94,7 +96,7 @@ def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariant
     return Invariants({kind: trace.names(kind) for kind in values}, trace.n, found)
 
 
-def _runner(label: dict[str, Any], judge: _Judge, run: Callable[[], Invariants]) -> Runner:
+def _runner(label: Label, judge: _Judge, run: Callable[[], Invariants]) -> Runner:
     def turn() -> Turn:
         started = time.perf_counter()
         found = run()
@@ -109,11 +111,11 @@ def _runner(label: dict[str, Any], judge: _Judge, run: Callable[[], Invariants])
 
 
 def _case(
-    number: int, chosen: str, n: int, request: Request, forms: dict[str, dict[str, Any]]
+    number: int, chosen: str, n: int, request: Request, forms: dict[str, Parameters]
 ) -> Iterator[Case]:
     """Yield one trace and set with miners on the device, and the sequential one."""
     trace, recipe = planted(number, n), TRACES[number]
-    label = {"trace": number, "set": chosen}
+    label: Label = {"trace": number, "set": chosen}
     statements = sum(
         comb(recipe.variables, batch.arity) * len(batch.statements)
         for batch in SETS[chosen].batches()
@@ -135,7 +137,7 @@ def _case(
                 )
             )
     if short and forms is MINERS:
-        given = {**label, "miner": "sequential"}
+        given: Label = {**label, "miner": "sequential"}
         runners.append(_runner(given, judge, lambda: sequential(trace, chosen)))
         if statements <= _LOOP and checks <= _SEQUENTIAL:
             values = {kind: trace.values(kind) for kind in ("boolean", "numeric")}
@@ -191,18 +193,13 @@ def _overlap(n: int, request: Request) -> Iterator[Case]:
         yield Case({"bytes": size, "reference": {"what": judge.what}}, runners)
 
 
-def _memory(n: int, settings: Any) -> float:
+def _memory(n: int, settings: Settings) -> float:
     return 2e9 + 1500.0 * n
 
 
+_experiment = partial(InTurns, methods=(), sizes=(4096,), memory=_memory)
 EXPERIMENTS = {
-    "busato-mining-miners": InTurns(
-        exhibits="tables 20.2 and 20.3", methods=(), sizes=(4096,), make=_miners, memory=_memory
-    ),
-    "busato-mining-parts": InTurns(
-        exhibits="what each part gains", methods=(), sizes=(4096,), make=_parts, memory=_memory
-    ),
-    "busato-mining-overlap": InTurns(
-        exhibits="figure 20.2", methods=(), sizes=(100_000,), make=_overlap, memory=_memory
-    ),
+    "busato-mining-miners": _experiment(exhibits="tables 20.2 and 20.3", make=_miners),
+    "busato-mining-parts": _experiment(exhibits="what each part gains", make=_parts),
+    "busato-mining-overlap": _experiment(exhibits="figure 20.2", sizes=(100_000,), make=_overlap),
 }

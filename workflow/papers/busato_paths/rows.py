@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from papers.exhibits import milliseconds, ratio
 from papers.published import Published
+from papers.tables import Row
+from papers.values import milliseconds, ratio
 
 __all__ = ["of_graph", "of_times"]
 
@@ -19,7 +20,7 @@ def of_graph(
     sizes: Mapping[str, int],
     quantities: Iterable[str],
     ours: str,
-) -> dict[str, Any]:
+) -> Row:
     """Return the facts of a stand-in.
 
     Parameters
@@ -39,7 +40,7 @@ def of_graph(
         What their columns are called.
     """
     name = given["label"]["graph"]
-    row: dict[str, Any] = {"n": n, "graph": name}
+    row: Row = {"n": n, "graph": name}
     for quantity, value in sizes.items():
         row[f"{quantity}: stand-in"] = value
         theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=name)
@@ -58,7 +59,7 @@ def of_times(
     graph: str,
     arcs: int,
     found: Mapping[str, float | None],
-) -> dict[str, Any]:
+) -> Row:
     """Return times and rates of methods on a graph.
 
     Parameters
@@ -71,7 +72,7 @@ def of_times(
     found : dict of str to float or None
         Method -> seconds.
     """
-    row: dict[str, Any] = {"n": n, "graph": graph}
+    row: Row = {"n": n, "graph": graph}
     for method, seconds in found.items():
         row[f"{method}, ms: ours"] = milliseconds(seconds)
         row[f"{method}, MTEPS: ours"] = ratio(arcs / 1e6, seconds)

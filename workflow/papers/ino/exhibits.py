@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
 _GPU = "GTX 580"
 # what is in the columns -> how our records name it
-_FORMS: dict[str, dict[str, Any]] = {
+_FORMS: dict[str, dict[str, Value]] = {
     "naive, 1 task": {"scheme": "naive", "at_once": 1},
     "interleaved, 32 tasks": {"scheme": "interleaved", "at_once": 32},
     "naive, many": {"scheme": "naive", "at_once": "all"},
@@ -116,7 +110,7 @@ def _times(measured: Measured, experiment: str) -> Exhibit:
         f"{_SCHEMES}{_slices(measured, experiment)} Of the plotted values the text gives the "
         f"speedups in the table, if any.{_said(application)}{limit}",
         table,
-        line_figure(table, what, panels, logarithmic="xy"),
+        Drawing(what, panels, logarithmic="xy"),
     )
 
 
@@ -171,7 +165,7 @@ def _theirs(application: str, form: str) -> dict[str, float | None]:
 
 
 EXHIBITS = tuple(
-    (experiment, partial(make, experiment=experiment))
+    Made(experiment, partial(make, experiment=experiment))
     for experiment in _APPLICATIONS
     for make in (_times, _breakdown)
 )

@@ -10,6 +10,7 @@ import numpy as np
 
 from papers.experiment import Case, InTurns, Request
 from papers.runner import Runner, require_equal
+from pyapsp.base.json import Record
 from pyapsp.registry.timing import Turn
 from pyapsp.sweep import Sweep
 from pyapsp.sweep.applications import (
@@ -63,7 +64,7 @@ class _Application:
     right: np.ndarray
     reference: str
     tolerance: float = 0.0
-    facts: dict[str, Any] = field(default_factory=dict)
+    facts: Record = field(default_factory=dict)
 
     def runner(self, request: Request, scheme: str, per_launch: int | None) -> Runner:
         """Return a scheme with a number of tasks at a time; None: as many as fit."""

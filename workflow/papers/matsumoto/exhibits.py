@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, ratio
 from pyapsp.all_pairs.dense import bandwidth_model as model
 
 __all__ = ["EXHIBITS"]
@@ -30,7 +25,7 @@ _CUTS = tuple(
 )
 
 
-def _published(quantity: str, key: Any = "") -> float:
+def _published(quantity: str, key: Value = "") -> float:
     value = Published("matsumoto").value(quantity=quantity, key=key)
     assert value is not None
     return value
@@ -84,7 +79,7 @@ def _tiles(measured: Measured) -> Exhibit:
         Line("GFlop/s: ours", False, {"n": n}, f"GFlop/s: ours, n = {n}")
         for n in measured.sizes(_TILES)
     ]
-    figure = line_figure(drawn, "tile", {"GFlop/s": lines})
+    figure = Drawing("tile", {"GFlop/s": lines}).of(drawn)
     figure.axes[0].set_xticks(list(places.values()), list(places), rotation=60)
     cache = _published("bandwidth of the L1 cache")
     return Exhibit(
@@ -120,9 +115,9 @@ def _feed(speeds: Mapping[str, float | None]) -> float:
 
 def _of_blocks(
     measured: Measured,
-    ours: Callable[[int, dict[str, Any], dict[str, Any]], dict[str, Any]],
-    theirs: Callable[[int], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    ours: Callable[[int, dict[str, Any], dict[str, Any]], Row],
+    theirs: Callable[[int], Row],
+) -> Iterator[Row]:
     """Yield a row for each run over blocks, then one for each block of the poster.
 
     `ours` gets b, the record and the speeds that the planner measured.
@@ -148,7 +143,7 @@ def _lines(column: str, n: int, what: str) -> list[Line]:
 def _blocks(measured: Measured) -> Exhibit:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth") * 1e9
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
         most = model.attainable(2 * speeds["product"], _feed(speeds), block)
         return {
             "GFlop/s: ours": _gflops(run),
@@ -159,7 +154,7 @@ def _blocks(measured: Measured) -> Exhibit:
             ),
         }
 
-    def theirs(block: int) -> dict[str, Any]:
+    def theirs(block: int) -> Row:
         return {
             f"GFlop/s: {_GPU}": Published("matsumoto").value(quantity="saturated speed", key=block),
             f"GFlop/s at most: {_GPU}": model.attainable(peak, bandwidth, block) / 1e9,
@@ -186,14 +181,14 @@ def _blocks(measured: Measured) -> Exhibit:
         "most: the poster's model, the peak of the kernels or what the transfers feed. Of the "
         f"poster's curve the text gives that it is saturated from 1536 on. Drawn: n = {largest}.",
         table,
-        line_figure(table, "b", panels, logarithmic="xy"),
+        Drawing("b", panels, logarithmic="xy"),
     )
 
 
 def _bandwidth(measured: Measured) -> Exhibit:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth")
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> dict[str, Any]:
+    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
         bus, copies = _both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write")
         return {
             "GB/s needed: ours": model.required_for_block(2 * speeds["product"], block) / 1e9,
@@ -202,7 +197,7 @@ def _bandwidth(measured: Measured) -> Exhibit:
             "GB/s of copies: ours": copies and copies / 1e9,
         }
 
-    def theirs(block: int) -> dict[str, Any]:
+    def theirs(block: int) -> Row:
         return {
             f"GB/s needed: {_GPU}": model.required_for_block(peak, block) / 1e9,
             f"GB/s measured: {_GPU}": bandwidth,
@@ -210,7 +205,7 @@ def _bandwidth(measured: Measured) -> Exhibit:
 
     table = table_of(_of_blocks(measured, ours, theirs))
     largest = measured.sizes(_BLOCKS)[-1]
-    alone = {"n": largest, **_SQUARE}
+    alone: dict[str, Value] = {"n": largest, **_SQUARE}
     panels = {
         "GB/s": [
             *_lines("GB/s measured: ours", largest, "measured: ours"),
@@ -236,12 +231,11 @@ def _bandwidth(measured: Measured) -> Exhibit:
         f"bus has {_published('peak of the bus'):.0f} GB/s on paper. Its measured curves are "
         "lost.",
         table,
-        line_figure(table, "b", panels, logarithmic="xy"),
+        Drawing("b", panels, logarithmic="xy"),
     )
 
 
-def _sizes(measured: Measured) -> Exhibit:
-    rows: list[dict[str, Any]] = []
+def _sizes(measured: Measured) -> Rows:
     for n in measured.sizes(_SIZES):
         seconds: dict[int, float] = {}
         planned: dict[str, Any] = {}
@@ -255,34 +249,27 @@ def _sizes(measured: Measured) -> Exhibit:
                     "GFlop/s predicted: ours": _gflops(run, "predicted_seconds"),
                 }
         best = model.best_block(seconds)
-        rows.append(
-            {
-                "n": n,
-                "best b: ours": best,
-                "GFlop/s with it: ours": 2 * n**3 / seconds[best] / 1e9,
-                "GFlop/s with the worst: ours": 2 * n**3 / max(seconds.values()) / 1e9,
-                **planned,
-            }
-        )
+        yield {
+            "n": n,
+            "best b: ours": best,
+            "GFlop/s with it: ours": 2 * n**3 / seconds[best] / 1e9,
+            "GFlop/s with the worst: ours": 2 * n**3 / max(seconds.values()) / 1e9,
+            **planned,
+        }
     largest = Published("matsumoto").rows(quantity="speed of the whole")
-    rows += [{"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest]
-    table = table_of(rows)
+    yield from [
+        {"n": row["key"], f"GFlop/s with its best: {_GPU}": row["value"]} for row in largest
+    ]
+
+
+def _sizes_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [
         Line("GFlop/s with it: ours", name="GFlop/s with the best b: ours"),
         Line("GFlop/s with that: ours", name="GFlop/s with the planner's b: ours"),
         Line("GFlop/s with the worst: ours"),
         Line(f"GFlop/s with its best: {_GPU}", True),
     ]
-    return Exhibit(
-        "sizes",
-        "Performance for each n with the best blocking factor",
-        "fw-outofcore in float32 on one device, with memory there for half of the matrix, rows of "
-        "all columns; two operations an update, transfers included, medians. The best of b = n / "
-        "32, n / 16, n / 8 and what the planner chooses. Of the poster's curve the text gives "
-        "its end.",
-        table,
-        line_figure(table, "n", {"GFlop/s": lines}, logarithmic="xy"),
-    )
+    return Drawing("n", {"GFlop/s": lines}, logarithmic="xy")
 
 
 def _devices(measured: Measured) -> Exhibit:
@@ -294,7 +281,7 @@ def _devices(measured: Measured) -> Exhibit:
         "hybrid": f"{kind} and {cpu}",
         "pivots": f"{kind} and {cpu}, which closes the pivot blocks",
     }
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     opinions = []
     for n in measured.sizes(_DEVICES):
         alone = measured.run(_DEVICES, n, set="main") or {}
@@ -342,9 +329,19 @@ def _devices(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_TILES, _tiles),
-    (_BLOCKS, _blocks),
-    (_BLOCKS, _bandwidth),
-    (_SIZES, _sizes),
-    (_DEVICES, _devices),
+    Made(_TILES, _tiles),
+    Made(_BLOCKS, _blocks),
+    Made(_BLOCKS, _bandwidth),
+    Table(
+        _SIZES,
+        "sizes",
+        "Performance for each n with the best blocking factor",
+        "fw-outofcore in float32 on one device, with memory there for half of the matrix, rows of "
+        "all columns; two operations an update, transfers included, medians. The best of b = n / "
+        "32, n / 16, n / 8 and what the planner chooses. Of the poster's curve the text gives "
+        "its end.",
+        _sizes,
+        _sizes_drawn,
+    ),
+    Made(_DEVICES, _devices),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from papers.runner import Label
 from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.all_pairs.dense.outofcore import speeds
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.base.json import Record
 from pyapsp.device import Device, devices
 from pyapsp.registry import method
 
@@ -68,7 +69,7 @@ def _for_blocks(task: Task) -> Iterator[Contender]:
         yield _outofcore(task, label, block=block, split=split, **shape)
 
 
-def _speeds(task: Task) -> dict[str, Any]:
+def _speeds(task: Task) -> Record:
     """Return the measurements of the planner of fw-outofcore: updates and bytes per second."""
     parameters, _ = FwMinplus().choose_parameters(task.graph, task.options)
     factors = FORMS[parameters.word("form")](task.options, parameters, negative=False)
@@ -99,7 +100,7 @@ def _devices(task: Task) -> Iterator[Contender]:
         yield replace(hybrid, helpers=(cpu,), roof=False)
 
 
-def _opinion(task: Task) -> dict[str, Any]:
+def _opinion(task: Task) -> Record:
     """Return the CPU, whether the planner would use it too, and the planner's reasons."""
     cpu = _cpu_beside(task.device)
     helpers = () if cpu is None else (cpu,)
@@ -136,41 +137,28 @@ def _cpu_beside(device: Device) -> Device | None:
     return next(cpus, None)
 
 
+_experiment = partial(
+    OnGraphs, methods=("fw-outofcore",), graphs=one(random_below), dtype="float32"
+)
 EXPERIMENTS = {
-    "matsumoto-tiles": OnGraphs(
+    "matsumoto-tiles": _experiment(
         exhibits="tiles of the kernel",
         methods=("fw-minplus",),
         sizes=(256,),
         settings=("sides",),
-        graphs=one(random_below),
-        dtype="float32",
         contenders=_tiles,
     ),
-    "matsumoto-blocks": OnGraphs(
+    "matsumoto-blocks": _experiment(
         exhibits="performance and bandwidth for each b",
-        methods=("fw-outofcore",),
         sizes=(1024,),
         settings=("blocks",),
-        graphs=one(random_below),
-        dtype="float32",
         contenders=_for_blocks,
         extra=_speeds,
     ),
-    "matsumoto-sizes": OnGraphs(
-        exhibits="performance for each n with the best b",
-        methods=("fw-outofcore",),
-        sizes=(256, 512, 1024),
-        graphs=one(random_below),
-        dtype="float32",
-        contenders=_sizes,
+    "matsumoto-sizes": _experiment(
+        exhibits="performance for each n with the best b", sizes=(256, 512, 1024), contenders=_sizes
     ),
-    "matsumoto-devices": OnGraphs(
-        exhibits="GPU, CPU and both",
-        methods=("fw-outofcore",),
-        sizes=(768,),
-        graphs=one(random_below),
-        dtype="float32",
-        contenders=_devices,
-        extra=_opinion,
+    "matsumoto-devices": _experiment(
+        exhibits="GPU, CPU and both", sizes=(768,), contenders=_devices, extra=_opinion
     ),
 }

@@ -12,7 +12,7 @@ from papers.busato_paths.components.experiments import (
 )
 from papers.busato_paths.components.stand_ins import NAMES
 from papers.claims import Claim, told
-from papers.exhibits import Measured
+from papers.measured import Measured
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
 __all__ = ["best", "claims", "heat", "methods", "parameters"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -18,8 +16,10 @@ from papers.busato_paths.components.experiments import (
 from papers.busato_paths.components.stand_ins import NAMES
 from papers.busato_paths.rows import of_graph, of_times
 from papers.claims import claims_table
-from papers.exhibits import Exhibit, Measured, milliseconds, ratio, table_of
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Exhibit, Made, Row, Rows, Table
+from papers.values import milliseconds, ratio
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
 __all__ = ["EXHIBITS"]
@@ -38,8 +38,8 @@ def _published() -> Published:
     return Published("busato_paths/components")
 
 
-def _graphs(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _graphs(measured: Measured) -> Rows:
+    paper = _published()
     quantities = (
         *("average degree", "vertices without leaving arcs", "deviation of degrees"),
         *("average diameter", "components", "vertices in the largest component"),
@@ -48,25 +48,15 @@ def _graphs(measured: Measured) -> Exhibit:
     for n in measured.sizes(_EXPERIMENT):
         for given in measured.inputs(_EXPERIMENT, n):
             sizes = {"vertices": given["n"], "arcs": given["arcs"]}
-            rows.append(of_graph(paper, "table 9.1", n, given, sizes, quantities, "ours"))
-    return Exhibit(
-        "table-9.1",
-        "Table 9.1: the graphs",
-        f"{_STAND_INS}Vertices without leaving arcs, in the largest component and in components of "
-        "one are in %; the average diameter is the mean eccentricity of five vertices. Some "
-        "printed values contradict each other: the vertices and arcs of Baidu are those of "
-        "USA-road, so are the vertices of CA-road, and the degree of web-Berkstan is that of "
-        "CA-road (arcs over vertices: 8.4).",
-        table_of(rows),
-    )
+            yield of_graph(paper, "table 9.1", n, given, sizes, quantities, "ours")
 
 
 def _setting(name: str) -> tuple[str, ...]:
     return tuple(str(published(name)[each]) for each in PARAMETERS)
 
 
-def _times(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _times(measured: Measured) -> Rows:
+    paper = _published()
     devshatwar = tuple(str(DEVSHATWAR[each]) for each in PARAMETERS)
     for n in measured.sizes(_EXPERIMENT):
         arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_EXPERIMENT, n)}
@@ -80,21 +70,11 @@ def _times(measured: Measured) -> Exhibit:
                 "scc-tarjan": alone.get("scc-tarjan"),
                 "scc-colouring": alone.get("scc-colouring"),
             }
-            rows.append(of_times(paper, "table 9.2", n, name, arcs.get(name, 0), found))
-    return Exhibit(
-        "table-9.2",
-        "Table 9.2: times",
-        f"{_STAND_INS}Medians, without transfers. `tarjan` is SciPy's sequential algorithm on the "
-        "host, `scc-tarjan` ours, by one work-item; `devshatwar` is one turn of trimming, one "
-        "round of searches with virtual warps, and quadratic colouring; `scc-multi-step` has the "
-        "best of the parameters that were tried; `scc-colouring` is our default on GPUs. Published "
-        "times are of a Tesla K40 and a Phenom II.",
-        table_of(rows),
-    )
+            yield of_times(paper, "table 9.2", n, name, arcs.get(name, 0), found)
 
 
-def _configurations(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _configurations(measured: Measured) -> Rows:
+    paper = _published()
     for n in measured.sizes(_EXPERIMENT):
         for name in NAMES:
             times = parameters(measured, n, name)
@@ -102,7 +82,7 @@ def _configurations(measured: Measured) -> Exhibit:
                 continue
             chosen = best(times)
             ties = [each for each, seconds in times.items() if seconds <= _TIE * times[chosen]]
-            row: dict[str, Any] = {"n": n, "graph": name}
+            row: Row = {"n": n, "graph": name}
             for place, each in enumerate(PARAMETERS):
                 values = list(dict.fromkeys([chosen[place], *(tie[place] for tie in ties)]))
                 row[f"{each}: ours"] = " or ".join(values)
@@ -119,37 +99,19 @@ def _configurations(measured: Measured) -> Exhibit:
                 row[f"speedup over {each}: published"] = paper.value(
                     exhibit="table 9.3", quantity=f"speedup over {each}", graph=name
                 )
-            rows.append(row)
-    return Exhibit(
-        "table-9.3",
-        "Table 9.3: the best parameters",
-        f"{_STAND_INS}The best first, then those within 3 %. Tried are all pairs of strategies "
-        "with the published numbers of turns and rounds, each number alone with queues, and for "
-        f"{', '.join(MAPPED)} all pairs of numbers with queues.",
-        table_of(rows),
-    )
+            yield row
 
 
-def _maps(measured: Measured) -> Exhibit:
-    rows = []
+def _maps(measured: Measured) -> Rows:
     for n in measured.sizes(_EXPERIMENT):
         for name in MAPPED:
             found = heat(parameters(measured, n, name))
             for trim in TRIMS:
-                row: dict[str, Any] = {"n": n, "graph": name, "turns of trimming": str(trim)}
+                row: Row = {"n": n, "graph": name, "turns of trimming": str(trim)}
                 for searches in SEARCHES:
                     seconds = found.get((str(trim), str(searches)))
                     row[f"{searches} rounds of searches, ms: ours"] = milliseconds(seconds)
-                rows.append(row)
-    table = table_of(rows)
-    return Exhibit(
-        "figure-9.1",
-        "Figure 9.1: time for each number of turns of trimming and rounds of searches",
-        f"{_STAND_INS}All searches with queues. Lighter is faster, on a scale for each graph. The "
-        "figure shows the largest n. The plotted values of the thesis are lost.",
-        table,
-        _drawn(measured),
-    )
+                yield row
 
 
 def _drawn(measured: Measured) -> Figure:
@@ -181,9 +143,45 @@ def _claims(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_EXPERIMENT, _graphs),
-    (_EXPERIMENT, _times),
-    (_EXPERIMENT, _configurations),
-    (_EXPERIMENT, _maps),
-    (_EXPERIMENT, _claims),
+    Table(
+        _EXPERIMENT,
+        "table-9.1",
+        "Table 9.1: the graphs",
+        f"{_STAND_INS}Vertices without leaving arcs, in the largest component and in components of "
+        "one are in %; the average diameter is the mean eccentricity of five vertices. Some "
+        "printed values contradict each other: the vertices and arcs of Baidu are those of "
+        "USA-road, so are the vertices of CA-road, and the degree of web-Berkstan is that of "
+        "CA-road (arcs over vertices: 8.4).",
+        _graphs,
+    ),
+    Table(
+        _EXPERIMENT,
+        "table-9.2",
+        "Table 9.2: times",
+        f"{_STAND_INS}Medians, without transfers. `tarjan` is SciPy's sequential algorithm on the "
+        "host, `scc-tarjan` ours, by one work-item; `devshatwar` is one turn of trimming, one "
+        "round of searches with virtual warps, and quadratic colouring; `scc-multi-step` has the "
+        "best of the parameters that were tried; `scc-colouring` is our default on GPUs. Published "
+        "times are of a Tesla K40 and a Phenom II.",
+        _times,
+    ),
+    Table(
+        _EXPERIMENT,
+        "table-9.3",
+        "Table 9.3: the best parameters",
+        f"{_STAND_INS}The best first, then those within 3 %. Tried are all pairs of strategies "
+        "with the published numbers of turns and rounds, each number alone with queues, and for "
+        f"{', '.join(MAPPED)} all pairs of numbers with queues.",
+        _configurations,
+    ),
+    Table(
+        _EXPERIMENT,
+        "figure-9.1",
+        "Figure 9.1: time for each number of turns of trimming and rounds of searches",
+        f"{_STAND_INS}All searches with queues. Lighter is faster, on a scale for each graph. The "
+        "figure shows the largest n. The plotted values of the thesis are lost.",
+        _maps,
+        lambda measured, columns: _drawn(measured),
+    ),
+    Made(_EXPERIMENT, _claims),
 )

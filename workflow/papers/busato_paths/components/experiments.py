@@ -14,6 +14,7 @@ from papers.busato_paths.components.stand_ins import NAMES, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.published import Published
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.registry import Method, method
@@ -33,20 +34,20 @@ STRATEGIES = ("quadratic", "virtual-warp", "linear")
 #: The graphs of figure 9.1, for which all pairs of turns and rounds are measured.
 MAPPED = ("amazon-2008", "Wiki-Talk", "Flickr", "R-MAT")
 # What one parameter at a time departs from.
-_LINEAR: dict[str, Any] = {"search": "linear", "colour_search": "linear", "trim": 1, "searches": 1}
+_LINEAR: Parameters = {"search": "linear", "colour_search": "linear", "trim": 1, "searches": 1}
 
 
-def published(name: str) -> dict[str, Any]:
+def published(name: str) -> Parameters:
     """Return the parameters of table 9.3; of two that are as fast, the first."""
     paper = Published("busato_paths/components")
-    found: dict[str, Any] = {}
+    found: Parameters = {}
     for each in PARAMETERS:
         value: Any = paper.value(exhibit="table 9.3", quantity=each, graph=name)
         found[each] = value.split(" or ")[0] if isinstance(value, str) else value
     return found
 
 
-def _sets(name: str) -> list[dict[str, Any]]:
+def _sets(name: str) -> list[Parameters]:
     """Return the parameters that are tried on a graph, each set once."""
     best = published(name)
     sets = [best, dict(DEVSHATWAR)]

@@ -9,16 +9,10 @@ from typing import Any
 from papers.busato_paths.curnet.experiments import PUBLISHED, SHARES
 from papers.busato_paths.curnet.networks import SPECIES, THRESHOLDS
 from papers.claims import Claim, claims_table
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -35,14 +29,16 @@ def _published() -> Published:
     return Published("busato_paths/curnet")
 
 
-def _wall(measured: Measured, n: int, **label: Any) -> float | None:
+def _wall(measured: Measured, n: int, **label: Value) -> float | None:
     run = measured.run(_EXPERIMENT, n, **label)
     return run["seconds"]["wall"] if run else None
 
 
-def _beside(times: dict[str, float | None], prefix: str = "") -> dict[str, Any]:
+def _beside(times: dict[str, float | None], prefix: str = "") -> Row:
     """Return milliseconds, and speedups over igraph, which comes first."""
-    row = {f"{prefix}{name}, ms: ours": milliseconds(seconds) for name, seconds in times.items()}
+    row: Row = {}
+    for name, seconds in times.items():
+        row[f"{prefix}{name}, ms: ours"] = milliseconds(seconds)
     for name, seconds in list(times.items())[1:]:
         row[f"{prefix}speedup of {name} over igraph: ours"] = ratio(times["igraph"], seconds)
     return row
@@ -54,10 +50,14 @@ def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhib
     for n in measured.sizes(_EXPERIMENT):
         for threshold in THRESHOLDS:
             for share in SHARES:
-                where = {"problem": problem, "threshold": threshold, "per cent": share}
+                where: dict[str, Value] = {
+                    "problem": problem,
+                    "threshold": threshold,
+                    "per cent": share,
+                }
                 times = {name: _wall(measured, n, **where, **{"with": name}) for name in names}
                 run = measured.run(_EXPERIMENT, n, **where, **{"with": "auto"})
-                row: dict[str, Any] = {"n": n, "threshold": threshold}
+                row: Row = {"n": n, "threshold": threshold}
                 row["sources, %"] = share
                 row["sources"] = run["label"]["sources"] if run else None
                 rows.append(row | _beside(times))
@@ -82,7 +82,7 @@ def _searches(measured: Measured, problem: str, figure: str, what: str) -> Exhib
         "each source; `solve` searches from several at once. Published: up to "
         f"{largest:g} times as fast as igraph.",
         table,
-        line_figure(table, "sources, %", {"speedup over igraph": lines}, logarithmic="xy"),
+        Drawing("sources, %", {"speedup over igraph": lines}, logarithmic="xy"),
     )
 
 
@@ -100,7 +100,7 @@ def _components(measured: Measured) -> Exhibit:
     for n in measured.sizes(_EXPERIMENT):
         sizes = {given["label"].get("species"): given for given in measured.inputs(_EXPERIMENT, n)}
         for species in SPECIES:
-            row: dict[str, Any] = {"n": n, "species": species}
+            row: Row = {"n": n, "species": species}
             row |= {"proteins": sizes[species]["n"], "arcs": sizes[species]["arcs"]}
             for problem, of in (("scc", names), ("graph", ("igraph", "auto"))):
                 prefix = "make the graph, " if problem == "graph" else ""
@@ -119,14 +119,14 @@ def _components(measured: Measured) -> Exhibit:
         "Figure 21.5: strongly connected components of networks of homologues, beside igraph",
         f"{_NETWORKS}Published: up to {largest:g} times as fast as igraph.",
         table,
-        line_figure(table, "species", {"ms": lines}, logarithmic="y"),
+        Drawing("species", {"ms": lines}, logarithmic="y"),
     )
 
 
 def _answers(measured: Measured) -> Iterator[Claim]:
     n = max(measured.sizes(_EXPERIMENT))
 
-    def speedups(name: str = "", **where: Any) -> list[float]:
+    def speedups(name: str = "", **where: Value) -> list[float]:
         """Return igraph's time over that with `name`, or with cuRnet's method."""
         found = []
         for run in measured.runs(_EXPERIMENT, n, **{"with": "igraph"}, **where):
@@ -197,8 +197,8 @@ def _claims(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_EXPERIMENT, _bfs),
-    (_EXPERIMENT, _sssp),
-    (_EXPERIMENT, _components),
-    (_EXPERIMENT, _claims),
+    Made(_EXPERIMENT, _bfs),
+    Made(_EXPERIMENT, _sssp),
+    Made(_EXPERIMENT, _components),
+    Made(_EXPERIMENT, _claims),
 )

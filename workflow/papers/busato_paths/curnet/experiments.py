@@ -23,7 +23,7 @@ from pyapsp.all_pairs.solver import solve
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph, from_frame
-from pyapsp.registry import method
+from pyapsp.registry import Method, method
 from pyapsp.registry.timing import Turn
 from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.components.component_methods import numbered
@@ -92,7 +92,7 @@ class _Network:
         right = csgraph.dijkstra(graph.to_scipy(), indices=sources)
         search: Any = bfs if unweighted else sssp
 
-        def each(chosen: Any) -> np.ndarray:
+        def each(chosen: str | Method) -> np.ndarray:
             rows = search(graph, sources, chosen, device=device).rows
             return np.where(rows.distances < rows.infinity, rows.distances, np.inf)
 
@@ -130,7 +130,7 @@ class _Network:
             found = prepared[0].connected_components(mode="strong")
             return numbered(np.array(found.membership))
 
-        def ours(chosen: Any) -> np.ndarray:
+        def ours(chosen: str | Method) -> np.ndarray:
             return strongly_connected_components(self.graph, chosen, device=self.device).labels
 
         calls: dict[str, Callable[[], np.ndarray]] = {

@@ -9,7 +9,7 @@ from statistics import geometric_mean, mean
 from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST
 from papers.claims import Claim, told
-from papers.exhibits import Measured
+from papers.measured import Measured
 
 __all__ = ["counts", "of_optimisations", "of_searches", "times", "with_and_without"]
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from papers.busato_paths.rows import of_graph, of_times
 from papers.busato_paths.searches import claims
 from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST, SECOND
 from papers.claims import claims_table
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
+from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -52,8 +45,8 @@ def _published() -> Published:
     return Published("busato_paths/searches")
 
 
-def _graphs(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _graphs(measured: Measured) -> Rows:
+    paper = _published()
     known = {}
     for experiment in (_SEARCHES, _OPTIMISATIONS):
         for n in measured.sizes(experiment):
@@ -67,39 +60,21 @@ def _graphs(measured: Measured) -> Exhibit:
         row["diameter: published"] = paper.value(
             exhibit="table 8.1", quantity="diameter", graph=name
         )
-        rows.append(row)
-    return Exhibit(
-        "table-8.1",
-        "Table 8.1: the graphs",
-        f"{_STAND_INS}The published 1.9 million vertices of delaunay_n20 do not go with its arcs "
-        "and degree; it has 1.05 million.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _times(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _times(measured: Measured) -> Rows:
+    paper = _published()
     for n in measured.sizes(_SEARCHES):
         arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_SEARCHES, n)}
         for name in FIRST:
             times = claims.times(measured, n, name)
             found = {each: times.get(each) for each in _NAMES}
-            rows.append(of_times(paper, "table 8.2", n, name, arcs.get(name, 0), found))
-    return Exhibit(
-        "table-8.2",
-        "Table 8.2: times of searches",
-        f"{_STAND_INS}{_TIMES}`queue` is compiled by Numba; `dijkstra` is SciPy's, was Boost's; "
-        "`sssp-bellman-ford` stands for LoneStar; the thesis has one column for workfront sweep "
-        "and near-far. `frontier` is H-BF without optimisations, and `sssp-h-bf` has the "
-        "parameters that suit the device. `sssp-delta-stepping` is our default. MTEPS are all arcs "
-        "over the time, as published. Published times are of a GTX 780, those of `queue` and "
-        "`dijkstra` of a Phenom II.",
-        table_of(rows),
-    )
+            yield of_times(paper, "table 8.2", n, name, arcs.get(name, 0), found)
 
 
-def _speedups(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _speedups(measured: Measured) -> Rows:
+    paper = _published()
     for n in measured.sizes(_SEARCHES):
         for place, name in enumerate(FIRST, 1):
             found = claims.times(measured, n, name)
@@ -107,40 +82,35 @@ def _speedups(measured: Measured) -> Exhibit:
                 each: paper.value(exhibit="table 8.2", quantity="time", graph=name, method=each)
                 for each in _NAMES
             }
-            row: dict[str, Any] = {"n": n, "place": place, "graph": name}
+            row: Row = {"n": n, "place": place, "graph": name}
             for each in _NAMES:
                 if each == "queue":
                     continue
                 row[f"{each}: ours"] = ratio(found.get("queue"), found.get(each))
                 if theirs[each] is not None:
                     row[f"{each}: {_THEIRS}"] = ratio(theirs["queue"], theirs[each])
-            rows.append(row)
-    table = table_of(rows)
+            yield row
+
+
+def _speedups_drawn(measured: Measured, columns: list[str]) -> Drawing:
     n = max(measured.sizes(_SEARCHES))
     lines = [
         Line(column, published=column.endswith(_THEIRS), where={"n": n})
-        for column in table.columns
+        for column in columns
         if column.split(":")[0] in ("dijkstra", "sssp-near-far", "sssp-h-bf")
     ]
-    return Exhibit(
-        "figure-8.8",
-        "Figure 8.8: speedups over the sequential search with a queue, by falling diameter",
-        f"{_STAND_INS}{_TIMES}The published ones are quotients of table 8.2. The figure shows the "
-        "largest n.",
-        table,
-        line_figure(table, "place", {"speedup": lines}, logarithmic="y"),
-    )
+    return Drawing("place", {"speedup": lines}, logarithmic="y")
 
 
-def _ablation(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _ablation(measured: Measured) -> Rows:
+    paper = _published()
     for n in measured.sizes(_OPTIMISATIONS):
         for name in SECOND:
             queue = measured.seconds(
                 _OPTIMISATIONS, n, graph=name, optimisation="queue", form="alone"
             )
             for each in OPTIMISATIONS:
-                row: dict[str, Any] = {"n": n, "graph": name, "optimisation": each}
+                row: Row = {"n": n, "graph": name, "optimisation": each}
                 row["queue, ms: ours"] = milliseconds(queue)
                 pairs = claims.with_and_without(measured, n, name, each)
                 for form, (before, after) in pairs.items():
@@ -163,21 +133,11 @@ def _ablation(measured: Measured) -> Exhibit:
                 row[f"gain: {_THEIRS}"] = ratio(theirs["time without"], theirs["time with"])
                 row[f"speedup over queue without: {_THEIRS}"] = theirs["speedup without"]
                 row[f"speedup over queue with: {_THEIRS}"] = theirs["speedup with"]
-                rows.append(row)
-    return Exhibit(
-        "table-8.3",
-        "Table 8.3: what each optimisation contributes, with negative weights",
-        f"{_STAND_INS}{_TIMES}{_LOOPS}`alone`: the optimisation and nothing else, against a "
-        "frontier with static warps of 4; `last`: all optimisations, against all others. The "
-        "thesis gives one optimisation for each graph, and does not say which of the two it is. "
-        "The time with classes on wiki-talk is without the 2 ms of two further kernels there, and "
-        "with them here.",
-        table_of(rows),
-    )
+                yield row
 
 
-def _relaxations(measured: Measured) -> Exhibit:
-    rows, paper = [], _published()
+def _relaxations(measured: Measured) -> Rows:
+    paper = _published()
     for n in measured.sizes(_OPTIMISATIONS):
         found = claims.counts(measured, n)
         duplicates = {
@@ -185,7 +145,7 @@ def _relaxations(measured: Measured) -> Exhibit:
             for run in measured.runs(_OPTIMISATIONS, n, graph="msdoor")
         }
         theirs = {"H-BF": "sssp-h-bf", "queue-less, n - 1 sweeps": "queue-less"}
-        rows += [
+        yield from [
             {
                 "n": n,
                 "search": name,
@@ -200,15 +160,6 @@ def _relaxations(measured: Measured) -> Exhibit:
             }
             for name, count in sorted(found.items(), key=lambda each: each[1])
         ]
-    return Exhibit(
-        "figure-8.9",
-        "Figure 8.9: relaxations on msdoor",
-        f"{_STAND_INS}{_LOOPS}Means of three sources. A relaxation of H-BF is an arc that is tried "
-        "with an atomic. `queue-less` stops when nothing changes; with n - 1 sweeps, each arc is "
-        "relaxed n - 1 times. Dijkstra's algorithm relaxes each arc once. The published orders of "
-        "magnitude are for 415,000 vertices.",
-        table_of(rows),
-    )
 
 
 def _of_searches(measured: Measured) -> Exhibit:
@@ -231,11 +182,56 @@ def _of_optimisations(measured: Measured) -> Exhibit:
 
 
 EXHIBITS = (
-    (_SEARCHES, _graphs),
-    (_SEARCHES, _times),
-    (_SEARCHES, _speedups),
-    (_SEARCHES, _of_searches),
-    (_OPTIMISATIONS, _ablation),
-    (_OPTIMISATIONS, _relaxations),
-    (_OPTIMISATIONS, _of_optimisations),
+    Table(
+        _SEARCHES,
+        "table-8.1",
+        "Table 8.1: the graphs",
+        f"{_STAND_INS}The published 1.9 million vertices of delaunay_n20 do not go with its arcs "
+        "and degree; it has 1.05 million.",
+        _graphs,
+    ),
+    Table(
+        _SEARCHES,
+        "table-8.2",
+        "Table 8.2: times of searches",
+        f"{_STAND_INS}{_TIMES}`queue` is compiled by Numba; `dijkstra` is SciPy's, was Boost's; "
+        "`sssp-bellman-ford` stands for LoneStar; the thesis has one column for workfront sweep "
+        "and near-far. `frontier` is H-BF without optimisations, and `sssp-h-bf` has the "
+        "parameters that suit the device. `sssp-delta-stepping` is our default. MTEPS are all arcs "
+        "over the time, as published. Published times are of a GTX 780, those of `queue` and "
+        "`dijkstra` of a Phenom II.",
+        _times,
+    ),
+    Table(
+        _SEARCHES,
+        "figure-8.8",
+        "Figure 8.8: speedups over the sequential search with a queue, by falling diameter",
+        f"{_STAND_INS}{_TIMES}The published ones are quotients of table 8.2. The figure shows the "
+        "largest n.",
+        _speedups,
+        _speedups_drawn,
+    ),
+    Made(_SEARCHES, _of_searches),
+    Table(
+        _OPTIMISATIONS,
+        "table-8.3",
+        "Table 8.3: what each optimisation contributes, with negative weights",
+        f"{_STAND_INS}{_TIMES}{_LOOPS}`alone`: the optimisation and nothing else, against a "
+        "frontier with static warps of 4; `last`: all optimisations, against all others. The "
+        "thesis gives one optimisation for each graph, and does not say which of the two it is. "
+        "The time with classes on wiki-talk is without the 2 ms of two further kernels there, and "
+        "with them here.",
+        _ablation,
+    ),
+    Table(
+        _OPTIMISATIONS,
+        "figure-8.9",
+        "Figure 8.9: relaxations on msdoor",
+        f"{_STAND_INS}{_LOOPS}Means of three sources. A relaxation of H-BF is an arc that is tried "
+        "with an atomic. `queue-less` stops when nothing changes; with n - 1 sweeps, each arc is "
+        "relaxed n - 1 times. Dijkstra's algorithm relaxes each arc once. The published orders of "
+        "magnitude are for 415,000 vertices.",
+        _relaxations,
+    ),
+    Made(_OPTIMISATIONS, _of_optimisations),
 )

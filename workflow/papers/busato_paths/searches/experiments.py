@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph, csr_array
@@ -15,6 +14,7 @@ from papers.busato_paths.searches import sequential
 from papers.busato_paths.searches.stand_ins import FIRST, SECOND, StandIn, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters, Value
 from pyapsp.device import Device
 from pyapsp.registry import Method, method
 from pyapsp.registry.timing import Turn
@@ -26,7 +26,7 @@ __all__ = ["COUNTED", "EXPERIMENTS", "OPTIMISATIONS"]
 # Searches of a turn, each from another source; the thesis has 100.
 _SOURCES = 3
 # H-BF without optimisations: a frontier, and warps of a fixed width.
-_BASIC: Mapping[str, Any] = {
+_BASIC: Mapping[str, int | str] = {
     "classes": 0,
     "duplicates": "kept",
     "staged": 1,
@@ -36,7 +36,7 @@ _BASIC: Mapping[str, Any] = {
     "read": "plain",
 }
 #: The optimisations of table 8.3. Names as in published.csv.
-OPTIMISATIONS: dict[str, dict[str, Any]] = {
+OPTIMISATIONS: dict[str, Parameters] = {
     "warp workload": {"load": 32},
     "classes of arcs": {"classes": 1},
     "dynamic warps and heavy list": {"width": 0, "heavy": 4096},
@@ -114,7 +114,7 @@ class _Input:
             label, lambda source: sequential.search(name, self.given.graph, source)
         )
 
-    def case(self, runners: list[Runner], **label: Any) -> Case:
+    def case(self, runners: list[Runner], **label: Value) -> Case:
         """Return a case with the statistics of table 8.1."""
         facts = self.given.facts(self.sources)
         about = {"n": self.given.graph.n, "graph": self.given.graph.name, **facts}
@@ -197,21 +197,14 @@ def _memory(n: int, settings: Settings) -> float:
     return 1e9 + 10_000 * n
 
 
+_experiment = partial(InTurns, sizes=(20_000,), least=100, memory=_memory)
 EXPERIMENTS = {
-    "busato-paths-searches": InTurns(
+    "busato-paths-searches": _experiment(
         exhibits="tables 8.1 and 8.2, figure 8.8",
         methods=("sssp-h-bf", "sssp-near-far", "sssp-bellman-ford", "sssp-delta-stepping"),
-        sizes=(20_000,),
-        least=100,
         make=_searches,
-        memory=_memory,
     ),
-    "busato-paths-optimisations": InTurns(
-        exhibits="table 8.3, figure 8.9",
-        methods=("sssp-h-bf",),
-        sizes=(20_000,),
-        least=100,
-        make=_optimisations,
-        memory=_memory,
+    "busato-paths-optimisations": _experiment(
+        exhibits="table 8.3, figure 8.9", methods=("sssp-h-bf",), make=_optimisations
     ),
 }

@@ -9,16 +9,10 @@ import numpy as np
 
 from papers.busato_traversal.bfs_4k.experiments import KNOBS, MAPPINGS, TABLES
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -51,11 +45,11 @@ def _wall(run: dict[str, Any] | None) -> float | None:
     return None if run is None else run["seconds"]["kernel"]
 
 
-def _mapping(measured: Measured) -> Exhibit:
+def _mapping(measured: Measured) -> Rows:
     """Return the table of lanes and vertices of edge-discover."""
     before = np.cumsum([0, *_DEGREES[:-1]])
     owners = np.searchsorted(before, np.arange(sum(_DEGREES)), "right") - 1
-    rows = [
+    return [
         {
             "vertex": vertex,
             "arcs": degree,
@@ -65,47 +59,31 @@ def _mapping(measured: Measured) -> Exhibit:
         }
         for vertex, degree in enumerate(_DEGREES)
     ]
-    return Exhibit(
-        "figure-6.5",
-        "Figure 6.5: lanes and vertices in edge-discover",
-        "The example of the thesis: each of 20 lanes searches its number in the prefix sum of the "
-        "arcs. The lanes are those that the thesis prints.",
-        table_of(rows),
-    )
 
 
-def _kernels(measured: Measured) -> Exhibit:
-    rows = []
+def _kernels(measured: Measured) -> Rows:
     for n in measured.sizes("busato-traversal-bfs-levels"):
         label = {"mapping": "chosen by level", "table": "hash32"}
         run = measured.run("busato-traversal-bfs-levels", n, **label)
         for each in run["levels"] if run else []:
-            rows.append(
-                {
-                    "n": n,
-                    "level": each["level"],
-                    "frontier": each["frontier"],
-                    "kernel": each["kernel"],
-                    "width": each["width"] or None,
-                }
-            )
-    table = table_of(rows)
+            yield {
+                "n": n,
+                "level": each["level"],
+                "frontier": each["frontier"],
+                "kernel": each["kernel"],
+                "width": each["width"] or None,
+            }
+
+
+def _kernels_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [
         Line("frontier", where={"n": n}, name=f"n = {n:,}")
         for n in measured.sizes("busato-traversal-bfs-levels")
     ]
-    return Exhibit(
-        "figure-6.6",
-        "Figure 6.6: size of the frontier, and the kernel of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Kernels with `single` are those of "
-        "one group, the others those of the whole device. The thesis shows no numbers.",
-        table,
-        line_figure(table, "level", {"vertices in the frontier": lines}, logarithmic="y"),
-    )
+    return Drawing("level", {"vertices in the frontier": lines}, logarithmic="y")
 
 
-def _duplicates(measured: Measured) -> Exhibit:
-    rows: list[dict[str, Any]] = []
+def _duplicates(measured: Measured) -> Rows:
     experiment = "busato-traversal-bfs-levels"
     for n in measured.sizes(experiment):
         told = {
@@ -123,36 +101,30 @@ def _duplicates(measured: Measured) -> Exhibit:
                 row[f"{mapping}, {name}"] = each["frontier"]
                 if name == "hash32":
                     row[f"{mapping}, before {name}"] = each["frontier"] + each["dropped"]
-            rows.append(row)
-    table = table_of(rows)
+            yield row
+
+
+def _duplicates_drawn(measured: Measured, columns: list[str]) -> Drawing:
+    experiment = "busato-traversal-bfs-levels"
     n = max(measured.sizes(experiment))
-    shown = [name for name in table.columns if name not in ("n", "level")]
+    shown = [name for name in columns if name not in ("n", "level")]
     drawn = [
         Line(name, where={"n": n})
         for name in shown
         if "before" in name or name.endswith("hash64") or name == "different vertices"
     ]
-    return Exhibit(
-        "figure-6.11",
-        "Figures 6.9 and 6.11: duplicates in the frontier of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Entries of the queue; `different "
-        "vertices` is what a sequential search has. Without a table (off) a level is stored at "
-        "once, so only work-items that run at the same time find a vertex twice; `before hash32` "
-        "are the vertices that a group finds before it stores levels. The thesis shows no numbers.",
-        table,
-        line_figure(table, "level", {"entries of the frontier": drawn}, logarithmic="y"),
-    )
+    return Drawing("level", {"entries of the frontier": drawn}, logarithmic="y")
 
 
-def _tables(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-bfs-levels", _published()
+def _tables(measured: Measured) -> Rows:
+    experiment, paper = "busato-traversal-bfs-levels", _published()
     for n in measured.sizes(experiment):
         for mapping in MAPPINGS:
             for name in TABLES:
                 run = measured.run(experiment, n, mapping=mapping, table=name)
                 if run is None:
                     continue
-                row = {"n": n, "mapping": mapping, "table": name}
+                row: Row = {"n": n, "mapping": mapping, "table": name}
                 kinds = {"detected": "dropped", "conflicts": "conflicts"}
                 for quantity, kind in {**kinds, "undetected": "undetected"}.items():
                     row[f"{quantity}: ours"] = sum(each[kind] for each in run["levels"])
@@ -160,19 +132,10 @@ def _tables(measured: Measured) -> Exhibit:
                     if mapping == "virtual warp 4":
                         row[f"{quantity}: {_GPU}"] = theirs
                 row["kernel ms: ours"] = milliseconds(_wall(run))
-                rows.append(row)
-    return Exhibit(
-        "figure-6.12",
-        "Figure 6.12: tables that detect duplicates",
-        f"{_STAND_INS}{_LOOPS}Sums over the levels. `per-warp` is the table of Merrill et al. "
-        "2012, which the thesis calls Garland's; `hash64` is the thesis' table for a group, and "
-        "`hash32` ours, with a barrier between writing and reading. The published values are for "
-        "another graph, with virtual warps of 4; the thesis gives 7.5 % less time on average.",
-        table_of(rows),
-    )
+                yield row
 
 
-def _matrix(measured: Measured) -> Exhibit:
+def _matrix(measured: Measured) -> Rows:
     quantities = (
         "work",
         "memory",
@@ -188,50 +151,47 @@ def _matrix(measured: Measured) -> Exhibit:
         "bfs-virtual-warp": ("n D + m", "2 n + m", "virtual warps", "yes", "no", "host", launch),
         "bfs-edge": ("m D", "2 m", "arcs", "indifferent", "no", "host", launch),
         "bfs-luo": ("n + m", None, "vertices", "no", "no", "host, groups, barriers", single),
-        "bfs-b40c": ("n + m", "4 n + 2 m", "vertices, arcs, groups", "yes", "yes",
-                     "host, groups", launch),
-        "bfs-4k": ("n + m", "4 n + m", "vertices, arcs, dynamic virtual warps, child launches",
-                   "yes", "yes", "host, groups, barriers", single),
-    }  # fmt: skip
-    rows = [
+        "bfs-b40c": (
+            "n + m",
+            "4 n + 2 m",
+            "vertices, arcs, groups",
+            "yes",
+            "yes",
+            "host, groups",
+            launch,
+        ),
+        "bfs-4k": (
+            "n + m",
+            "4 n + m",
+            "vertices, arcs, dynamic virtual warps, child launches",
+            "yes",
+            "yes",
+            "host, groups, barriers",
+            single,
+        ),
+    }
+    return [
         {"method": name, "in the thesis": _OURS[name], **dict(zip(quantities, row, strict=True))}
         for name, row in values.items()
     ]
-    return Exhibit(
-        "figure-6.13",
-        "Figure 6.13: properties of the searches",
-        "As published, in words for n vertices, m arcs and D levels; memory of the last two is a "
-        "lower bound. `groups` are barriers of all groups of a launch, which OpenCL does not have.",
-        table_of(rows),
-    )
 
 
-def _features(measured: Measured) -> Exhibit:
-    rows, experiment = [], "busato-traversal-bfs-features"
+def _features(measured: Measured) -> Rows:
+    experiment = "busato-traversal-bfs-features"
     for n in measured.sizes(experiment):
         first = _wall(measured.run(experiment, n, features="bfs-sequential"))
         for run in measured.runs(experiment, n):
             seconds = _wall(run)
-            rows.append(
-                {
-                    "n": n,
-                    "search": run["label"]["features"],
-                    "ms: ours": milliseconds(seconds),
-                    "speedup over sequential: ours": ratio(first, seconds),
-                }
-            )
-    return Exhibit(
-        "figure-6.14",
-        "Figure 6.14: what each feature of BFS-4K contributes",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Each feature is added to those "
-        "above it. The sequential search is one work-item of the same device. The thesis shows no "
-        "numbers.",
-        table_of(rows),
-    )
+            yield {
+                "n": n,
+                "search": run["label"]["features"],
+                "ms: ours": milliseconds(seconds),
+                "speedup over sequential: ours": ratio(first, seconds),
+            }
 
 
-def _graphs(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-bfs-rivals", _published()
+def _graphs(measured: Measured) -> Rows:
+    experiment, paper = "busato-traversal-bfs-rivals", _published()
     for n in measured.sizes(experiment):
         for given in measured.inputs(experiment, n):
             name = given["label"]["graph"]
@@ -247,13 +207,7 @@ def _graphs(measured: Measured) -> Exhibit:
             row["diameter: published"] = paper.value(
                 exhibit="table 6.1", quantity="diameter", graph=name
             )
-            rows.append(row)
-    return Exhibit(
-        "table-6.1",
-        "Table 6.1: the graphs",
-        f"{_STAND_INS}The published largest degree is called mode there.",
-        table_of(rows),
-    )
+            yield row
 
 
 def _times(measured: Measured) -> Exhibit:
@@ -272,7 +226,7 @@ def _times(measured: Measured) -> Exhibit:
             }
             best = min(widths, key=lambda width: widths[width] or np.inf, default=None)
             times["bfs-virtual-warp"] = widths.get(best)
-            row: dict[str, Any] = {"n": n, "graph": name}
+            row: Row = {"n": n, "graph": name}
             row["bfs-sequential, ms: ours"] = milliseconds(times.get("bfs-sequential"))
             for each in _OURS:
                 theirs = paper.value(exhibit="table 6.2", quantity="time", graph=name, method=each)
@@ -300,8 +254,8 @@ def _times(measured: Measured) -> Exhibit:
     )
 
 
-def _sweep(measured: Measured) -> Exhibit:
-    rows, experiment = [], "busato-traversal-bfs-knobs"
+def _sweep(measured: Measured) -> Rows:
+    experiment = "busato-traversal-bfs-knobs"
     names = dict(zip(KNOBS, ("K1", "K2", "K3", "K4", "K5", "K6", "K7"), strict=True))
     theirs = {"least_width": "4 to 32", "heavy": "15", "piece": "16", "discover": "0, 1 or 2"}
     theirs |= {"single": "0 or 1", "group": "128", "coalesce": "10"}
@@ -309,33 +263,86 @@ def _sweep(measured: Measured) -> Exhibit:
         for knob, values in KNOBS.items():
             for value in values:
                 run = measured.run(experiment, n, knob=knob, value=value)
-                rows.append(
-                    {
-                        "n": n,
-                        "knob": names[knob],
-                        "parameter": knob,
-                        "value": value,
-                        "ms: ours": milliseconds(_wall(run)),
-                        "best in the thesis": theirs[knob],
-                    }
-                )
-    return Exhibit(
+                yield {
+                    "n": n,
+                    "knob": names[knob],
+                    "parameter": knob,
+                    "value": value,
+                    "ms: ours": milliseconds(_wall(run)),
+                    "best in the thesis": theirs[knob],
+                }
+
+
+EXHIBITS = (
+    Table(
+        "busato-traversal-bfs-levels",
+        "figure-6.5",
+        "Figure 6.5: lanes and vertices in edge-discover",
+        "The example of the thesis: each of 20 lanes searches its number in the prefix sum of the "
+        "arcs. The lanes are those that the thesis prints.",
+        _mapping,
+    ),
+    Table(
+        "busato-traversal-bfs-levels",
+        "figure-6.6",
+        "Figure 6.6: size of the frontier, and the kernel of each level",
+        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Kernels with `single` are those of "
+        "one group, the others those of the whole device. The thesis shows no numbers.",
+        _kernels,
+        _kernels_drawn,
+    ),
+    Table(
+        "busato-traversal-bfs-levels",
+        "figure-6.11",
+        "Figures 6.9 and 6.11: duplicates in the frontier of each level",
+        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Entries of the queue; `different "
+        "vertices` is what a sequential search has. Without a table (off) a level is stored at "
+        "once, so only work-items that run at the same time find a vertex twice; `before hash32` "
+        "are the vertices that a group finds before it stores levels. The thesis shows no numbers.",
+        _duplicates,
+        _duplicates_drawn,
+    ),
+    Table(
+        "busato-traversal-bfs-levels",
+        "figure-6.12",
+        "Figure 6.12: tables that detect duplicates",
+        f"{_STAND_INS}{_LOOPS}Sums over the levels. `per-warp` is the table of Merrill et al. "
+        "2012, which the thesis calls Garland's; `hash64` is the thesis' table for a group, and "
+        "`hash32` ours, with a barrier between writing and reading. The published values are for "
+        "another graph, with virtual warps of 4; the thesis gives 7.5 % less time on average.",
+        _tables,
+    ),
+    Table(
+        "busato-traversal-bfs-features",
+        "figure-6.13",
+        "Figure 6.13: properties of the searches",
+        "As published, in words for n vertices, m arcs and D levels; memory of the last two is a "
+        "lower bound. `groups` are barriers of all groups of a launch, which OpenCL does not have.",
+        _matrix,
+    ),
+    Table(
+        "busato-traversal-bfs-features",
+        "figure-6.14",
+        "Figure 6.14: what each feature of BFS-4K contributes",
+        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Each feature is added to those "
+        "above it. The sequential search is one work-item of the same device. The thesis shows no "
+        "numbers.",
+        _features,
+    ),
+    Table(
+        "busato-traversal-bfs-rivals",
+        "table-6.1",
+        "Table 6.1: the graphs",
+        f"{_STAND_INS}The published largest degree is called mode there.",
+        _graphs,
+    ),
+    Made("busato-traversal-bfs-rivals", _times),
+    Table(
+        "busato-traversal-bfs-knobs",
         "knobs",
         "Section 6.5: the knobs K1 to K7",
         f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. One knob at a time; the others have "
         "the values of the thesis.",
-        table_of(rows),
-    )
-
-
-EXHIBITS = (
-    ("busato-traversal-bfs-levels", _mapping),
-    ("busato-traversal-bfs-levels", _kernels),
-    ("busato-traversal-bfs-levels", _duplicates),
-    ("busato-traversal-bfs-levels", _tables),
-    ("busato-traversal-bfs-features", _matrix),
-    ("busato-traversal-bfs-features", _features),
-    ("busato-traversal-bfs-rivals", _graphs),
-    ("busato-traversal-bfs-rivals", _times),
-    ("busato-traversal-bfs-knobs", _sweep),
+        _sweep,
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import csgraph
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES, facts, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters, Value
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.registry import Method, method
@@ -24,7 +26,7 @@ from pyapsp.traversal.search import default_source
 __all__ = ["EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
 
 #: Mappings of figure 6.11, and the parameters that fix them.
-MAPPINGS: dict[str, dict[str, Any]] = {
+MAPPINGS: dict[str, Parameters] = {
     "virtual warp 1": {"least_width": 1, "resident": 16, "discover": 0},
     "virtual warp 4": {"least_width": 4, "resident": 16, "discover": 0},
     "edge-discover": {"resident": 2048, "discover": 1},
@@ -43,7 +45,7 @@ KNOBS = {
 }
 # Figure 6.14: features that are added one after the other.
 _NONE = {"least_width": 1, "single": 0, "discover": 0, "dynamic": "off", "duplicates": "off"}
-_FEATURES: dict[str, dict[str, Any]] = {
+_FEATURES: dict[str, Parameters] = {
     "virtual warps": {"least_width": 4},
     "and edge-discover": {"discover": 2, "extended": 1},
     "and dynamic parallelism": {"dynamic": "relaunch-fused"},
@@ -91,7 +93,7 @@ class _Input:
 
         return Runner(label, turn)
 
-    def case(self, runners: list[Runner], **label: Any) -> Case:
+    def case(self, runners: list[Runner], **label: Value) -> Case:
         """Return a case with the facts of the graph."""
         histogram = np.bincount(self.right[self.right >= 0]).tolist()
         about = {"graph": self.graph.name, **facts(self.graph), "depth": len(histogram) - 1}
@@ -117,7 +119,7 @@ def _levels(n: int, request: Request) -> Iterator[Case]:
     runners = []
     for mapping, parameters in MAPPINGS.items():
         for table in TABLES:
-            more = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
+            more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
             chosen = _form(request.device, **more, **parameters)
             label: Label = {"mapping": mapping, "table": table}
             runners.append(given.runner(label, chosen, counted=True))
@@ -176,37 +178,20 @@ def _memory(n: int, settings: Settings) -> float:
 
 _SIZES = (20_000,)
 
+_experiment = partial(InTurns, methods=("bfs-4k",), sizes=_SIZES, least=100, memory=_memory)
 EXPERIMENTS = {
-    "busato-traversal-bfs-levels": InTurns(
-        exhibits="figures 6.5, 6.6, 6.11 and 6.12",
-        methods=("bfs-4k",),
-        sizes=_SIZES,
-        least=100,
-        make=_levels,
-        memory=_memory,
+    "busato-traversal-bfs-levels": _experiment(
+        exhibits="figures 6.5, 6.6, 6.11 and 6.12", make=_levels
     ),
-    "busato-traversal-bfs-features": InTurns(
+    "busato-traversal-bfs-features": _experiment(
         exhibits="figures 6.13 and 6.14",
         methods=("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-4k"),
-        sizes=_SIZES,
-        least=100,
         make=_features,
-        memory=_memory,
     ),
-    "busato-traversal-bfs-rivals": InTurns(
+    "busato-traversal-bfs-rivals": _experiment(
         exhibits="tables 6.1 and 6.2, figure 6.15",
         methods=(*_RIVALS, "bfs-virtual-warp"),
-        sizes=_SIZES,
-        least=100,
         make=_searches,
-        memory=_memory,
     ),
-    "busato-traversal-bfs-knobs": InTurns(
-        exhibits="section 6.5",
-        methods=("bfs-4k",),
-        sizes=_SIZES,
-        least=100,
-        make=_knobs,
-        memory=_memory,
-    ),
+    "busato-traversal-bfs-knobs": _experiment(exhibits="section 6.5", make=_knobs),
 }

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from papers.busato_traversal.helix.experiments import ABLATIONS, BALANCES
-from papers.busato_traversal.helix.tree import Row, fitted, rules
-from papers.exhibits import Exhibit, Measured, ratio, table_of
+from papers.busato_traversal.helix.tree import Row as Sample
+from papers.busato_traversal.helix.tree import fitted, rules
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Row, Rows, Table
+from papers.values import ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -54,14 +57,14 @@ def _least(times: _Times, dimension: str) -> dict[str, float]:
     return least
 
 
-def _figure_7_6(measured: Measured) -> Exhibit:
+def _figure_7_6(measured: Measured) -> Rows:
     """E17: each configuration, by how much it is slower than the best one for a graph."""
     columns: dict[str, _Times] = {}
     for n, given, runs in _graphs(measured, _ALL):
         head = f"{given['label']['graph']}, n {n} ({given['mean']:.1f}; {given['gini']:.2f})"
         columns[head] = _times(runs)
     configurations = dict.fromkeys(each for times in columns.values() for each in times)
-    rows = [
+    return [
         {
             **dict(zip(_DIMENSIONS, configuration, strict=True)),
             **{
@@ -71,66 +74,36 @@ def _figure_7_6(measured: Measured) -> Exhibit:
         }
         for configuration in configurations
     ]
-    return Exhibit(
-        "figure-7.6",
-        "Figure 7.6: configurations, time over that of the best for the graph",
-        f"{_TIMES}1 is the best. In brackets: mean degree and Gini coefficient. The plotted values "
-        "are lost.",
-        table_of(rows),
-    )
 
 
-def _figure_7_7(measured: Measured) -> Exhibit:
+def _figure_7_7(measured: Measured) -> Rows:
     """E18: the rate of each search."""
-    rows = []
     for n, given, runs in _graphs(measured, _RIVALS):
         rates = {
             f"{run['label']['method']}: ours": ratio(given["arcs"] / 1e6, run["seconds"]["kernel"])
             for run in runs
         }
-        rows.append({"graph": given["label"]["graph"], "n": n, **rates})
-    return Exhibit(
-        "figure-7.7",
-        "Figure 7.7: millions of arcs per second",
-        "All arcs of the graph over the time of one search, as in the thesis, which also counts "
-        f"arcs that are not reached. {_TIMES}bfs-helix is what we choose for the device, and "
-        "'table 7.2' the published choice.",
-        table_of(rows),
-    )
+        yield {"graph": given["label"]["graph"], "n": n, **rates}
 
 
-def _table_7_1(measured: Measured) -> Exhibit:
+def _table_7_1(measured: Measured) -> Rows:
     """E19: the statistics of the graphs."""
     names = ("arcs", "mean", "deviation", "gini", "largest", "eccentricity")
-    rows = [
+    return [
         {"graph": given["label"]["graph"], "n": given["n"], **{each: given[each] for each in names}}
         for _, given, _ in _graphs(measured, _RIVALS)
     ]
-    return Exhibit(
-        "table-7.1",
-        "Table 7.1: graphs",
-        "Stand-ins for the categories of the thesis. Degrees are those of leaving arcs; the "
-        "eccentricity is the mean depth from three sources.",
-        table_of(rows),
-    )
 
 
-def _figure_7_4(measured: Measured) -> Exhibit:
+def _figure_7_4(measured: Measured) -> Rows:
     """E22: how many vertices are in a bin."""
-    rows = []
     for n, given, _ in _graphs(measured, _RIVALS):
         for i, count in enumerate(given["bins"]):
             name = given["label"]["graph"]
-            rows.append({"graph": name, "n": n, "degrees from": 2**i, "vertices": count})
-    return Exhibit(
-        "figure-7.4",
-        "Figure 7.4: vertices of each bin",
-        "Bin i of a base b has the degrees from 2^(b + i) on; b is the user's.",
-        table_of(rows),
-    )
+            yield {"graph": name, "n": n, "degrees from": 2**i, "vertices": count}
 
 
-def _rows(measured: Measured, dimension: str) -> list[Row]:
+def _rows(measured: Measured, dimension: str) -> list[Sample]:
     """Return the facts of each graph, and the least seconds of each value of a dimension."""
     return [
         ({fact: given[fact] for fact in _FACTS}, _least(_times(runs), dimension))
@@ -147,9 +120,8 @@ _RULES = {
 }
 
 
-def _table_7_2(measured: Measured) -> Exhibit:
+def _table_7_2(measured: Measured) -> Rows:
     """E20: the published rules, and the best tree of our times."""
-    rows = []
     for dimension in _DIMENSIONS:
         given = _rows(measured, dimension)
         if not given:
@@ -157,29 +129,19 @@ def _table_7_2(measured: Measured) -> Exhibit:
         for depth in range(_DEPTH + 1):
             tree = fitted(given, depth)
             text = "; ".join(f"{when}: {choice}" for when, choice in rules(tree))
-            rows.append(
-                {
-                    "feature": dimension,
-                    "splits": depth,
-                    "rules: ours": text,
-                    "loss: ours": math.exp(tree.cost / len(given)) - 1,
-                    "rules: thesis": _RULES[dimension],
-                }
-            )
-    return Exhibit(
-        "table-7.2",
-        "Table 7.2: rules from our times, and the published ones",
-        "The best tree of each depth, by trying all of them. The loss is the time over that of "
-        "the best value for each graph, less 1, as a geometric mean.",
-        table_of(rows),
-    )
+            yield {
+                "feature": dimension,
+                "splits": depth,
+                "rules: ours": text,
+                "loss: ours": math.exp(tree.cost / len(given)) - 1,
+                "rules: thesis": _RULES[dimension],
+            }
 
 
-def _section_7_3(measured: Measured) -> Exhibit:
+def _section_7_3(measured: Measured) -> Rows:
     """E21: each technique, with and without."""
-    rows = []
     for technique in ABLATIONS:
-        row: dict[str, Any] = {"technique": technique}
+        row: Row = {"technique": technique}
         for n, given, runs in _graphs(measured, _ABLATIONS):
             pair = {
                 run["label"]["form"]: run["seconds"]["kernel"]
@@ -188,14 +150,7 @@ def _section_7_3(measured: Measured) -> Exhibit:
             }
             head = f"{given['label']['graph']}, n {n}"
             row[head] = ratio(pair.get("without"), pair.get("with"))
-        rows.append(row)
-    return Exhibit(
-        "section-7.3",
-        "Sections 7.3 and 7.4: what a technique contributes",
-        "Time without over time with it: above 1 it helps. Scan-based balance by warps, vertex "
-        f"queue, otherwise as named. {_TIMES}",
-        table_of(rows),
-    )
+        yield row
 
 
 _Judge = Callable[[Mapping[str, Any], _Times], bool | None]
@@ -286,16 +241,13 @@ def _told(yes: int, asked: int) -> str:
     return "yes" if yes == asked else "no" if not yes else "not for all"
 
 
-def _section_7_4(measured: Measured) -> Exhibit:
+def _section_7_4(measured: Measured) -> Rows:
     """Answer the claims of section 7.4.2."""
-    rows = []
     for claim, judge in _CLAIMS.items():
         answers = [judge(given, _times(runs)) for _, given, runs in _graphs(measured, _ALL)]
         counted = [each for each in answers if each is not None]
         yes, asked = sum(counted), len(counted)
-        rows.append(
-            {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
-        )
+        yield {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
     for claim, (technique, sign, condition) in _HELPS.items():
         gains = []
         for _, given, runs in _graphs(measured, _ABLATIONS):
@@ -307,39 +259,80 @@ def _section_7_4(measured: Measured) -> Exhibit:
             if len(pair) == 2 and condition(given):
                 gains.append(sign * math.log(pair["without"] / pair["with"]) > 0)
         yes, asked = sum(gains), len(gains)
-        rows.append(
-            {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
-        )
-    return Exhibit(
-        "section-7.4.2",
-        "Section 7.4.2: claims",
-        "For how many graphs our times say so. The best configuration of figure 7.6 decides, or "
-        "the pair of forms of sections 7.3 and 7.4.",
-        table_of(rows),
-    )
+        yield {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
 
 
-def _section_7_3_8(measured: Measured) -> Exhibit:
+def _section_7_3_8(measured: Measured) -> Rows:
     """Show the numbers of our configurations."""
     thesis = Published("busato_traversal/helix").value(quantity="configurations")
     sizes = measured.sizes(_ALL)
     spaces = measured.inputs(_ALL, sizes[0])[0]["spaces"] if sizes else []
-    return Exhibit(
+    return ({**each, "configurations: thesis": thesis} for each in spaces)
+
+
+EXHIBITS = (
+    Table(
+        _RIVALS,
+        "table-7.1",
+        "Table 7.1: graphs",
+        "Stand-ins for the categories of the thesis. Degrees are those of leaving arcs; the "
+        "eccentricity is the mean depth from three sources.",
+        _table_7_1,
+    ),
+    Table(
+        _RIVALS,
+        "figure-7.4",
+        "Figure 7.4: vertices of each bin",
+        "Bin i of a base b has the degrees from 2^(b + i) on; b is the user's.",
+        _figure_7_4,
+    ),
+    Table(
+        _ALL,
+        "figure-7.6",
+        "Figure 7.6: configurations, time over that of the best for the graph",
+        f"{_TIMES}1 is the best. In brackets: mean degree and Gini coefficient. The plotted values "
+        "are lost.",
+        _figure_7_6,
+    ),
+    Table(
+        _RIVALS,
+        "figure-7.7",
+        "Figure 7.7: millions of arcs per second",
+        "All arcs of the graph over the time of one search, as in the thesis, which also counts "
+        f"arcs that are not reached. {_TIMES}bfs-helix is what we choose for the device, and "
+        "'table 7.2' the published choice.",
+        _figure_7_7,
+    ),
+    Table(
+        _ALL,
+        "table-7.2",
+        "Table 7.2: rules from our times, and the published ones",
+        "The best tree of each depth, by trying all of them. The loss is the time over that of "
+        "the best value for each graph, less 1, as a geometric mean.",
+        _table_7_2,
+    ),
+    Table(
+        _ABLATIONS,
+        "section-7.3",
+        "Sections 7.3 and 7.4: what a technique contributes",
+        "Time without over time with it: above 1 it helps. Scan-based balance by warps, vertex "
+        f"queue, otherwise as named. {_TIMES}",
+        _section_7_3,
+    ),
+    Table(
+        _ALL,
+        "section-7.4.2",
+        "Section 7.4.2: claims",
+        "For how many graphs our times say so. The best configuration of figure 7.6 decides, or "
+        "the pair of forms of sections 7.3 and 7.4.",
+        _section_7_4,
+    ),
+    Table(
+        _ALL,
         "section-7.3.8",
         "Section 7.3.8: the number of configurations",
         "Legal sets of values with one size of group and warp: with one base of the bins, and with "
         "all. The thesis does not say what it counts.",
-        table_of({**each, "configurations: thesis": thesis} for each in spaces),
-    )
-
-
-EXHIBITS = (
-    (_RIVALS, _table_7_1),
-    (_RIVALS, _figure_7_4),
-    (_ALL, _figure_7_6),
-    (_RIVALS, _figure_7_7),
-    (_ALL, _table_7_2),
-    (_ABLATIONS, _section_7_3),
-    (_ALL, _section_7_4),
-    (_ALL, _section_7_3_8),
+        _section_7_3_8,
+    ),
 )

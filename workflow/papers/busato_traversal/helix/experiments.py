@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isqrt
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters
+from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import PathOptions
@@ -27,7 +29,7 @@ __all__ = ["ABLATIONS", "BALANCES", "EXPERIMENTS", "GRAPHS", "QUEUES", "SYNCS", 
 # Searches of a turn, each from another source.
 _SOURCES = 3
 #: The dimensions of figure 7.6.
-BALANCES: dict[str, dict[str, Any]] = {
+BALANCES: dict[str, Parameters] = {
     "node 1": {"balance": "node", "width": 1},
     "node 4": {"balance": "node", "width": 4},
     "node 8, shuffle": {"balance": "node-shuffle", "width": 8},
@@ -44,7 +46,7 @@ QUEUES, SYNCS, UPDATES = (
     ("ballot", "local"),
 )
 #: Section 7.3 and 7.4.2: pairs of forms that differ in one technique, the published choice last.
-ABLATIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+ABLATIONS: dict[str, tuple[Parameters, Parameters]] = {
     "search, indices in local memory": ({"balance": "naive-warp"}, {"balance": "search-warp"}),
     "CSR-M": ({"rows": "csr"}, {"rows": "csr-m"}),
     "unordered scan": (
@@ -136,12 +138,12 @@ class _Input:
 
         return Runner({"graph": self.name, **label}, turn)
 
-    def case(self, runners: list[Runner], **more: Any) -> Case:
+    def case(self, runners: list[Runner], spaces: list[dict[str, int]] | None = None) -> Case:
         """Return a case with the statistics of table 7.1 and the bins of figure 7.4."""
         degrees, facts = np.diff(self.graph.indptr), facts_of(self.graph)
         depths = self.right.max(axis=1)
         largest = max(facts.most.bit_length(), 1)
-        about = {
+        about: Record = {
             "arcs": self.graph.m,
             "mean": facts.mean,
             "deviation": float(degrees.std()),
@@ -151,9 +153,11 @@ class _Input:
             "eccentricity": float(depths.mean()),
             "bins": np.histogram(degrees, 2 ** np.arange(largest + 1))[0].tolist(),
         }
+        if spaces is not None:
+            about["spaces"] = spaces
         label = {"graph": self.name}
         return Case(
-            {"label": label, "n": self.graph.n, "reference": {"what": "SciPy"}, **about, **more},
+            {"label": label, "n": self.graph.n, "reference": {"what": "SciPy"}, **about},
             runners,
         )
 
@@ -162,7 +166,9 @@ def _sizes(device: Device) -> dict[str, int]:
     return {"group": 1, "warp": 1} if device.traits.scalar_groups else {"group": 128, "warp": 32}
 
 
-def _form(device: Device, asked: Mapping[str, Any], sizes: Mapping[str, int]) -> Method | None:
+def _form(
+    device: Device, asked: Mapping[str, int | str], sizes: Mapping[str, int]
+) -> Method | None:
     """Return Helix with these values and none that costs extra; None if they do not go together."""
     plain = {**on_a_cpu(), "duplicates": "none", "update": "ballot", **sizes}
     plain["scan"] = "unordered" if sizes["group"] > sizes["warp"] else "ordered"
@@ -192,7 +198,7 @@ def _configurations(n: int, request: Request) -> Iterator[Case]:
 def _spaces(device: Device) -> list[dict[str, int]]:
     """Count the legal configurations, with all bases of the bins, and with one."""
     found = []
-    one: list[dict[str, Any]] = [{"heavy": "none"}, {"base": 10}]
+    one: list[Parameters] = [{"heavy": "none"}, {"base": 10}]
     for sizes in ({"group": 1, "warp": 1}, {"group": 128, "warp": 32}):
         if sizes["group"] <= device.capabilities.max_work_group_size:
             found.append(
@@ -253,29 +259,13 @@ def _memory(n: int, settings: Settings) -> float:
 
 _METHODS = ("bfs-helix",)
 
+_experiment = partial(InTurns, methods=_METHODS, sizes=(20_000,), least=10, memory=_memory)
 EXPERIMENTS = {
-    "busato-traversal-configurations": InTurns(
-        exhibits="figure 7.6, table 7.2, claims of section 7.4.2",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_configurations,
-        memory=_memory,
+    "busato-traversal-configurations": _experiment(
+        exhibits="figure 7.6, table 7.2, claims of section 7.4.2", make=_configurations
     ),
-    "busato-traversal-rivals": InTurns(
-        exhibits="figure 7.7, table 7.1, figure 7.4",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_rivals,
-        memory=_memory,
+    "busato-traversal-rivals": _experiment(
+        exhibits="figure 7.7, table 7.1, figure 7.4", make=_rivals
     ),
-    "busato-traversal-ablations": InTurns(
-        exhibits="sections 7.3 and 7.4.2",
-        methods=_METHODS,
-        sizes=(20_000,),
-        least=10,
-        make=_ablations,
-        memory=_memory,
-    ),
+    "busato-traversal-ablations": _experiment(exhibits="sections 7.3 and 7.4.2", make=_ablations),
 }

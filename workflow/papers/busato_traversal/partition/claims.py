@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from papers.busato_traversal.partition.experiments import TECHNIQUES
 from papers.busato_traversal.partition.stand_ins import NAMES
 from papers.claims import Claim
-from papers.exhibits import Measured
+from papers.measured import Measured
 
 __all__ = ["best", "claims"]
 

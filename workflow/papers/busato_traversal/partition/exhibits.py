@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from papers.busato_traversal.partition.claims import best, claims
 from papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from papers.busato_traversal.partition.stand_ins import NAMES
 from papers.claims import claims_table
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
 from papers.representations import FORMATS
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -39,13 +31,12 @@ _STANDS = (
 )
 
 
-def _phase(measured: Measured, experiment: str, n: int, name: str, **label: Any) -> float | None:
+def _phase(measured: Measured, experiment: str, n: int, name: str, **label: Value) -> float | None:
     """Return the milliseconds of a phase."""
     return milliseconds(measured.phases(experiment, n, **label).get(name))
 
 
-def _formats(measured: Measured) -> Exhibit:
-    rows = []
+def _formats(measured: Measured) -> Rows:
     for n in measured.sizes(_FORMATS):
         for given in measured.inputs(_FORMATS, n):
             family = given["label"]["family"]
@@ -53,30 +44,21 @@ def _formats(measured: Measured) -> Exhibit:
                 run = measured.run(_FORMATS, n, family=family, format=name)
                 taken = run["bytes"] if run else None
                 seconds = run["seconds"]["conversion"] if run else None
-                rows.append(
-                    {
-                        "n": n,
-                        "arcs": given["m"],
-                        "graph": family,
-                        "format": name,
-                        "space": f"O({each.space})",
-                        "has an arc": f"O({each.membership})",
-                        "neighbours": f"O({each.neighbours})",
-                        "bytes: ours": taken,
-                        "bytes an arc: ours": ratio(taken, given["m"]),
-                        "conversion, ms: ours": milliseconds(seconds),
-                    }
-                )
-    return Exhibit(
-        "table-3.1",
-        "Table 3.1: formats of graphs",
-        "The orders are those of the thesis; for lists of arcs the sorted ones. Half coo holds an "
-        "undirected edge once. Bytes are those of the arrays of our conversion.",
-        table_of(rows),
-    )
+                yield {
+                    "n": n,
+                    "arcs": given["m"],
+                    "graph": family,
+                    "format": name,
+                    "space": f"O({each.space})",
+                    "has an arc": f"O({each.membership})",
+                    "neighbours": f"O({each.neighbours})",
+                    "bytes: ours": taken,
+                    "bytes an arc: ours": ratio(taken, given["m"]),
+                    "conversion, ms: ours": milliseconds(seconds),
+                }
 
 
-def _statistics(measured: Measured) -> Exhibit:
+def _statistics(measured: Measured) -> Rows:
     published = Published("busato_traversal/partition")
     columns = {
         "n": "rows",
@@ -85,7 +67,6 @@ def _statistics(measured: Measured) -> Exhibit:
         "deviation": "standard deviation",
         "largest": "largest row",
     }
-    rows = []
     for n in measured.sizes(_TECHNIQUES):
         for given in measured.inputs(_TECHNIQUES, n):
             name = given["label"]["input"]
@@ -95,17 +76,10 @@ def _statistics(measured: Measured) -> Exhibit:
                 row[f"{theirs}: thesis"] = published.value(
                     exhibit="table 5.3", input=name, quantity=theirs
                 )
-            rows.append(row)
-    return Exhibit(
-        "table-5.3",
-        "Table 5.3: statistics of the inputs",
-        f"{_STANDS}The printed means of three inputs are not entries / rows: ours are.",
-        table_of(rows),
-    )
+            yield row
 
 
-def _techniques(measured: Measured) -> Exhibit:
-    rows = []
+def _techniques(measured: Measured) -> Rows:
     for n in measured.sizes(_TECHNIQUES):
         for name in NAMES:
             fastest = min((each[0] for each in best(measured, n, name).values()), default=None)
@@ -115,30 +89,20 @@ def _techniques(measured: Measured) -> Exhibit:
                     for part, time in run["seconds"].items()
                     if part not in ("kernel", "transfer")
                 }
-                rows.append(
-                    {
-                        "n": n,
-                        "input": name,
-                        "technique": technique,
-                        "best group: ours": run["label"]["group"],
-                        "ms: ours": milliseconds(seconds),
-                        "over the fastest: ours": ratio(seconds, fastest),
-                        "partition, ms: ours": parts.get("partition"),
-                        "expansion, ms: ours": parts.get("expansion", parts.get("light")),
-                        "heavy items, ms: ours": parts.get("heavy"),
-                        "units/s: ours": run["rate"],
-                        "slices too long: ours": run.get("fallbacks"),
-                        "device bytes: ours": run["device_bytes"],
-                    }
-                )
-    return Exhibit(
-        "figures-5.6-5.9",
-        "Figures 5.6 to 5.9: time of each technique on each input",
-        f"{_STANDS}Each technique with its best group. The time is from the start of the first "
-        "kernel to the end of the last. The thesis leaves direct and block search out of the "
-        "plots, and has dynamic parallelism where we launch again. Its values are only plotted.",
-        table_of(rows),
-    )
+                yield {
+                    "n": n,
+                    "input": name,
+                    "technique": technique,
+                    "best group: ours": run["label"]["group"],
+                    "ms: ours": milliseconds(seconds),
+                    "over the fastest: ours": ratio(seconds, fastest),
+                    "partition, ms: ours": parts.get("partition"),
+                    "expansion, ms: ours": parts.get("expansion", parts.get("light")),
+                    "heavy items, ms: ours": parts.get("heavy"),
+                    "units/s: ours": run["rate"],
+                    "slices too long: ours": run.get("fallbacks"),
+                    "device bytes: ours": run["device_bytes"],
+                }
 
 
 def _claims(measured: Measured) -> Exhibit:
@@ -151,8 +115,7 @@ def _claims(measured: Measured) -> Exhibit:
     )
 
 
-def _by_group(measured: Measured) -> Exhibit:
-    rows = []
+def _by_group(measured: Measured) -> Rows:
     for n in measured.sizes(_GROUPS):
         for run in measured.runs(_GROUPS, n):
             parts = {
@@ -162,25 +125,20 @@ def _by_group(measured: Measured) -> Exhibit:
             row = {"n": n, "group": run["label"]["group"]}
             row |= {f"{name}, ms: ours": value for name, value in parts.items()}
             row["sum, ms: ours"] = sum(value or 0.0 for value in parts.values())
-            rows.append(row)
-    table = table_of(rows)
+            yield row
+
+
+def _by_group_drawn(measured: Measured, columns: list[str]) -> Drawing:
     names = [f"{name}, ms: ours" for name in ("partition", "expansion", "sum")]
     drawn = {"ms": [Line(name, where={"n": _largest(measured, _GROUPS)}) for name in names]}
-    return Exhibit(
-        "figure-5.10",
-        "Figure 5.10: partition and expansion for each size of a group",
-        f"Multi-phase search. {_RANDOM} The figure shows the largest n.",
-        table,
-        line_figure(table, "group", drawn, logarithmic="x"),
-    )
+    return Drawing("group", drawn, logarithmic="x")
 
 
-def _largest(measured: Measured, experiment: str) -> int | None:
-    return max(measured.sizes(experiment), default=None)
+def _largest(measured: Measured, experiment: str) -> int:
+    return max(measured.sizes(experiment), default=0)
 
 
-def _steps(measured: Measured) -> Exhibit:
-    rows = []
+def _steps(measured: Measured) -> Rows:
     for n in measured.sizes(_STEPS):
         for run in measured.runs(_STEPS, n):
             times = run["seconds"]
@@ -191,67 +149,46 @@ def _steps(measured: Measured) -> Exhibit:
             row |= {f"{name}, ms: ours": milliseconds(step) for name, step in steps.items()}
             row["expansion, ms: ours"] = milliseconds(total)
             row["search, %: ours"] = 100 * steps["search"] / total
-            rows.append(row)
-    return Exhibit(
-        "figure-5.11",
-        "Figure 5.11: steps of the expansion",
-        "Differences between the times of three kernels: one that only loads slices, one that also "
-        f"searches, and the whole. {_RANDOM}",
-        table_of(rows),
-    )
+            yield row
 
 
-def _by_rounds(measured: Measured) -> Exhibit:
-    rows = []
+def _by_rounds(measured: Measured) -> Rows:
     for n in measured.sizes(_ROUNDS):
         groups = {run["label"]["group"] for run in measured.runs(_ROUNDS, n)}
         for rounds in ROUNDS:
-            row: dict[str, Any] = {"n": n, "rounds": rounds}
+            row: Row = {"n": n, "rounds": rounds}
             for group in sorted(groups):
                 label = {"group": group, "rounds": rounds}
                 time = _phase(measured, _ROUNDS, n, "kernel", **label)
                 row[f"group {group}, ms: ours"] = time
-            rows.append(row)
-    table = table_of(rows)
-    names = [name for name in table.columns if name.startswith("group")]
+            yield row
+
+
+def _by_rounds_drawn(measured: Measured, columns: list[str]) -> Drawing:
+    names = [name for name in columns if name.startswith("group")]
     drawn = {"ms": [Line(name, where={"n": _largest(measured, _ROUNDS)}) for name in names]}
-    return Exhibit(
-        "figure-5.12",
-        "Figure 5.12: searches of a work-item in a chunk (IS)",
-        f"Multi-phase search, partition and expansion. {_RANDOM} The figure shows the largest n.",
-        table,
-        line_figure(table, "rounds", drawn),
-    )
+    return Drawing("rounds", drawn)
 
 
-def _by_grid(measured: Measured) -> Exhibit:
-    rows = []
+def _by_grid(measured: Measured) -> Rows:
     for n in measured.sizes(_GRIDS):
         groups = {run["label"]["group"] for run in measured.runs(_GRIDS, n)}
         for grid in map(str, GRIDS):
-            row: dict[str, Any] = {"n": n, "grid": grid}
+            row: Row = {"n": n, "grid": grid}
             for group in sorted(groups):
                 label = {"group": group, "grid": grid}
                 run = measured.run(_GRIDS, n, **label)
-                row[f"group {group}, groups: ours"] = run and run["groups"]
+                row[f"group {group}, groups: ours"] = run["groups"] if run else None
                 time = _phase(measured, _GRIDS, n, "expansion", **label)
                 row[f"group {group}, ms: ours"] = time
-            rows.append(row)
-    return Exhibit(
-        "section-5.2-grids",
-        "Section 5.2: numbers of groups of the expansion",
-        "Chunks: a group for each chunk. Resident: as many groups as run at the same time. A number"
-        f": so many times as many; the thesis takes 32. {_RANDOM}",
-        table_of(rows),
-    )
+            yield row
 
 
-def _searches(measured: Measured) -> Exhibit:
-    rows = []
+def _searches(measured: Measured) -> Rows:
     for n in measured.sizes(_SEARCHES):
         for given in measured.inputs(_SEARCHES, n):
             name = given["label"]["input"]
-            row: dict[str, Any] = {"n": n, "input": name}
+            row: Row = {"n": n, "input": name}
             row |= {"mean": given["mean"], "deviation": given["deviation"]}
             for run in measured.runs(_SEARCHES, n, input=name):
                 kind = run["label"]["search"]
@@ -262,25 +199,74 @@ def _searches(measured: Measured) -> Exhibit:
                     row["statistics, ms: ours"] = milliseconds(statistics)
                 else:
                     row[f"{kind}, ms: ours"] = milliseconds(run["seconds"]["partition"])
-            rows.append(row)
-    return Exhibit(
+            yield row
+
+
+EXHIBITS = (
+    Table(
+        _FORMATS,
+        "table-3.1",
+        "Table 3.1: formats of graphs",
+        "The orders are those of the thesis; for lists of arcs the sorted ones. Half coo holds an "
+        "undirected edge once. Bytes are those of the arrays of our conversion.",
+        _formats,
+    ),
+    Table(
+        _TECHNIQUES,
+        "table-5.3",
+        "Table 5.3: statistics of the inputs",
+        f"{_STANDS}The printed means of three inputs are not entries / rows: ours are.",
+        _statistics,
+    ),
+    Table(
+        _TECHNIQUES,
+        "figures-5.6-5.9",
+        "Figures 5.6 to 5.9: time of each technique on each input",
+        f"{_STANDS}Each technique with its best group. The time is from the start of the first "
+        "kernel to the end of the last. The thesis leaves direct and block search out of the "
+        "plots, and has dynamic parallelism where we launch again. Its values are only plotted.",
+        _techniques,
+    ),
+    Made(_TECHNIQUES, _claims),
+    Table(
+        _GROUPS,
+        "figure-5.10",
+        "Figure 5.10: partition and expansion for each size of a group",
+        f"Multi-phase search. {_RANDOM} The figure shows the largest n.",
+        _by_group,
+        _by_group_drawn,
+    ),
+    Table(
+        _STEPS,
+        "figure-5.11",
+        "Figure 5.11: steps of the expansion",
+        "Differences between the times of three kernels: one that only loads slices, one that also "
+        f"searches, and the whole. {_RANDOM}",
+        _steps,
+    ),
+    Table(
+        _ROUNDS,
+        "figure-5.12",
+        "Figure 5.12: searches of a work-item in a chunk (IS)",
+        f"Multi-phase search, partition and expansion. {_RANDOM} The figure shows the largest n.",
+        _by_rounds,
+        _by_rounds_drawn,
+    ),
+    Table(
+        _GRIDS,
+        "section-5.2-grids",
+        "Section 5.2: numbers of groups of the expansion",
+        "Chunks: a group for each chunk. Resident: as many groups as run at the same time. A number"
+        f": so many times as many; the thesis takes 32. {_RANDOM}",
+        _by_grid,
+    ),
+    Table(
+        _SEARCHES,
         "section-5.2-searches",
         "Section 5.2: kinds of search of the partition",
         f"{_STANDS}Times of the partition with chunks of 8 units for each work-item. The thesis "
         "takes interpolation if the deviation is at most 8 and the mean at most 9; its chapter 16 "
         "has 5 and 3.",
-        table_of(rows),
-    )
-
-
-EXHIBITS = (
-    (_FORMATS, _formats),
-    (_TECHNIQUES, _statistics),
-    (_TECHNIQUES, _techniques),
-    (_TECHNIQUES, _claims),
-    (_GROUPS, _by_group),
-    (_STEPS, _steps),
-    (_ROUNDS, _by_rounds),
-    (_GRIDS, _by_grid),
-    (_SEARCHES, _searches),
+        _searches,
+    ),
 )

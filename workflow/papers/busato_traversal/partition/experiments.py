@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from papers.busato_traversal.partition.stand_ins import NAMES, stand_in
 from papers.experiment import Case, InTurns, Request
 from papers.representations import FORMATS, represent
 from papers.runner import Label, Runner, require_equal
+from papers.values import Parameters
+from pyapsp.base.json import Json
 from pyapsp.device.kernels import Stopwatch, build_warps
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.families import draw as draw_graph
@@ -62,14 +64,16 @@ TECHNIQUES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def _completed(name: str, parameters: Mapping[str, Any], group: int, request: Request) -> Method:
+def _completed(
+    name: str, parameters: Mapping[str, int | str], group: int, request: Request
+) -> Method:
     """Return a technique with a group, and values that suit it."""
-    found = {**parameters, "group": group}
+    found: Parameters = {**parameters, "group": group}
     warp = min(8 if request.device.traits.scalar_groups else 32, group)
     if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase"):
         found["warp"] = warp
     if name == "partition-multi-phase":
-        usual = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
+        usual: Parameters = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
         if found.get("find") == "marks":
             usual = {"each": 4, "search": "optimised", "multiple": 8, "rounds": 4}
         found = usual | found
@@ -94,6 +98,10 @@ class _Judge:
         found.require()
 
 
+def _phases(seconds: Json) -> dict[str, float]:
+    return cast("dict[str, float]", seconds)
+
+
 def _runner(
     label: Label, technique: Method, given: Offsets, options: Options, judge: _Judge
 ) -> Runner:
@@ -109,8 +117,8 @@ def _runner(
         more = dict(stats["more"])
         seconds = {
             "kernel": stats["kernel_seconds"],
-            "transfer": stats["transfer_seconds"],
-            **more.pop("phase_seconds"),
+            "transfer": stats["transfer_seconds"] or 0.0,
+            **_phases(more.pop("phase_seconds")),
         }
         facts = {
             "method": technique.id,
@@ -128,12 +136,12 @@ def _case(
     given: Offsets,
     request: Request,
     label: Label,
-    contenders: Iterator[tuple[Any, Method]],
+    contenders: Iterable[tuple[Mapping[str, int | float | str], Method]],
 ) -> Case:
     options = Options(request.device, np.dtype(np.int32))
     judge = _Judge(given, options)
     runners = [
-        _runner(label | own, each, given, options, judge)
+        _runner({**label, **own}, each, given, options, judge)
         for own, each in contenders
         if _fits(each, options)
     ]
@@ -176,7 +184,7 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
 def _techniques(n: int, request: Request) -> Iterator[Case]:
     groups = _groups(request, (1, 64), (64, 128, 256))
     for name in NAMES:
-        contenders = (
+        contenders: Iterable[tuple[Label, Method]] = (
             ({"technique": title, "group": group}, _completed(*technique, group, request))
             for title, technique in TECHNIQUES.items()
             for group in groups
@@ -191,12 +199,12 @@ def _uniform(n: int) -> Offsets:
     return Offsets.of_sizes(sizes, f"uniform-{n}")
 
 
-def _multi(request: Request, group: int, **parameters: Any) -> Method:
+def _multi(request: Request, group: int, **parameters: int | str) -> Method:
     return _completed("partition-multi-phase", parameters, group, request)
 
 
 def _one(
-    make: Callable[[Request], Iterator[tuple[Any, Method]]],
+    make: Callable[[Request], Iterator[tuple[Label, Method]]],
 ) -> Callable[[int, Request], Iterator[Case]]:
     """Return the cases of an experiment on n items of random sizes."""
 
@@ -206,20 +214,20 @@ def _one(
     return cases
 
 
-def _by_group(request: Request) -> Iterator[tuple[Any, Method]]:
+def _by_group(request: Request) -> Iterator[tuple[Label, Method]]:
     for group in _groups(request, (1, 16, 64, 256), (32, 64, 128, 256, 512, 1024)):
         yield {"group": group}, _multi(request, group, each=4)
 
 
-def _by_rounds(request: Request) -> Iterator[tuple[Any, Method]]:
+def _by_rounds(request: Request) -> Iterator[tuple[Label, Method]]:
     for group in _groups(request, (1, 64), (128, 256)):
         for rounds in ROUNDS:
             each = 10 if group > 1 else 16
-            label = {"group": group, "rounds": rounds}
+            label: Label = {"group": group, "rounds": rounds}
             yield label, _multi(request, group, each=each, rounds=rounds)
 
 
-def _by_grid(request: Request) -> Iterator[tuple[Any, Method]]:
+def _by_grid(request: Request) -> Iterator[tuple[Label, Method]]:
     for group in _groups(request, (1, 64), (128, 256)):
         for grid in GRIDS:
             named = {"grid": grid} if isinstance(grid, str) else {"grid": "multiple"}
@@ -231,14 +239,14 @@ def _by_grid(request: Request) -> Iterator[tuple[Any, Method]]:
 def _searches(n: int, request: Request) -> Iterator[Case]:
     (group, *_) = _groups(request, (1,), (128,))
     for name in NAMES:
-        forms: dict[str, dict[str, Any]] = {
+        forms: dict[str, Parameters] = {
             kind: {"search": kind} for kind in ("standard", "optimised", "interpolation")
         }
         for deviation, mean in ((8, 9), (5, 3)):
-            chosen = {"search": "hybrid", "deviation": deviation, "mean": mean}
+            chosen: Parameters = {"search": "hybrid", "deviation": deviation, "mean": mean}
             forms[f"hybrid {deviation} {mean}"] = chosen
         # one unit each, so that there are many searches
-        contenders = (
+        contenders: Iterable[tuple[Label, Method]] = (
             ({"search": title, "group": group}, _multi(request, group, each=8, rounds=1, **form))
             for title, form in forms.items()
         )
@@ -271,7 +279,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
                 seconds[name] = run.stats()["phase_seconds"]["expansion"]
             answer = technique.run(plans[-1])
             judge.require(answer)
-            seconds |= answer.stats["more"]["phase_seconds"]
+            seconds |= _phases(answer.stats["more"]["phase_seconds"])
             return Turn(seconds, {"parameters": plans[-1].parameters})
 
         return Runner({"group": group}, turn)
@@ -282,11 +290,12 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
 
 
 _MULTI = ("partition-multi-phase",)
+_experiment = partial(InTurns, methods=_MULTI, sizes=(2**17,))
 EXPERIMENTS = {
-    "busato-traversal-formats": InTurns(
+    "busato-traversal-formats": _experiment(
         exhibits="table 3.1", methods=(), sizes=(1024,), make=_formats
     ),
-    "busato-traversal-techniques": InTurns(
+    "busato-traversal-techniques": _experiment(
         exhibits="table 5.3, figures 5.6 to 5.9, claims",
         methods=tuple(dict.fromkeys(name for name, _ in TECHNIQUES.values())),
         sizes=(200_000,),
@@ -294,33 +303,20 @@ EXPERIMENTS = {
         least=100,
         make=_techniques,
     ),
-    "busato-traversal-groups": InTurns(
-        exhibits="figure 5.10",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_group),
+    "busato-traversal-groups": _experiment(
+        exhibits="figure 5.10", settings=("threads",), make=_one(_by_group)
     ),
-    "busato-traversal-steps": InTurns(
-        exhibits="figure 5.11", methods=_MULTI, sizes=(2**17,), settings=("threads",), make=_steps
+    "busato-traversal-steps": _experiment(
+        exhibits="figure 5.11", settings=("threads",), make=_steps
     ),
-    "busato-traversal-rounds": InTurns(
-        exhibits="figure 5.12",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_rounds),
+    "busato-traversal-rounds": _experiment(
+        exhibits="figure 5.12", settings=("threads",), make=_one(_by_rounds)
     ),
-    "busato-traversal-grids": InTurns(
-        exhibits="section 5.2: grids",
-        methods=_MULTI,
-        sizes=(2**17,),
-        settings=("threads",),
-        make=_one(_by_grid),
+    "busato-traversal-grids": _experiment(
+        exhibits="section 5.2: grids", settings=("threads",), make=_one(_by_grid)
     ),
-    "busato-traversal-searches": InTurns(
+    "busato-traversal-searches": _experiment(
         exhibits="section 5.2: searches",
-        methods=_MULTI,
         sizes=(200_000,),
         settings=("threads",),
         least=100,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from papers.contender import Contender
@@ -92,21 +93,18 @@ def _tuning(task: Task) -> Iterator[Contender]:
         yield contender(task, {"l": count}, method("fw-mm", **_TUNED, l=count), phases=_launches)
 
 
+_experiment = partial(OnGraphs, graphs=one(random_below), dtype="int32")
 EXPERIMENTS = {
-    "okuyama-times": OnGraphs(
+    "okuyama-times": _experiment(
         exhibits="tables 4.6 to 4.8, figures 4.13 and 4.16",
         methods=("fw-mm", "fw-twolevel", "fw-recursive", "fw-minplus"),
         sizes=(128, 256, 512),
-        graphs=one(random_below),
-        dtype="int32",
         contenders=_times,
     ),
-    "okuyama-tuning": OnGraphs(
+    "okuyama-tuning": _experiment(
         exhibits="figures 4.18 to 4.20",
         methods=("fw-mm",),
         sizes=(256, 512),
-        graphs=one(random_below),
-        dtype="int32",
         contenders=_tuning,
         extra=_selected,
     ),

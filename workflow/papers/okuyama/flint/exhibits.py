@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Line, Row, Rows, Table
+from papers.values import Value, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -87,7 +82,7 @@ def _run(measured: Measured, subject: _Subject, **label: str) -> dict[str, Any] 
     return measured.run(subject.experiment, subject.n, **subject.label, **label)
 
 
-def _value(subject: _Subject, exhibit: str, **where: Any) -> Any:
+def _value(subject: _Subject, exhibit: str, **where: Value) -> Any:
     return _published().value(exhibit=exhibit, **subject.published, **where)
 
 
@@ -96,11 +91,10 @@ def _microseconds(measured: Measured, n: int, label: dict[str, str]) -> float | 
     return None if seconds is None else 1e6 * seconds
 
 
-def _models(measured: Measured) -> Exhibit:
-    rows = []
+def _models(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.6"):
         given = (measured.inputs(_NAME, n) or [{}])[0]
-        row: dict[str, Any] = {"n": n}
+        row: Row = {"n": n}
         for name in ("functions", "equations"):
             row[f"{name}: ours"] = given.get(name)
             row[f"{name}: thesis"] = _published().value(exhibit="table 5.1", quantity=name, n=n)
@@ -111,20 +105,12 @@ def _models(measured: Measured) -> Exhibit:
             name = kind if kind == "bytecodes" else f"{kind}, {where}"
             row[f"{name}: ours"] = _arrows(_fact(measured, n, kind, **label))
             row[f"{name}: thesis"] = _published().value(exhibit=table, quantity=kind, n=n, **told)
-        rows.append(row)
-    return Exhibit(
-        "table-5.6",
-        "Tables 5.1, 5.6 and 5.7: expressions, bytecodes of each phase, and their shapes",
-        f"{_SAID} Bytecodes after merging; the last phase has the equations. The thesis' file of a "
-        "single cell differs from ours in one function.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _times(measured: Measured) -> Exhibit:
-    rows = []
+def _times(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.4"):
-        row: dict[str, Any] = {"cells": n}
+        row: Row = {"cells": n}
         ours = {name: _microseconds(measured, n, label) for name, label in _ENGINES.items()}
         theirs = {
             name: _published().value(exhibit="table 5.4", engine=name, n=n) for name in _ENGINES
@@ -138,94 +124,58 @@ def _times(measured: Measured) -> Exhibit:
         for name, other in (("translator", "host"), ("translator", "interpreter")):
             row[f"{name} over {other}: ours"] = ratio(ours[other], ours[name])
             row[f"{name} over {other}: thesis"] = ratio(theirs[other], theirs[name])
-        rows.append(row)
-    table = table_of(rows)
+        yield row
+
+
+def _times_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [Line(f"{name}, us a step: ours", name=name) for name in _ENGINES]
     for name in _ENGINES:
         device = _CPU if name == "host" else _GPU
         lines.append(Line(f"{name}, us a step: {device}", published=True))
-    return Exhibit(
-        "table-5.4",
-        "Table 5.4 and figure 5.11: time of a step without output, in us",
-        f"{_SAID} host: the interpreter on one core. The thesis gives the time of 100,000 steps.",
-        table,
-        line_figure(table, "cells", {"time of a step (us)": lines}, logarithmic="xy"),
-    )
+    return Drawing("cells", {"time of a step (us)": lines}, logarithmic="xy")
 
 
-def _optimised(measured: Measured) -> Exhibit:
-    rows = []
+def _optimised(measured: Measured) -> Rows:
     for n in measured.sizes(_NAME):
         for run in measured.runs(_NAME, n, engine="interpreter"):
             seconds = 1e6 * run["seconds"]["step"]
-            rows.append({"n": n, "up to": run["label"]["with"], "us a step: ours": seconds})
-    return Exhibit(
-        "figure-5.10",
-        "Figure 5.10: the interpreter on the device with one optimisation after the other",
-        f"{_SAID} Each row adds an optimisation to those above it. The thesis plots its times.",
-        table_of(rows),
-    )
+            yield {"n": n, "up to": run["label"]["with"], "us a step: ours": seconds}
 
 
-def _compiled(measured: Measured) -> Exhibit:
-    rows = []
+def _compiled(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.8"):
         for program in ("base", "unify", "export"):
             label = {"engine": "translator", "program": program}
-            row: dict[str, Any] = {"n": n, "program": program}
+            row: Row = {"n": n, "program": program}
             row["s: ours"] = _fact(measured, n, "compile_seconds", **label)
             row[f"s: {_GPU}"] = _published().value(exhibit="table 5.8", n=n, **{"with": program})
             row["characters: ours"] = _fact(measured, n, "characters", **label)
-            rows.append(row)
-    return Exhibit(
-        "table-5.8",
-        "Table 5.8: compilation time of translated models, in s",
-        f"{_SAID} base: a block for each bytecode. unify: one for all with the same opcodes. "
-        "export: tables outside of the program. Ours is short if the driver has the program in its "
-        "cache.",
-        table_of(rows),
-    )
+            yield row
 
 
-def _errors(measured: Measured) -> Exhibit:
-    rows = []
+def _errors(measured: Measured) -> Rows:
     for n in _sizes(measured, "table 5.9"):
-        row: dict[str, Any] = {"n": n}
+        row: Row = {"n": n}
         for name in ("interpreter", "translator"):
             row[f"{name}: ours"] = _fact(measured, n, "error", **_ENGINES[name])
             row[f"{name}: {_GPU}"] = _published().value(exhibit="table 5.9", engine=name, n=n)
-        rows.append(row)
-    return Exhibit(
-        "table-5.9",
-        "Table 5.9: relative root mean square error against the interpreter on one core",
-        f"{_SAID} Ours after 100 steps, of all states; the thesis' after 10,000 steps.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _groups(measured: Measured) -> Exhibit:
-    rows = []
+def _groups(measured: Measured) -> Rows:
     for n in _sizes(measured, "figure 5.12"):
         groups = _fact(measured, n, "groups", **_ENGINES["translator"])
         theirs = _published().value(exhibit="figure 5.12", n=n)
         ours = " ".join(map(str, groups)) if groups else None
-        rows.append({"n": n, "work-groups: ours": ours, f"work-groups: {_GPU}": theirs})
-    return Exhibit(
-        "figure-5.12",
-        "Figure 5.12: the work-group that the translator finds for each phase",
-        f"{_SAID} Empty where one work-group takes all steps. The thesis has one more kernel, "
-        "which copies states, with 128 work-items.",
-        table_of(rows),
-    )
+        yield {"n": n, "work-groups: ours": ours, f"work-groups: {_GPU}": theirs}
 
 
-def _network_models(measured: Measured) -> Exhibit:
-    rows = []
+def _network_models(measured: Measured) -> Rows:
     for each in _networks(measured):
         (given,) = (
             given for given in measured.inputs(_NETWORKS, each.n) if given["label"] == each.label
         )
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name in ("functions", "equations"):
             row[f"{name}: ours"] = given[name]
             row[f"{name}: thesis"] = _value(each, "table 5.1", quantity=name)
@@ -236,19 +186,12 @@ def _network_models(measured: Measured) -> Exhibit:
             name = kind if kind == "bytecodes" else f"{kind}, {where}"
             row[f"{name}: ours"] = _arrows(run.get(kind))
             row[f"{name}: thesis"] = _value(each, table, **told)
-        rows.append(row)
-    return Exhibit(
-        "table-5.6-networks",
-        "Tables 5.1, 5.6 and 5.7 for networks",
-        _NETWORK_SAID,
-        table_of(rows),
-    )
+        yield row
 
 
-def _network_times(measured: Measured) -> Exhibit:
-    rows = []
+def _network_times(measured: Measured) -> Rows:
     for each in _networks(measured):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name, label in _ENGINES.items():
             run = _run(measured, each, **label)
             row[f"{name}, us a step: ours"] = 1e6 * run["seconds"]["step"] if run else None
@@ -264,77 +207,129 @@ def _network_times(measured: Measured) -> Exhibit:
             row[f"{program}, s of compilation: ours"] = run.get("compile_seconds")
             value = _value(each, "table 5.8", **{"with": program})
             row[f"{program}, s of compilation: {_GPU}"] = value
-        rows.append(row)
-    return Exhibit(
-        "table-5.4-networks",
-        "Tables 5.4, 5.8 and 5.9 for networks: times of a step, errors, compilation",
-        f"{_NETWORK_SAID} Errors are ours after 100 steps, the thesis' after 10,000. The thesis' "
-        "translator adds the terms of a sum in another order than one core, ours in the same.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _with_output(measured: Measured) -> Exhibit:
-    rows = []
+def _with_output(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.2"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name in _ENGINES:
             run = _run(measured, each, output=name)
             total = run["setup_seconds"] + _STEPS * run["seconds"]["step"] if run else None
             row[f"{name}, s: ours"] = total
             device = _CPU if name == "host" else _GPU
             row[f"{name}, s: {device}"] = _value(each, "table 5.2", engine=name)
-        rows.append(row)
-    return Exhibit(
-        "table-5.2",
-        "Table 5.2: time of 100,000 steps with output, in s",
-        f"All variables are sampled every {_EACH} steps. Ours is the time of setting up, and that "
-        f"of {_EACH} steps in proportion. It is not written to a file.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _memory(measured: Measured) -> Exhibit:
-    rows = []
+def _memory(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.3"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         run = _run(measured, each, **_ENGINES["interpreter"]) or {}
         for part in ("bytecodes", "constant table", "others", "results"):
             used = run.get("memory", {}).get(part)
             row[f"{part}, KB: ours"] = None if used is None else used / 1000
             row[f"{part}, KB: thesis"] = _value(each, "table 5.3", quantity=part)
-        rows.append(row)
-    return Exhibit(
-        "table-5.3",
-        "Table 5.3: memory on the device of the interpreter, in KB",
-        "With all optimisations. The results are those of one sample of all variables. Without "
-        "groups in lock step, as on a CPU, each expression has a bytecode of its own.",
-        table_of(rows),
-    )
+        yield row
 
 
-def _bandwidth(measured: Measured) -> Exhibit:
-    rows = []
+def _bandwidth(measured: Measured) -> Rows:
     for each in (*_lines(measured, "table 5.5"), *_networks(measured)):
-        row: dict[str, Any] = {"model": each.shown}
+        row: Row = {"model": each.shown}
         for name, label in _ENGINES.items():
             run = _run(measured, each, **label)
             rate = 1e-9 * run["accesses"] / run["seconds"]["step"] if run else None
             row[f"{name}, GB/s: ours"] = rate
             device = _CPU if name == "host" else _GPU
             row[f"{name}, GB/s: {device}"] = _value(each, "table 5.5", engine=name)
-        rows.append(row)
-    return Exhibit(
+        yield row
+
+
+EXHIBITS = (
+    Table(
+        _NAME,
+        "table-5.6",
+        "Tables 5.1, 5.6 and 5.7: expressions, bytecodes of each phase, and their shapes",
+        f"{_SAID} Bytecodes after merging; the last phase has the equations. The thesis' file of a "
+        "single cell differs from ours in one function.",
+        _models,
+    ),
+    Table(
+        _NAME,
+        "table-5.4",
+        "Table 5.4 and figure 5.11: time of a step without output, in us",
+        f"{_SAID} host: the interpreter on one core. The thesis gives the time of 100,000 steps.",
+        _times,
+        _times_drawn,
+    ),
+    Table(
+        _NAME,
+        "figure-5.10",
+        "Figure 5.10: the interpreter on the device with one optimisation after the other",
+        f"{_SAID} Each row adds an optimisation to those above it. The thesis plots its times.",
+        _optimised,
+    ),
+    Table(
+        _NAME,
+        "table-5.8",
+        "Table 5.8: compilation time of translated models, in s",
+        f"{_SAID} base: a block for each bytecode. unify: one for all with the same opcodes. "
+        "export: tables outside of the program. Ours is short if the driver has the program in its "
+        "cache.",
+        _compiled,
+    ),
+    Table(
+        _NAME,
+        "table-5.9",
+        "Table 5.9: relative root mean square error against the interpreter on one core",
+        f"{_SAID} Ours after 100 steps, of all states; the thesis' after 10,000 steps.",
+        _errors,
+    ),
+    Table(
+        _NAME,
+        "figure-5.12",
+        "Figure 5.12: the work-group that the translator finds for each phase",
+        f"{_SAID} Empty where one work-group takes all steps. The thesis has one more kernel, "
+        "which copies states, with 128 work-items.",
+        _groups,
+    ),
+    Table(
+        _NAME,
+        "table-5.2",
+        "Table 5.2: time of 100,000 steps with output, in s",
+        f"All variables are sampled every {_EACH} steps. Ours is the time of setting up, and that "
+        f"of {_EACH} steps in proportion. It is not written to a file.",
+        _with_output,
+    ),
+    Table(
+        _NAME,
+        "table-5.3",
+        "Table 5.3: memory on the device of the interpreter, in KB",
+        "With all optimisations. The results are those of one sample of all variables. Without "
+        "groups in lock step, as on a CPU, each expression has a bytecode of its own.",
+        _memory,
+    ),
+    Table(
+        _NAME,
         "table-5.5",
         "Table 5.5: effective bandwidth, in GB/s",
         "Eight bytes for each variable and constant that bytecodes load or store, over the time of "
         "a step.",
-        table_of(rows),
-    )
-
-
-EXHIBITS = (
-    *((_NAME, make) for make in (_models, _times, _optimised, _compiled, _errors, _groups)),
-    *((_NAME, make) for make in (_with_output, _memory, _bandwidth)),
-    *((_NETWORKS, make) for make in (_network_models, _network_times)),
+        _bandwidth,
+    ),
+    Table(
+        _NETWORKS,
+        "table-5.6-networks",
+        "Tables 5.1, 5.6 and 5.7 for networks",
+        _NETWORK_SAID,
+        _network_models,
+    ),
+    Table(
+        _NETWORKS,
+        "table-5.4-networks",
+        "Tables 5.4, 5.8 and 5.9 for networks: times of a step, errors, compilation",
+        f"{_NETWORK_SAID} Errors are ours after 100 steps, the thesis' after 10,000. The thesis' "
+        "translator adds the terms of a sum in another order than one core, ours in the same.",
+        _network_times,
+    ),
 )

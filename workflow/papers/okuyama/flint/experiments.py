@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Case, InTurns, Request
-from papers.runner import Runner, require_equal
+from papers.runner import Label, Runner, require_equal
 from pyapsp.registry.timing import Turn
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.frontend import read_model
@@ -58,11 +58,13 @@ class _Model:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        values, self.initial = at_start(system)
+        values, initial = at_start(system)
+        constants = {name: float(value) for name, value in values.items()}
+        self.initial = {name: float(value) for name, value in initial.items()}
         self.models = {}
         for merge, sums in ((False, False), (True, False), (True, True)):
             started = time.perf_counter()
-            self.models[merge, sums] = compile_model(system, values, merge=merge, sums=sums)
+            self.models[merge, sums] = compile_model(system, constants, merge=merge, sums=sums)
             self.seconds = time.perf_counter() - started
 
     def layout(self, options: Optimisations, width: int) -> Layout:
@@ -80,7 +82,7 @@ class _Model:
         return seconds, np.array([found[name] for name in self.initial])
 
 
-def _case(label: dict[str, Any], system: System, naive: bool, request: Request) -> Case:
+def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     """Return the runs of a system; `naive` is whether naive programs of it are compiled."""
     model = _Model(system)
     plain = model.layout(Optimisations.none(), 1)
@@ -211,19 +213,15 @@ def _rybak() -> System | None:
         return replace(read_model(Path(folder, _RYBAK)), time_unit="ms")
 
 
+_experiment = partial(InTurns, methods=())
 EXPERIMENTS = {
-    "okuyama-flint": InTurns(
+    "okuyama-flint": _experiment(
         exhibits="tables 5.1 to 5.9 and figures 5.10 to 5.12, of lines of cells",
-        methods=(),
         sizes=(1, 10, 100),
         least=1,
         make=_flint,
     ),
-    "okuyama-flint-networks": InTurns(
-        exhibits="tables 5.1 to 5.9, of networks",
-        methods=(),
-        sizes=(20,),
-        least=2,
-        make=_networks,
+    "okuyama-flint-networks": _experiment(
+        exhibits="tables 5.1 to 5.9, of networks", sizes=(20,), least=2, make=_networks
     ),
 }

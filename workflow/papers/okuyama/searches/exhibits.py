@@ -7,16 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -35,35 +29,31 @@ _METHODS = (
 )
 
 
-def _published(**where: Any) -> float | None:
+def _published(**where: Value) -> float | None:
     return Published("okuyama/searches").value(**where)
 
 
-def _seconds(measured: Measured, experiment: str, n: int, **label: Any) -> dict[str, float | None]:
+def _seconds(
+    measured: Measured, experiment: str, n: int, **label: Value
+) -> dict[str, float | None]:
     """Return the seconds of each search on a graph."""
     return {method: measured.seconds(experiment, n, method=method, **label) for method in _SEARCHES}
 
 
-def _ours(times: Mapping[str, Any]) -> dict[str, Any]:
+def _ours(times: Mapping[str, float | None]) -> Row:
     return {f"{name}: ours": value for name, value in times.items()}
 
 
-def _lines(names: Sequence[str], where: Mapping[str, Any] | None = None) -> list[Line]:
+def _lines(names: Sequence[str], where: Mapping[str, Value] | None = None) -> list[Line]:
     return [Line(f"{name}: ours", False, where) for name in names]
 
 
-def _figure_3_10(measured: Measured) -> Exhibit:
-    table = table_of(
-        {"n": n, **_ours(_seconds(measured, _SOURCES, n))} for n in measured.sizes(_SOURCES)
-    )
-    return Exhibit(
-        "figure-3.10",
-        "Figure 3.10: computation time for each n, in s",
-        f"Random graphs with m = 4n and weights up to n, in int32. {_METHODS} The plotted times "
-        "are lost.",
-        table,
-        line_figure(table, "n", {"computation time (s)": _lines(_SEARCHES)}, logarithmic="xy"),
-    )
+def _figure_3_10(measured: Measured) -> Rows:
+    return ({"n": n, **_ours(_seconds(measured, _SOURCES, n))} for n in measured.sizes(_SOURCES))
+
+
+def _figure_3_10_drawn(measured: Measured, columns: list[str]) -> Drawing:
+    return Drawing("n", {"computation time (s)": _lines(_SEARCHES)}, logarithmic="xy")
 
 
 def _figure_3_11(measured: Measured) -> Exhibit:
@@ -80,11 +70,11 @@ def _figure_3_11(measured: Measured) -> Exhibit:
         "From the times of figure 3.10. Of the plotted speedups the text says that those of "
         "apsp-tasks are above 1, and those of apsp-iterative below.",
         table,
-        line_figure(table, "n", {"speedup": _lines(others)}, logarithmic="xy"),
+        Drawing("n", {"speedup": _lines(others)}, logarithmic="xy"),
     )
 
 
-def _section_3_5_1(measured: Measured) -> Exhibit:
+def _section_3_5_1(measured: Measured) -> Rows:
     over = "speedup over apsp-iterative"
     tasks, unshared = {"method": "apsp-tasks"}, {"method": "apsp-tasks-unshared"}
     best = Published("okuyama/searches").rows(exhibit="section 3.5.1", quantity=over)
@@ -101,7 +91,6 @@ def _section_3_5_1(measured: Measured) -> Exhibit:
         f"local memory: {_GPU}, from": _published(quantity="smallest speedup by local memory"),
         f"local memory: {_GPU}, to": _published(quantity="largest speedup by local memory"),
     }
-    rows = []
     for n in sorted({*measured.sizes(_SOURCES), *(row["n"] for row in best)}):
         times = _seconds(measured, _SOURCES, n)
         gains = {
@@ -109,21 +98,12 @@ def _section_3_5_1(measured: Measured) -> Exhibit:
             for method in ("apsp-tasks", "apsp-tasks-unshared", "near-far")
         }
         gains["local memory"] = ratio(times["apsp-tasks-unshared"], times["apsp-tasks"])
-        rows.append(
-            {
-                "n": n,
-                **_ours(gains),
-                f"apsp-tasks over apsp-iterative: {_GPU}": _published(quantity=over, n=n),
-                **ranges,
-            }
-        )
-    return Exhibit(
-        "section-3.5.1",
-        "Section 3.5.1: speedup by many sources at once, and by local memory, in times",
-        "From the times of figure 3.10; local memory: apsp-tasks over apsp-tasks-unshared. Of the "
-        f"{_GPU} the text gives 13 times for n = 1K, and ranges for all n.",
-        table_of(rows),
-    )
+        yield {
+            "n": n,
+            **_ours(gains),
+            f"apsp-tasks over apsp-iterative: {_GPU}": _published(quantity=over, n=n),
+            **ranges,
+        }
 
 
 def _over_graphs(
@@ -151,7 +131,7 @@ def _figure_3_12(measured: Measured) -> Exhibit:
         f"Random graphs with weights up to n, in int32; there n = 4K. {_METHODS} The plotted times "
         f"are lost. Drawn: n = {largest['n']}.",
         table,
-        line_figure(table, "m", {"computation time (s)": lines}, logarithmic="xy"),
+        Drawing("m", {"computation time (s)": lines}, logarithmic="xy"),
     )
 
 
@@ -167,21 +147,20 @@ def _figure_3_13(measured: Measured) -> Exhibit:
         f"Random graphs with m = 4n, in int32; there n = 4K. {_METHODS} The plotted times are "
         f"lost; the text says that they grow with the largest weight. Drawn: n = {largest['n']}.",
         table,
-        line_figure(table, column, {"computation time (s)": lines}, logarithmic="xy"),
+        Drawing(column, {"computation time (s)": lines}, logarithmic="xy"),
     )
 
 
-def _table_3_1(measured: Measured) -> Exhibit:
+def _table_3_1(measured: Measured) -> Rows:
     times = {
         (at["n"], at["topology"]): (at["m"], seconds)
         for at, seconds in _over_graphs(measured, _TOPOLOGIES, "topology")
     }
     published = Published("okuyama/searches").rows(exhibit="table 3.1")
     places = dict.fromkeys([*times, *((row["n"], row["topology"]) for row in published)])
-    rows = []
     for n, topology in sorted(places, key=lambda place: place[0]):
         m, seconds = times.get((n, topology), (None, {}))
-        row: dict[str, Any] = {"n": n, "topology": topology, "m": m}
+        row: Row = {"n": n, "topology": topology, "m": m}
         for method in _SEARCHES:
             row[f"{method}: ours"] = seconds.get(method)
             there = _CPU if method == "dijkstra-cpu" else _GPU
@@ -189,40 +168,30 @@ def _table_3_1(measured: Measured) -> Exhibit:
                 row[f"{method}: {there}"] = _published(
                     exhibit="table 3.1", method=method, n=n, topology=topology
                 )
-        rows.append(row)
-    return Exhibit(
-        "table-3.1",
-        "Table 3.1: computation time for some topologies, in s",
-        "Random and power law: m = 3.5 n, weights up to 4096; the largest out-degree of the "
-        "latter is 0.18 n (there 834). Ring and complete: weights 1. Its power-law graph is from "
-        f"a generator of others; ours has its out-degrees, and random heads. In int32. {_METHODS}",
-        table_of(rows),
-    )
+        yield row
 
 
-def _figure_3_14(measured: Measured) -> Exhibit:
+def _figure_3_14(measured: Measured) -> Rows:
     there = {
         f"apsp-tasks: {_GPU}, from": _published(quantity="smallest overhead of path recording"),
         f"apsp-tasks: {_GPU}, to": _published(quantity="largest overhead of path recording"),
     }
-    rows = []
     for n in measured.sizes(_SOURCES):
         more: dict[str, float | None] = {}
         for method in _RECORDING:
             whole = measured.seconds(_SOURCES, n, recording=method)
             quotient = ratio(whole, measured.seconds(_SOURCES, n, method=method))
             more[method] = None if quotient is None else 100 * (quotient - 1)
-        rows.append({"n": n, **_ours(more), **there})
-    table = table_of(rows)
+        yield {"n": n, **_ours(more), **there}
+
+
+def _figure_3_14_drawn(measured: Measured, columns: list[str]) -> Drawing:
+    there = {
+        f"apsp-tasks: {_GPU}, from": _published(quantity="smallest overhead of path recording"),
+        f"apsp-tasks: {_GPU}, to": _published(quantity="largest overhead of path recording"),
+    }
     lines = [*_lines(_RECORDING), *(Line(name, published=True) for name in there)]
-    return Exhibit(
-        "figure-3.14",
-        "Figure 3.14: additional time for recording paths, in %",
-        "The graphs of figure 3.10, solved with predecessors and without in turns; medians, "
-        "without transfers. Of the plotted values the text gives the range.",
-        table,
-        line_figure(table, "n", {"additional time (%)": lines}, logarithmic="x"),
-    )
+    return Drawing("n", {"additional time (%)": lines}, logarithmic="x")
 
 
 def _crossing(rows: Sequence[Mapping[str, Any]], x: str, matrix: str, search: str) -> str:
@@ -286,15 +255,15 @@ def _figure_4_17(measured: Measured) -> Exhibit:
         "method the text gives that at n = 8192 fw-mm takes 3.8 times as long, and for n up to "
         f"2048 is up to {fastest} times as fast.{told}",
         table,
-        line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy"),
+        Drawing("n", {"computation time (ms)": lines}, logarithmic="xy"),
     )
 
 
 def _figure_4_17_density(measured: Measured) -> Exhibit:
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     told = ""
     for n in measured.sizes(_DEGREES):
-        of_n: list[dict[str, Any]] = []
+        of_n: list[Row] = []
         for graph in measured.inputs(_DEGREES, n):
             times = {
                 name: milliseconds(
@@ -316,18 +285,49 @@ def _figure_4_17_density(measured: Measured) -> Exhibit:
         "Random graphs with weights up to n, from the runs of figure 3.12; the thesis has m = 4n "
         f"only.{told} Drawn: n = {n}.",
         table,
-        line_figure(table, "m", {"computation time (ms)": lines}, logarithmic="xy"),
+        Drawing("m", {"computation time (ms)": lines}, logarithmic="xy"),
     )
 
 
 EXHIBITS = (
-    (_SOURCES, _figure_3_10),
-    (_SOURCES, _figure_3_11),
-    (_SOURCES, _section_3_5_1),
-    (_DEGREES, _figure_3_12),
-    (_WEIGHTS, _figure_3_13),
-    (_TOPOLOGIES, _table_3_1),
-    (_SOURCES, _figure_3_14),
-    (_SOURCES, _figure_4_17),
-    (_DEGREES, _figure_4_17_density),
+    Table(
+        _SOURCES,
+        "figure-3.10",
+        "Figure 3.10: computation time for each n, in s",
+        f"Random graphs with m = 4n and weights up to n, in int32. {_METHODS} The plotted times "
+        "are lost.",
+        _figure_3_10,
+        _figure_3_10_drawn,
+    ),
+    Made(_SOURCES, _figure_3_11),
+    Table(
+        _SOURCES,
+        "section-3.5.1",
+        "Section 3.5.1: speedup by many sources at once, and by local memory, in times",
+        "From the times of figure 3.10; local memory: apsp-tasks over apsp-tasks-unshared. Of the "
+        f"{_GPU} the text gives 13 times for n = 1K, and ranges for all n.",
+        _section_3_5_1,
+    ),
+    Made(_DEGREES, _figure_3_12),
+    Made(_WEIGHTS, _figure_3_13),
+    Table(
+        _TOPOLOGIES,
+        "table-3.1",
+        "Table 3.1: computation time for some topologies, in s",
+        "Random and power law: m = 3.5 n, weights up to 4096; the largest out-degree of the "
+        "latter is 0.18 n (there 834). Ring and complete: weights 1. Its power-law graph is from "
+        f"a generator of others; ours has its out-degrees, and random heads. In int32. {_METHODS}",
+        _table_3_1,
+    ),
+    Table(
+        _SOURCES,
+        "figure-3.14",
+        "Figure 3.14: additional time for recording paths, in %",
+        "The graphs of figure 3.10, solved with predecessors and without in turns; medians, "
+        "without transfers. Of the plotted values the text gives the range.",
+        _figure_3_14,
+        _figure_3_14_drawn,
+    ),
+    Made(_SOURCES, _figure_4_17),
+    Made(_DEGREES, _figure_4_17_density),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from papers.contender import Contender
 from papers.experiment import (
@@ -76,39 +77,24 @@ def _topologies(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
     yield {"topology": "complete"}, generators.complete(n, 1)
 
 
+_experiment = partial(
+    OnGraphs, methods=_SEARCHES, sizes=(256,), dtype="int32", contenders=_searches
+)
 EXPERIMENTS = {
-    "okuyama-sources": OnGraphs(
+    "okuyama-sources": _experiment(
         exhibits="figures 3.10, 3.11, 3.14 and 4.17",
         methods=(*_SEARCHES, *_MATRICES),
         sizes=(256, 512, 1024, 2048),
         graphs=one(generators.random_graph),
-        dtype="int32",
         contenders=_with_paths,
     ),
-    "okuyama-degrees": OnGraphs(
+    "okuyama-degrees": _experiment(
         exhibits="figure 3.12, and 4.17 over density",
         methods=(*_SEARCHES, *_MATRICES),
-        sizes=(256,),
         settings=("degrees",),
         graphs=_degrees,
-        dtype="int32",
         contenders=_searches_and_matrices,
     ),
-    "okuyama-weights": OnGraphs(
-        exhibits="figure 3.13",
-        methods=_SEARCHES,
-        sizes=(256,),
-        settings=("weights",),
-        graphs=_weights,
-        dtype="int32",
-        contenders=_searches,
-    ),
-    "okuyama-topologies": OnGraphs(
-        exhibits="table 3.1",
-        methods=_SEARCHES,
-        sizes=(256,),
-        graphs=_topologies,
-        dtype="int32",
-        contenders=_searches,
-    ),
+    "okuyama-weights": _experiment(exhibits="figure 3.13", settings=("weights",), graphs=_weights),
+    "okuyama-topologies": _experiment(exhibits="table 3.1", graphs=_topologies),
 }

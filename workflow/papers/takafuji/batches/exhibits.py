@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -26,7 +20,7 @@ _METHODS = {
 }
 
 
-def _published(**where: object) -> float | None:
+def _published(**where: Value) -> float | None:
     return Published("takafuji/batches").value(**where)
 
 
@@ -92,7 +86,7 @@ def _launches(measured: Measured, bits: int, table: str) -> Exhibit:
         f"arrangement of the weights, without transfers; medians.{ours_too} The text says that one "
         f"launch is {_range(table, over)} times as fast. Drawn: m = {most['m']}.",
         values,
-        line_figure(values, "n", {"computation time (ms)": lines}, logarithmic="xy"),
+        Drawing("n", {"computation time (ms)": lines}, logarithmic="xy"),
     )
 
 
@@ -139,7 +133,7 @@ def _latency(measured: Measured, bits: int, table: str) -> Exhibit:
         "to overlap. The text says that low latency "
         f"is {ranges}. Drawn: m = {most['m']}.",
         values,
-        line_figure(values, "n", {"time (ms)": lines}, logarithmic="xy"),
+        Drawing("n", {"time (ms)": lines}, logarithmic="xy"),
     )
 
 
@@ -149,8 +143,8 @@ def _all(measured: Measured) -> list[dict[str, dict[str, int]]]:
 
 
 EXHIBITS = (
-    (_BATCHES, partial(_launches, bits=32, table="table 3.6")),
-    (_BATCHES, partial(_launches, bits=4, table="table 3.7")),
-    (_BATCHES, partial(_latency, bits=32, table="table 3.8")),
-    (_BATCHES, partial(_latency, bits=4, table="table 3.9")),
+    Made(_BATCHES, partial(_launches, bits=32, table="table 3.6")),
+    Made(_BATCHES, partial(_launches, bits=4, table="table 3.7")),
+    Made(_BATCHES, partial(_latency, bits=32, table="table 3.8")),
+    Made(_BATCHES, partial(_latency, bits=4, table="table 3.9")),
 )

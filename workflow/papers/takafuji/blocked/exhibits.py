@@ -7,16 +7,10 @@ from itertools import product
 from statistics import median
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -25,16 +19,13 @@ _MULTICORE = "takafuji-multicore"
 _GPU, _CPU = "Tesla V100", "18-core Skylake-X"
 _BEST = "best"
 # column -> its names in our records and in the published rows
-_LAUNCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+_LAUNCHES: dict[str, tuple[dict[str, Value], dict[str, Value]]] = {
     "multiple": ({"method": "fw-multikernel"}, {"method": "fw-multikernel"}),
     "single": ({"method": "fw-singlekernel"}, {"method": "fw-singlekernel"}),
 }
-_PACKED_LAUNCHES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    name: (where, where)
-    for name, where in (
-        ("multiple", {"method": "fw-packed4", "single": 0}),
-        ("single", {"method": "fw-packed4", "single": 1}),
-    )
+_PACKED_LAUNCHES: dict[str, tuple[dict[str, Value], dict[str, Value]]] = {
+    "multiple": ({"method": "fw-packed4", "single": 0}, {"method": "fw-packed4", "single": 0}),
+    "single": ({"method": "fw-packed4", "single": 1}, {"method": "fw-packed4", "single": 1}),
 }
 
 
@@ -46,7 +37,7 @@ def _by_threads(
     measured: Measured,
     experiment: str,
     exhibit: str,
-    columns: Mapping[str, tuple[dict[str, Any], dict[str, Any]]],
+    columns: Mapping[str, tuple[dict[str, Value], dict[str, Value]]],
 ) -> list[dict[str, Any]]:
     """Return the rows of tables 3.1 and 3.2: a time for each n and number of threads."""
     times = {"exhibit": exhibit, "quantity": "computation time"}
@@ -54,9 +45,9 @@ def _by_threads(
     for n in sorted({*measured.sizes(experiment), *_published().sizes(exhibit=exhibit)}):
         threads = {run["label"]["threads"] for run in measured.runs(experiment, n)}
         threads |= {row["threads"] for row in _published().rows(n=n, **times)}
-        of_n: list[dict[str, Any]] = []
+        of_n: list[Row] = []
         for count in sorted(threads):
-            row: dict[str, Any] = {"n": n, "threads": count}
+            row: Row = {"n": n, "threads": count}
             for name, (ours, theirs) in columns.items():
                 row[f"{name}: ours"] = milliseconds(
                     measured.seconds(experiment, n, threads=count, **ours)
@@ -74,7 +65,7 @@ def _by_threads(
     return rows
 
 
-def _ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ordered(rows: list[Row]) -> list[dict[str, Any]]:
     """Merge our values and the published ones, in the order of the columns."""
     names = [f"{n}: {w}" for n in ("multiple", "single") for w in ("ours", _GPU)]
     names += [f"multiple over single: {who}" for who in ("ours", _GPU)]
@@ -91,7 +82,7 @@ def _threads_exhibit(
         for what in ("multiple", "single")
         for who in ("ours", _GPU)
     ]
-    figure = line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy")
+    figure = Drawing("n", {"computation time (ms)": lines}, logarithmic="xy")
     return Exhibit(name, title, caption, table, figure)
 
 
@@ -124,11 +115,10 @@ def _table_3_2(measured: Measured) -> Exhibit:
     )
 
 
-def _table_3_3(measured: Measured) -> Exhibit:
-    rows = []
+def _table_3_3(measured: Measured) -> Rows:
     sizes = {*measured.sizes(_THREADS), *measured.sizes(_PACKED)}
     for n in sorted(sizes | _published().sizes(exhibit="table 3.3")):
-        row: dict[str, Any] = {"n": n}
+        row: dict[str, float | None] = {"n": n}
         for name, experiment, method in (
             ("32 bits", _THREADS, "fw-singlekernel"),
             ("4 bits", _PACKED, "fw-packed4"),
@@ -141,20 +131,15 @@ def _table_3_3(measured: Measured) -> Exhibit:
             row[f"32 bits over 4 bits: {who}"] = ratio(
                 row[f"32 bits: {who}"], row[f"4 bits: {who}"]
             )
-        rows.append(row)
-    table = table_of(rows)
+        yield row
+
+
+def _table_3_3_drawn(measured: Measured, columns: list[str]) -> Drawing:
     lines = [Line(f"{b}: {w}", w == _GPU) for b in ("32 bits", "4 bits") for w in ("ours", _GPU)]
-    return Exhibit(
-        "table-3.3",
-        "Table 3.3: time of the transfers in ms",
-        "To the device and back, from the runs of tables 3.1 and 3.2. Where device and host share "
-        "one memory these are copies within it.",
-        table,
-        line_figure(table, "n", {"time of the transfers (ms)": lines}, logarithmic="xy"),
-    )
+    return Drawing("n", {"time of the transfers (ms)": lines}, logarithmic="xy")
 
 
-def _table_3_10(measured: Measured) -> Exhibit:
+def _table_3_10(measured: Measured) -> Rows:
     published = _published().rows(exhibit="table 3.10")
     places = {(row["method"], row["n"], row["threads"]) for row in published}
     places |= {
@@ -162,10 +147,9 @@ def _table_3_10(measured: Measured) -> Exhibit:
         for n in measured.sizes(_MULTICORE)
         for run in measured.runs(_MULTICORE, n)
     }
-    rows = []
     for method, n, cores in sorted(places, key=lambda place: (len(place[0]), *place)):
         bits = int(method.removeprefix("fw-packed"))
-        row: dict[str, Any] = {"bits": bits, "n": n, "threads": cores}
+        row: Row = {"bits": bits, "n": n, "threads": cores}
         for form, (name, theirs) in enumerate(
             (("packed words", "our func."), ("vectors", "AVX-512"))
         ):
@@ -175,8 +159,10 @@ def _table_3_10(measured: Measured) -> Exhibit:
             row[f"{theirs}: {_CPU}"] = _published().value(
                 exhibit="table 3.10", method=method, n=n, threads=cores, form=form
             )
-        rows.append(row)
-    table = table_of(rows)
+        yield row
+
+
+def _table_3_10_drawn(measured: Measured, columns: list[str]) -> Drawing:
     most = max(
         run["label"]["cores"]
         for n in measured.sizes(_MULTICORE)
@@ -195,7 +181,23 @@ def _table_3_10(measured: Measured) -> Exhibit:
         )
         for column in (f"{name}: {who}",)
     ]
-    return Exhibit(
+    return Drawing("n", {"computation time (ms)": lines}, logarithmic="xy")
+
+
+EXHIBITS = (
+    Made(_THREADS, _table_3_1),
+    Made(_PACKED, _table_3_2),
+    Table(
+        _THREADS,
+        "table-3.3",
+        "Table 3.3: time of the transfers in ms",
+        "To the device and back, from the runs of tables 3.1 and 3.2. Where device and host share "
+        "one memory these are copies within it.",
+        _table_3_3,
+        _table_3_3_drawn,
+    ),
+    Table(
+        _MULTICORE,
         "table-3.10",
         "Table 3.10: computation time on several cores of a CPU, in ms",
         "fw-packed8 and fw-packed16: fields of 8 or 16 bits added and compared with masks in "
@@ -203,14 +205,7 @@ def _table_3_10(measured: Measured) -> Exhibit:
         "units of the device, of which a part is used where they are fewer than it has; there, "
         "threads of 18 cores with two each. The figure shows the most threads of ours, and 18 of "
         "theirs.",
-        table,
-        line_figure(table, "n", {"computation time (ms)": lines}, logarithmic="xy"),
-    )
-
-
-EXHIBITS = (
-    (_THREADS, _table_3_1),
-    (_PACKED, _table_3_2),
-    (_THREADS, _table_3_3),
-    (_MULTICORE, _table_3_10),
+        _table_3_10,
+        _table_3_10_drawn,
+    ),
 )

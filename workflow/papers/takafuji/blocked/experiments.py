@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -104,32 +105,24 @@ def _part(device: Device, units: int) -> Device:
         raise ParameterError(f"{device.name} has no part of {units} units: {error}") from None
 
 
+_experiment = partial(
+    OnGraphs, sizes=(256, 512), settings=("threads",), graphs=one(_unweighted), dtype="int32"
+)
 EXPERIMENTS = {
-    "takafuji-threads": OnGraphs(
+    "takafuji-threads": _experiment(
         exhibits="tables 3.1 and 3.3",
         methods=_LAUNCHES,
-        sizes=(256, 512),
-        settings=("threads",),
         graphs=one(random_below),
-        dtype="int32",
         contenders=_for_threads,
     ),
-    "takafuji-packed": OnGraphs(
-        exhibits="tables 3.2 and 3.3",
-        methods=("fw-packed4",),
-        sizes=(256, 512),
-        settings=("threads",),
-        graphs=one(_unweighted),
-        dtype="int32",
-        contenders=_packed,
+    "takafuji-packed": _experiment(
+        exhibits="tables 3.2 and 3.3", methods=("fw-packed4",), contenders=_packed
     ),
-    "takafuji-multicore": OnGraphs(
+    "takafuji-multicore": _experiment(
         exhibits="table 3.10",
         methods=tuple(f"fw-packed{bits}" for bits in _BITS),
         sizes=(512,),
         settings=("cores",),
-        graphs=one(_unweighted),
-        dtype="int32",
         contenders=_multicore,
     ),
 }

@@ -5,16 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import Value, milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -123,7 +117,7 @@ def _times(measured: Measured, experiment: str) -> Exhibit:
         f"compiler, on a sample of the instances; there a Xeon of 2.66 GHz.{told} Predicted: by "
         f"the memory machine, from passes over arrays of the same size. Drawn: n = {n}.",
         table,
-        line_figure(table, "p", {"computing time (ms)": times, "speedup": gains}, logarithmic="xy"),
+        Drawing("p", {"computing time (ms)": times, "speedup": gains}, logarithmic="xy"),
     )
 
 
@@ -146,7 +140,7 @@ def _model(measured: Measured, experiment: str) -> Exhibit:
                 bounds[what][arrangement] if bounds else None for what in ("memory", "seconds")
             )
             slopes[arrangement] = [taken, _at(expected, most), bounded]
-            here = {"exhibit": exhibit, "n": n}
+            here: dict[str, Value] = {"exhibit": exhibit, "n": n}
             there = {
                 what: _published().value(quantity=what, **here) if arrangement == "column" else None
                 for what in ("a", "b")
@@ -234,20 +228,18 @@ def _groups(measured: Measured, experiment: str) -> Exhibit:
         "the start of a group until its results are in host memory. In the thesis the throughput "
         f"grows up to b = {full}, and the text gives two values of the latency. Drawn: n = {n}.",
         table,
-        line_figure(
-            table, "b", {"throughput (GB/s)": speeds, "latency (ms)": delays}, logarithmic="xy"
-        ),
+        Drawing("b", {"throughput (GB/s)": speeds, "latency (ms)": delays}, logarithmic="xy"),
     )
 
 
 EXHIBITS = (
     *(
-        (experiment, partial(make, experiment=experiment))
+        Made(experiment, partial(make, experiment=experiment))
         for experiment in _ALGORITHMS
         for make in (_times, _model)
     ),
     *(
-        (f"{experiment}-groups", partial(_groups, experiment=experiment))
+        Made(f"{experiment}-groups", partial(_groups, experiment=experiment))
         for experiment in _ALGORITHMS
     ),
 )

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from papers.exhibits import (
-    Exhibit,
-    Line,
-    Measured,
-    line_figure,
-    milliseconds,
-    ratio,
-    table_of,
-)
+from papers.measured import Measured
 from papers.published import Published
+from papers.tables import Drawing, Exhibit, Line, Made, table_of
+from papers.values import milliseconds, ratio
 
 __all__ = ["EXHIBITS"]
 
@@ -77,8 +71,8 @@ def _table_3_4(measured: Measured) -> Exhibit:
         "fastest of the three. The diameter and the average path length are those of all answers, "
         f"which are equal. Drawn: n = {n}.",
         table,
-        line_figure(table, "r, %", {"computation time (ms)": lines}, logarithmic="xy"),
+        Drawing("r, %", {"computation time (ms)": lines}, logarithmic="xy"),
     )
 
 
-EXHIBITS = ((_DIAMETER, _table_3_4),)
+EXHIBITS = (Made(_DIAMETER, _table_3_4),)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from papers.contender import Contender
 from papers.experiment import OnGraphs, Settings, Task, contender, search
 from papers.runner import Label
+from pyapsp.base.json import Record
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import method
 
@@ -36,7 +36,7 @@ def _packed_and_searches(task: Task) -> Iterator[Contender]:
         yield search(task, method(id_))
 
 
-def _facts(distances: np.ndarray) -> dict[str, Any]:
+def _facts(distances: np.ndarray) -> Record:
     """Return the diameter and the mean distance of all pairs."""
     n, total = len(distances), float(distances.sum(dtype=np.float64))
     return {"diameter": int(distances.max()), "average_path_length": total / (n * (n - 1))}

@@ -1,0 +1,144 @@
+"""The documents of ``python -m papers measure``, of which tables are made."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from papers.values import Value
+from pyapsp.errors import FormatError, VerificationError
+
+__all__ = ["Measured"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The documents of ``python -m papers measure`` for one source on one device.
+
+    Attributes
+    ----------
+    documents : dict
+        Experiment -> n -> document.
+    """
+
+    documents: dict[str, dict[int, dict[str, Any]]]
+
+    @classmethod
+    def load(cls, source: str, paths: Sequence[str | os.PathLike[str]]) -> Measured:
+        """Read the files.
+
+        Raises
+        ------
+        FormatError
+            If a file is not such a document, is of another source or device, or if two are of the
+            same experiment and n.
+        VerificationError
+            If an answer was not verified.
+        """
+        documents: dict[str, dict[int, dict[str, Any]]] = {}
+        device = None
+        for path in map(Path, paths):
+            document = _read(path)
+            experiment, n = document["experiment"], document["n"]
+            if not experiment.startswith(f"{source}-"):
+                raise FormatError(path, None, f"{experiment} is not an experiment of {source}")
+            key = (document["device"]["name"], document["device"]["platform"])
+            if key != (device or key):
+                raise FormatError(path, None, "measured on another device than the others")
+            device = key
+            if n in documents.setdefault(experiment, {}):
+                raise FormatError(path, None, f"{experiment} with n = {n} is in two files")
+            for run in document["runs"]:
+                if run.get("verified") is not True:
+                    raise VerificationError(f"{path}: {run['label']} was not verified")
+            documents[experiment][n] = document
+        if not documents:
+            raise FormatError(source, None, "there are no measurements")
+        return cls({name: dict(sorted(by_n.items())) for name, by_n in documents.items()})
+
+    @property
+    def every(self) -> list[dict[str, Any]]:
+        """All documents."""
+        return [document for by_n in self.documents.values() for document in by_n.values()]
+
+    @property
+    def device(self) -> dict[str, Any]:
+        """The device of all measurements."""
+        device: dict[str, Any] = self.every[0]["device"]
+        return device
+
+    def sizes(self, experiment: str) -> list[int]:
+        """Return the values of n of an experiment."""
+        return list(self.documents.get(experiment, {}))
+
+    def inputs(self, experiment: str, n: int) -> list[dict[str, Any]]:
+        """Return the facts about each input, with its label."""
+        document = self.documents.get(experiment, {}).get(n)
+        return document["inputs"] if document else []
+
+    def input(self, experiment: str, n: int) -> dict[str, Any]:
+        """Return the facts about the only input of an experiment.
+
+        Raises
+        ------
+        LookupError
+            If there is not exactly one.
+        """
+        found = self.inputs(experiment, n)
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} inputs of {experiment}, n = {n}")
+        return found[0]
+
+    def runs(self, experiment: str, n: int, **label: Value) -> Iterator[dict[str, Any]]:
+        """Yield the records whose labels have these values."""
+        document = self.documents.get(experiment, {}).get(n)
+        for run in document["runs"] if document else []:
+            if all(run["label"].get(name) == value for name, value in label.items()):
+                yield run
+
+    def run(self, experiment: str, n: int, **label: Value) -> dict[str, Any] | None:
+        """Return the only record with these values; None if there is none.
+
+        Raises
+        ------
+        LookupError
+            If there are several.
+        """
+        found = list(self.runs(experiment, n, **label))
+        if len(found) > 1:
+            raise LookupError(f"{len(found)} runs of {experiment}, n = {n}, {label}")
+        return found[0] if found else None
+
+    def seconds(self, experiment: str, n: int, **label: Value) -> float | None:
+        """Return the kernel seconds of the only run with these values."""
+        run = self.run(experiment, n, **label)
+        return run["kernel_seconds"] if run else None
+
+    def phases(self, experiment: str, n: int, **label: Value) -> dict[str, float]:
+        """Return the seconds of the only such run, by phase; empty if there is no such run."""
+        run = self.run(experiment, n, **label)
+        return run["seconds"] if run else {}
+
+    def phase(self, experiment: str, n: int, name: str, **label: Value) -> float | None:
+        """Return the seconds of the launches of one kind in the only such run."""
+        run = self.run(experiment, n, **label)
+        return (run["phases"] or {}).get(name) if run else None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(path, None, str(error)) from None
+    known = ("experiment", "n", "device", "inputs", "runs", "left_out")
+    for key in known:
+        if not isinstance(document, dict) or key not in document:
+            raise FormatError(path, None, f"not from 'python -m papers measure': no {key!r}")
+    checked: dict[str, Any] = document
+    return checked
