@@ -117,7 +117,7 @@ class Bfs4K(FrontierSearch):
         "duplicates": _DUPLICATES,
         "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
     }
-    on_levels: Callable[[list[Mapping[str, int | str]]], None] | None = None
+    on_levels: Callable[[list[dict[str, int | str]]], None] | None = None
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for a group."""
@@ -315,7 +315,7 @@ class _Levels(Frontiers):
         if self._tell is not None:
             self._tell(list(self._statistics(distances)))
 
-    def _statistics(self, levels: np.ndarray) -> Iterator[Mapping[str, int | str]]:
+    def _statistics(self, levels: np.ndarray) -> Iterator[dict[str, int | str]]:
         """Yield the statistics of each level of the last search."""
         counts = np.empty((self.n + 2, 3), np.int32)
         cl.enqueue_copy(self.queue, counts, self.more[0])

@@ -77,7 +77,7 @@ class _Input:
         """Return a search; if it is counted, with the statistics of its levels."""
 
         def turn() -> Turn:
-            levels: list[list[dict[str, Any]]] = []
+            levels: list[list[dict[str, int | str]]] = []
             if counted:
                 assert isinstance(chosen, Bfs4K)
                 chosen.on_levels = levels.append
