@@ -222,5 +222,5 @@ def test_applications_use_the_public_names_only():
             for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyapsp")
         ]
-        allowed = {"pyapsp.sweep", "pyapsp.sweep.applications", "pyapsp.errors"}
+        allowed = {"pyapsp.sweep", "pyapsp.sweep.applications", "pyapsp.base.errors"}
         assert set(imported) <= allowed, path.name
