@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypedDict, TypeVar
 
@@ -21,6 +21,11 @@ _State = TypeVar("_State", covariant=True)
 
 class Parameters(dict[str, "int | str"]):
     """The parameters of a method, all with values."""
+
+    def __or__(  # type: ignore[override]  # with a dict, `dict` returns a dict
+        self, other: Mapping[str, int | str]
+    ) -> Parameters:
+        return Parameters({**self, **other})
 
     def integer(self, name: str) -> int:
         """Return a parameter that is a number."""

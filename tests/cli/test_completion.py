@@ -59,7 +59,6 @@ def test_bash_completes(complete):
     assert complete("report", "graph.gr", "-o", "") == {"records"}
     assert complete("measure", "graph.gr", "diameter", "ra") == {"radius"}
     assert complete("fetch", "ring") == {name for name in datasets.names() if "ring" in name}
-    assert complete("papers", "measure", "matsumoto-b") == {"matsumoto-blocks"}
 
 
 @pytest.mark.parametrize(

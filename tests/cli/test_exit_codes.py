@@ -50,7 +50,6 @@ CAUSES = {
         "tune fw-blocked -n 0",
         "bulk",
         "bulk text.txt --json",
-        "papers measure okuyama-times",
         "completion csh",
     ],
     3: [
@@ -65,7 +64,6 @@ CAUSES = {
         "bench torn.gr",
         "bulk text.txt",
         "bulk none.c --check",
-        "papers report okuyama none.json -o o",
         "report none.json -o o",
     ],
     4: [
@@ -75,7 +73,6 @@ CAUSES = {
         "verify good.gr good.npz --device none-such",
         "bench good.gr --device none-such",
         "tune fw-blocked --device none-such",
-        "papers measure okuyama-times -n 32 --device none-such -o o.json",
         "selftest --device none-such",
     ],
     5: [

@@ -57,6 +57,8 @@ def test_networkx_loads_nothing_heavy_with_the_backend():
     assert "pyapsp.networkx_backend" in loaded
     assert {name for name in loaded if name.startswith("pyapsp")} == {
         "pyapsp",
+        "pyapsp.base",
+        "pyapsp.base.version",
         "pyapsp.networkx_backend",
     }
     assert not {"numpy", "scipy", "pyopencl"} & set(loaded)

@@ -25,9 +25,11 @@ KERNELS = sorted(
 TOP_LEVEL = {
     "CHANGELOG.md",
     "CITATION.cff",
+    "CONTRIBUTING.md",
     "LICENSE",
     "Makefile",
     "README.md",
+    "SECURITY.md",
     "Snakefile",
     "docs",
     "cl",
@@ -75,11 +77,7 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
     assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed"} <= names
-    published = {
-        path.relative_to(ROOT).as_posix() for path in ROOT.glob("workflow/papers/**/*.csv")
-    }
-    assert published
-    assert {*published, "workflow/papers/exhibits.html.j2"} <= names
+    assert not any("papers" in name for name in names)  # those belong to the workflow
     assert {f"pyapsp/bench/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pyapsp").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules
@@ -89,7 +87,7 @@ def test_the_source_distribution_holds_everything_tracked(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         tops = {Path(name).parts[1] for name in archive.getnames() if len(Path(name).parts) > 1}
-    assert tops - {"PKG-INFO", ".gitignore"} == TOP_LEVEL | {".ci"}
+    assert tops - {"PKG-INFO", ".gitignore"} == TOP_LEVEL | {".ci", ".github"}
 
 
 def top_level() -> set[str]:

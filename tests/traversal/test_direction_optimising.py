@@ -15,7 +15,7 @@ from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import problem, runs
+from pyapsp.registry import Parameters, problem, runs
 from pyapsp.traversal import symmetry
 from pyapsp.traversal.bfs import bfs_direction_optimising as module
 from pyapsp.traversal.bfs.bfs import BfsResult
@@ -376,7 +376,7 @@ def test_memory_is_little_more_than_the_graph(device, monkeypatch):
             for each in (graph, graph.symmetrized()):
                 method = pyapsp.method(ID)
                 for group in (1, 64):
-                    parameters = next(method.candidates(options)) | {"group": group}
+                    parameters = Parameters({**next(method.candidates(options)), "group": group})
                     total = sum(method.buffers(each, options, parameters))
                     arcs = offset * (each.n + 1) + 4 * each.m
                     sums = Symmetry.bytes(device)  # of groups: more on larger devices

@@ -14,7 +14,7 @@ from pyapsp import verify
 from pyapsp.errors import CapabilityError, NegativeCycleError, ParameterError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
-from pyapsp.registry import problem, runs
+from pyapsp.registry import Parameters, problem, runs
 from pyapsp.traversal.sssp import h_bf as search
 from pyapsp.traversal.sssp import sssp_h_bf as module
 
@@ -205,7 +205,7 @@ def test_the_width_follows_the_frontier(device, monkeypatch):
     pyapsp.sssp(graph, 0, method, device=device)
     assert widths == [(1, 32), (7000, 4), (1, 32)]
     searcher = object.__new__(search.Frontiers)
-    searcher.__dict__.update(_resident=24576, _parameters={"group": 64})
+    searcher.__dict__.update(_resident=24576, _parameters=Parameters(group=64))
     sizes = (768, 769, 1536, 1537, 3072, 3073, 10**6)
     assert [choose(searcher, size) for size in sizes] == [32, 16, 16, 8, 8, 4, 4]
 

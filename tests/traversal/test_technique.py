@@ -270,7 +270,7 @@ def test_marks_share_items_and_units(share, device):
 
 def test_the_width_fits_the_number_of_items(device):
     method, units = pyapsp.method("partition-dynamic-warp"), device.capabilities.compute_units
-    given = {"width": "dynamic", "least": 1, "resident": 1024, "group": 256}
+    given = Parameters(width="dynamic", least=1, resident=1024, group=256)
     share = {1: 32, 1024 * units // 20: 16, 1024 * units // 9: 8, 1024 * units: 1, 10**6: 1}
     for n, width in share.items():
         assert method.width(n, given, device) == width

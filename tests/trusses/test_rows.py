@@ -11,7 +11,7 @@ import pytest
 from pyapsp.device import model
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.registry import problem
+from pyapsp.registry import Parameters, problem
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.rows import Selection, uploaded, zeros
 
@@ -102,7 +102,7 @@ COUNTERS = {
 @pytest.mark.parametrize("name", COUNTERS)
 def test_support_of_edges(name, device):
     kind, parameters = COUNTERS[name]
-    count, queue = kind(device, EDGES, parameters), device.queue()
+    count, queue = kind(device, EDGES, Parameters(parameters)), device.queue()
     select = Selection(device, oriented=True)
     clique = Graph.from_dense(np.ones((90, 90)), directed=False)  # with loops
     for graph in (*GRAPHS.values(), clique):

@@ -131,7 +131,7 @@ def config_file(checkout, content):
 
 
 def of_experiment(command):
-    return command.split()[3]
+    return re.search(r" measure (\S+)", command)[1]
 
 
 def number(option, command):

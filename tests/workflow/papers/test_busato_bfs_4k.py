@@ -91,7 +91,7 @@ def document(name, device):
 
 def exhibits_of(made):
     measured = Measured({made["experiment"]: {N: made}})
-    found = [make(measured) for name, make in EXHIBITS if name == made["experiment"]]
+    found = [row.make(measured) for row in EXHIBITS if row.experiment == made["experiment"]]
     assert "Left out" not in markdown("title", measured, found) or made["left_out"]
     return {each.name: each for each in found}
 

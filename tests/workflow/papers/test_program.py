@@ -105,3 +105,17 @@ def test_the_missing_extra_is_named(tmp_path, capsys, monkeypatch):
     assert code == 3
     assert "pandas" in error
     assert "'report'" in error
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("measure okuyama-times", 2),
+        ("report okuyama none.json -o o", 3),
+        ("measure okuyama-times -n 32 --device none-such -o o.json", 4),
+    ],
+)
+def test_a_cause_has_its_code(words, code, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, *words.split())[0] == code
+    assert list(tmp_path.iterdir()) == []

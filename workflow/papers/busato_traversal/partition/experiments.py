@@ -15,6 +15,7 @@ from papers.experiment import Case, InTurns, Request
 from papers.representations import FORMATS, represent
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
+from pyapsp import registry
 from pyapsp.base.json import Json
 from pyapsp.device.kernels import Stopwatch, build_warps
 from pyapsp.graph.families import FAMILIES
@@ -152,7 +153,7 @@ def _case(
 def _fits(technique: Any, options: Options) -> bool:
     """Return whether any parameters of the technique fit the device."""
     return any(
-        technique.fits(each | technique.parameters, options)
+        technique.fits(registry.Parameters({**each, **technique.parameters}), options)
         for each in technique.candidates(options)
     )
 
