@@ -87,7 +87,7 @@ def test_a_problem(tmp_path):
         "from pyapsp.graph import generators\n"
         "import pyapsp\n"
         "pyapsp.write(generators.random_graph(30, 90, seed=1), 'graph.gr')\n"
-        "assert main(['methods', '--problem', 'toy']) == 0\n"
+        "assert main(['methods']) == 0\n"
         "assert main(['check', 'graph.gr', '--problem', 'toy']) == 0\n"
     )
     assert "toy-degrees" in shown
@@ -119,7 +119,7 @@ def test_a_file_format(tmp_path):
 
 def test_a_quirk_of_a_device(tmp_path):
     tree = Tree(tmp_path, "Add a device")
-    (line,) = re.findall(r'^ +(\("toy", "gpu"\): .*)$', PAGE, re.M)
+    (line,) = re.findall(r'`(\("toy", "gpu"\): .*)`', PAGE)
     tree.change("pyapsp/device/quirks.py", "_KNOWN = {\n", "_KNOWN = {\n    " + line + "\n")
     asked = (
         "from pyapsp.device.quirks import traits_of\n"
