@@ -88,7 +88,7 @@ def test_a_problem(tmp_path):
         "import pyapsp\n"
         "pyapsp.write(generators.random_graph(30, 90, seed=1), 'graph.gr')\n"
         "assert main(['methods']) == 0\n"
-        "assert main(['check', 'graph.gr', '--problem', 'toy']) == 0\n"
+        "assert main(['check', 'toy', 'graph.gr']) == 0\n"
     )
     assert "toy-degrees" in shown
 
