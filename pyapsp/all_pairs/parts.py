@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -50,7 +50,9 @@ class Part:
     predicted: float
 
 
-def part_of(plan: Plan, method: AllPairsMethod, facts: Facts, rows: int) -> Part | None:
+def part_of(
+    plan: Plan[Graph, AllPairsOptions, Any], method: AllPairsMethod, facts: Facts, rows: int
+) -> Part | None:
     """Plan a part for a method; None if it would be too large or too small to tell anything.
 
     Parameters
@@ -90,7 +92,11 @@ def ratios(parts: Sequence[Part]) -> list[float]:
 
 
 def _of_sources(
-    method: SourceBlocks, plan: Plan, facts: Facts, options: AllPairsOptions, whole: float
+    method: SourceBlocks,
+    plan: Plan[Graph, AllPairsOptions, Any],
+    facts: Facts,
+    options: AllPairsOptions,
+    whole: float,
 ) -> Part | None:
     """Search from some of the sources."""
     n, sources = plan.input.n, options.rows(plan.input.n)
@@ -110,7 +116,10 @@ def _of_sources(
 
 
 def _of_vertices(
-    method: AllPairsMethod, plan: Plan, options: AllPairsOptions, whole: float
+    method: AllPairsMethod,
+    plan: Plan[Graph, AllPairsOptions, Any],
+    options: AllPairsOptions,
+    whole: float,
 ) -> Part | None:
     """Solve the graph of the first vertices; the time of a round depends on no arc."""
     graph = plan.input

@@ -31,7 +31,7 @@ from pyapsp.graph.validation import array, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Answer, Method, Options, Plan, Requirements
+from pyapsp.registry import Answer, AnyPlan, Method, Options, Requirements
 
 __all__ = [
     "AllPairsMethod",
@@ -263,7 +263,7 @@ class AllPairsMethod(PathMethod):
             return CapabilityError(f"{self.id} uses one device")
         return error
 
-    def with_parameters(self: _Method, plan: Plan) -> _Method:
+    def with_parameters(self: _Method, plan: AnyPlan) -> _Method:
         """Return the method with the parameters of its plan, so that it has the same kernels."""
         # a plan may have other parameters than a user may give
         known = self.choices

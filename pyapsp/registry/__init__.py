@@ -19,10 +19,11 @@ from pyapsp.registry.index import (
 from pyapsp.registry.limits import check_limits, check_memory
 from pyapsp.registry.order import in_order
 from pyapsp.registry.request import request
-from pyapsp.registry.steps import Answer, Check, Options, Parameters, Plan, Stats
+from pyapsp.registry.steps import Answer, AnyPlan, Check, Options, Parameters, Plan, Stats
 
 __all__ = [
     "Answer",
+    "AnyPlan",
     "Check",
     "Choice",
     "Method",

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
-from pyapsp.registry.steps import Answer, Parameters, Plan
+from pyapsp.registry.steps import Answer, AnyPlan, Parameters
 
 __all__ = ["Method", "Requirements"]
 
@@ -104,7 +104,7 @@ class Method(ABC):
         return None
 
     @abstractmethod
-    def plan(self, given: Any, options: Any) -> Plan[Any, Any, Any]:
+    def plan(self, given: Any, options: Any) -> AnyPlan:
         """Check the request against the device, choose parameters and build the kernels.
 
         Parameters

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyapsp.base.json import Json
 from pyapsp.registry.algorithm import Method
-from pyapsp.registry.steps import Check, Plan
+from pyapsp.registry.steps import AnyPlan, Check
 
 __all__ = ["Choice", "Problem", "Request"]
 
@@ -76,7 +76,7 @@ class Problem:
     work: Callable[[Any, Any, Any], int]
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
     choices: Callable[[Request], Iterator[Choice]]
-    settle: Callable[[Request, Plan, Any], Any] = lambda request, plan, answer: answer
+    settle: Callable[[Request, AnyPlan, Any], Any] = lambda request, plan, answer: answer
     reusing: Callable[[Any, Any], Any] = lambda given, options: options
     fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()

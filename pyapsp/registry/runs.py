@@ -19,7 +19,7 @@ from pyapsp.device import let_go
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.record import reasons, record
-from pyapsp.registry.steps import Plan
+from pyapsp.registry.steps import AnyPlan
 from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
@@ -31,7 +31,7 @@ class Planned:
     """A choice with its plan."""
 
     choice: Choice
-    plan: Plan[Any, Any, Any]
+    plan: AnyPlan
 
     @property
     def method(self) -> Method:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 
-__all__ = ["Answer", "Check", "Options", "Parameters", "Plan", "Stats"]
+__all__ = ["Answer", "AnyPlan", "Check", "Options", "Parameters", "Plan", "Stats"]
 
 _Input = TypeVar("_Input", covariant=True)
 _Options = TypeVar("_Options", bound="Options", covariant=True)
@@ -124,6 +124,10 @@ class Plan(Generic[_Input, _Options, _State]):
         available = self.options.device.capabilities.global_memory
         limit = self.options.memory_limit
         return (available if limit is None else min(available, limit)) - self.device_bytes
+
+
+#: The plan of whichever method was chosen; each method names the types of its own.
+AnyPlan: TypeAlias = Plan[Any, Any, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -141,7 +141,7 @@ class Search(BufferedMethod, PathMethod):
             yield {"group": group}
 
     @abstractmethod
-    def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
+    def open(self, plan: Plan[Graph, PathOptions, Any], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
     def find(
@@ -150,7 +150,7 @@ class Search(BufferedMethod, PathMethod):
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
         searcher.search(source, distances)
 
-    def narrow(self, plan: Plan) -> bool:
+    def narrow(self, plan: Plan[Graph, PathOptions, Any]) -> bool:
         """Return whether `find` gets a `NarrowRow` in place of an array for the distances."""
         return False
 
@@ -159,14 +159,14 @@ class Search(BufferedMethod, PathMethod):
         if self.weighted:
             check_weights(graph, options.dtype)
 
-    def plan(self, graph: Graph, options: Any) -> Plan:
+    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Any]:
         """Check weights and memory, choose sources and parameters and build the kernels."""
         return super().plan(graph, sourced(graph, options))
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, PathOptions, Any]) -> Rows:
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
-        sources, watch, seconds, sent = options.sources, Stopwatch(), 0.0, 0.0
+        sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
         shape = sources.size, graph.n
         narrow = self.narrow(plan)
         distances: Any = [NarrowRow() for _ in sources] if narrow else None

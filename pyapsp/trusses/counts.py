@@ -106,7 +106,7 @@ class TriangleMethod(BufferedMethod):
         """Build the kernels."""
         return Selection(options.device, oriented=True), self.counter(options, parameters)
 
-    def run(self, plan: Plan) -> Counts:
+    def run(self, plan: Plan[Graph, TriangleOptions, tuple[Selection, Any]]) -> Counts:
         """Count."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
         total, per_vertex, oriented = 0, np.zeros(graph.n, np.int64), 0.0
@@ -129,7 +129,12 @@ class TriangleMethod(BufferedMethod):
             total=total, per_vertex=per_vertex if options.per_vertex else None, stats=stats
         )
 
-    def _counted(self, plan: Plan, watch: Stopwatch, per_vertex: np.ndarray) -> tuple[int, float]:
+    def _counted(
+        self,
+        plan: Plan[Graph, TriangleOptions, tuple[Selection, Any]],
+        watch: Stopwatch,
+        per_vertex: np.ndarray,
+    ) -> tuple[int, float]:
         """Fill the counts; return the number of triangles, and the seconds of the orientation."""
         graph, options = plan.input, plan.options
         select, count = plan.state

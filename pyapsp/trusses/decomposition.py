@@ -95,11 +95,11 @@ class TrussMethod(BufferedMethod):
 
     @abstractmethod
     def find(
-        self, plan: Plan, watch: Stopwatch
+        self, plan: Plan[Graph, TrussOptions, Any], watch: Stopwatch
     ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
         """Return values and starts of the answer, if there are arcs, and what is reported."""
 
-    def run(self, plan: Plan) -> Trussness:
+    def run(self, plan: Plan[Graph, TrussOptions, Any]) -> Trussness:
         """Find the trusses."""
         options, watch = plan.options, Stopwatch()
         values, starts, more = np.zeros(0, np.int32), None, dict[str, Json]()
@@ -128,7 +128,7 @@ class RemovalMethod(TrussMethod):
         """Return the bytes of the buffers of `remove`."""
 
     @abstractmethod
-    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, Any], state: Removal) -> dict[str, int]:
         """Write the trussness of the edges, and return what the method reports."""
 
     def buffers(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
@@ -139,7 +139,9 @@ class RemovalMethod(TrussMethod):
         found = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
         return [max(size, 4) for size in found]
 
-    def find(self, plan: Plan, watch: Stopwatch) -> tuple[np.ndarray, None, dict[str, int]]:
+    def find(
+        self, plan: Plan[Graph, TrussOptions, Any], watch: Stopwatch
+    ) -> tuple[np.ndarray, None, dict[str, int]]:
         """Return the trussness of the arcs, and what the method reports."""
         graph, options = plan.input, plan.options
         size = edge_count(graph)

@@ -12,7 +12,7 @@ from pyapsp.base.errors import CapabilityError
 from pyapsp.dynamic import Hornet
 from pyapsp.dynamic.rows import HornetRows
 from pyapsp.graph import Graph
-from pyapsp.registry import Plan
+from pyapsp.registry import Options, Plan
 from pyapsp.traversal.search import MOST_COUNTED, Launcher
 from pyapsp.trusses.intersections import Intersections
 from pyapsp.trusses.rows import Rows, buffer, zeros
@@ -44,7 +44,7 @@ class HeldInHornet:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Plan[Graph, Options, Any],
         queue: cl.CommandQueue,
         rows: Rows,
         edges: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -52,7 +52,7 @@ class Steps:
         What is left, if it is held in a Hornet.
     """
 
-    plan: Plan
+    plan: Plan[Graph, TrussOptions, Any]
     queue: cl.CommandQueue
     rows: Rows
     up: Rows
@@ -115,7 +115,7 @@ class StepMethod(RemovalMethod):
         held = HeldInHornet.buffers(n, m) if parameters.word("container") == "hornet" else []
         return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m), *held]
 
-    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, Any], state: Removal) -> dict[str, int]:
         """Remove edges until none, or the truss, is left."""
         queue, up, edges = state.queue, state.up, state.up.m
         assert up.values is not None

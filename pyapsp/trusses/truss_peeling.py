@@ -96,7 +96,7 @@ class TrussPeeling(RemovalMethod):
         program = build(device, "trusses/truss_peeling.cl", defines, optimise=optimise)
         return _Programs(program, Selection(device, oriented=False), supporting(options))
 
-    def remove(self, plan: Plan, state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, _Programs], state: Removal) -> dict[str, int]:
         """Remove edges until none, or the truss, is left."""
         queue, k, edges = state.queue, plan.options.k, state.up.m
         supports = zeros(queue, edges)
@@ -127,7 +127,9 @@ class _Peel:
         Rounds so far.
     """
 
-    def __init__(self, plan: Plan, state: Removal, supports: cl.Buffer) -> None:
+    def __init__(
+        self, plan: Plan[Graph, TrussOptions, _Programs], state: Removal, supports: cl.Buffer
+    ) -> None:
         self._plan, self._state, self._supports = plan, state, supports
         self._rows: Rows = state.rows
         self.left = self._selected = state.up.m

@@ -53,7 +53,7 @@ class TrussSerial(TrussMethod):
         return build(options.device, "trusses/truss_serial.cl", {})
 
     def find(
-        self, plan: Plan, watch: Stopwatch
+        self, plan: Plan[Graph, TrussOptions, Program], watch: Stopwatch
     ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
         """Return the trussness of the arcs, the rows of one truss, and nothing to report."""
         graph, options, ints = plan.input, plan.options, _ints(plan.input)

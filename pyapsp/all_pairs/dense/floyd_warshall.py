@@ -163,7 +163,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         after = options.predecessors and not self.carries_predecessors
         return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -225,14 +225,14 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
             return self._run(plan, *plan.state)
 
     def _run(
         self,
-        plan: Plan,
+        plan: Plan[Graph, AllPairsOptions, Any],
         configuration: Configuration,
         recovery: Recovery | None,
         arcs: ArcWriter | None,
@@ -317,7 +317,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     def _run_rounds(
         self,
-        plan: Plan,
+        plan: Plan[Graph, AllPairsOptions, Any],
         configuration: Configuration,
         queue: cl.CommandQueue,
         buffers: list[cl.Buffer],

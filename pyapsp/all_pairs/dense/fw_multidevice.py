@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class FwMultidevice(AllPairsMethod):
         """Return the time of ``fw-minplus`` on all devices, if there are several."""
         return seconds_together(graph, options, rows) if options.helpers else None
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
         """Build the kernels, measure the devices, divide the rows, check the memory."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -134,7 +134,7 @@ class FwMultidevice(AllPairsMethod):
             notes=tuple(_notes(division, devices, rates)),
         )
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
         """Fill the rows on the devices, run the passes, and copy the rows to the answer."""
         graph, options, n = plan.input, plan.options, plan.input.n
         # predecessors are found from distances of the type of the run

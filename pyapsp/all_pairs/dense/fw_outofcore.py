@@ -118,7 +118,7 @@ class FwOutofcore(AllPairsMethod):
         seconds = seconds_together(graph, options, rows)
         return None if seconds is None else _COPIES * seconds
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
         """Measure speeds, divide the matrix, check memory and disk.
 
         Raises
@@ -168,7 +168,7 @@ class FwOutofcore(AllPairsMethod):
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
             return checkpoint.state
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
         """Fill the matrix, or load it from the checkpoint, and run the passes.
 
         Raises
@@ -295,7 +295,9 @@ def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
     return np.empty((n, n), options.dtype)
 
 
-def _interval(plan: Plan, checkpoint: Checkpoint | None, matrix: Matrix) -> Interval | None:
+def _interval(
+    plan: Plan[Graph, AllPairsOptions, Any], checkpoint: Checkpoint | None, matrix: Matrix
+) -> Interval | None:
     if checkpoint is None:
         return None
     now = time.monotonic()

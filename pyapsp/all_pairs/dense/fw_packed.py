@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -87,7 +87,7 @@ class FwPacked(FloydWarshall):
         shape = self._shape(options, integers(self.parameters).get("form", 0))
         return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
         """Raise an error for weights that a field cannot hold, then plan as usual."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
@@ -178,7 +178,7 @@ class FwPacked(FloydWarshall):
         """Copy the fields into `distances`; a value too large for the dtype becomes infinity."""
         unpack(words, self.bits, distances)
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
         """Run a plan, and check the distances.
 
         Raises

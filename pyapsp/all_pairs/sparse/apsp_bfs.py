@@ -62,7 +62,7 @@ class ApspBfs(TunableBlocks):
         defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
         return build(options.device, "all_pairs/sparse/apsp_bfs.cl", defines)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Program], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, self.buffers(plan.input, plan.options, plan.parameters), watch)
 
@@ -70,7 +70,9 @@ class ApspBfs(TunableBlocks):
 class _Searches:
     """Searches from the sources of a block, at the same time."""
 
-    def __init__(self, plan: Plan, sizes: list[int], watch: Stopwatch) -> None:
+    def __init__(
+        self, plan: Plan[Graph, AllPairsOptions, Program], sizes: list[int], watch: Stopwatch
+    ) -> None:
         graph, options = plan.input, plan.options
         self.size = min(plan.parameters.integer("sources"), max(graph.n, 1))  # of the buffers
         self._queue = options.device.queue()

@@ -72,7 +72,7 @@ class DijkstraCpu(TunableBlocks):
         arithmetic_defines(options.device, options.dtype)
         return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Threads:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _Compiled], watch: Stopwatch) -> _Threads:
         """Convert the weights."""
         return _Threads(plan)
 
@@ -80,7 +80,7 @@ class DijkstraCpu(TunableBlocks):
 class _Threads:
     """Searches from the sources of a block, one in each thread."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> None:
         graph, compiled = plan.input, plan.state
         self._search, self._dtype = compiled.search, compiled.dtype
         weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)

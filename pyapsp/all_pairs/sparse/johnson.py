@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -40,7 +40,7 @@ class _State:
     """The planned search, with placeholder weights, and the kernels of the potentials."""
 
     search: SourceBlocks
-    plan: Plan
+    plan: Plan[Graph, AllPairsOptions, Any]
     program: Program
 
     @property
@@ -64,7 +64,7 @@ class Johnson(SourceBlocks):
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -101,17 +101,17 @@ class Johnson(SourceBlocks):
         search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
         return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
 
-    def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
+    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
         """Return the method, with the numbers of its search."""
         _, fewest, run = plan.state.search.for_few(plan.state.plan)
         return self.with_parameters(plan), fewest, run
 
-    def downloads(self, plan: Plan) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
         """Return whether the rows are those of the search."""
         state: _State = plan.state
         return not plan.input.has_negative and state.search.downloads(state.plan)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input
         state: _State = plan.state

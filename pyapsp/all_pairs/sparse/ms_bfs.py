@@ -167,16 +167,16 @@ class MsBfs(TunableBlocks):
             words += _BEFORE[scalar]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
 
-    def for_few(self, plan: Plan) -> tuple[MsBfs, int, int]:
+    def for_few(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> tuple[MsBfs, int, int]:
         """Return the method with narrower rows, the sources of a row, and those of a word."""
         words = min(plan.parameters.integer("words"), _FEW_WORDS)
         return type(self)(words=words), words * _BITS, _BITS
 
-    def downloads(self, plan: Plan) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
         """Return False on the host, where kernels write the rows."""
         return not in_place(plan.options.device.handle)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Searches:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, watch)
 
@@ -213,7 +213,7 @@ class _Frontier:
 class _Searches:
     """The levels of all blocks, and the distances and sums from their bits."""
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> None:
         graph, options, words = plan.input, plan.options, plan.parameters.integer("words")
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff

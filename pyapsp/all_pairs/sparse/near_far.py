@@ -146,11 +146,11 @@ class NearFar(TunableBlocks):
             search = build(device, "all_pairs/sparse/near_far.cl", defines)
         return _Programs(search, DeviceBlock.build(options, parameters.integer("sources")))
 
-    def downloads(self, plan: Plan) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
         """Return True: kernels write rows of any type, or they are converted on the way."""
         return True
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, watch)
 
@@ -158,7 +158,7 @@ class NearFar(TunableBlocks):
 class _Search(BlockSearch):
     """One launch for several blocks of sources."""
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         programs, width = plan.state, parameters.integer("sources")
         self._blocks = _blocks(graph, options, parameters)

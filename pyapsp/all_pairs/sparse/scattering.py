@@ -96,11 +96,11 @@ class _Scattering(TunableBlocks):
         block = DeviceBlock.build(options, self.sources(parameters))
         return _Programs(search, block, 2 if wide and not atomics else 1)
 
-    def downloads(self, plan: Plan) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
         """Return True: kernels write rows of any type, or they are converted on the way."""
         return True
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, self.sources(plan.parameters), watch)
 
@@ -108,7 +108,9 @@ class _Scattering(TunableBlocks):
 class _Search(BlockSearch):
     """Rounds of updates and checks, until nothing changes."""
 
-    def __init__(self, plan: Plan, width: int, watch: Stopwatch) -> None:
+    def __init__(
+        self, plan: Plan[Graph, AllPairsOptions, _Programs], width: int, watch: Stopwatch
+    ) -> None:
         programs, n, vertices = plan.state, plan.input.n, plan.parameters.integer("vertices")
         block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
         super().__init__(block, width)

@@ -99,14 +99,14 @@ class SourceBlocks(AllPairsMethod):
     by_source = True
 
     @abstractmethod
-    def open(self, plan: Plan, watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
         """Copy the graph to the device, if the method uses one; the watch measures transfers."""
 
-    def downloads(self, plan: Plan) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
         """Return whether all rows come by `download`, in any type that holds the distances."""
         return False
 
-    def for_few(self, plan: Plan) -> tuple[SourceBlocks, int, int]:
+    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
         """Return the method for a few sources of a plan.
 
         Returns
@@ -122,11 +122,11 @@ class SourceBlocks(AllPairsMethod):
         run = plan.parameters.integer("sources") if "sources" in plan.parameters else _EACH
         return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
 
-    def start(self, plan: Plan) -> Session:
+    def start(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Session:
         """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
 
-    def run(self, plan: Plan) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
@@ -154,7 +154,9 @@ class SourceBlocks(AllPairsMethod):
 
 
 def _expected(
-    method: SourceBlocks, plan: Plan, *rows: np.ndarray | DeviceRows | None
+    method: SourceBlocks,
+    plan: Plan[Graph, AllPairsOptions, Any],
+    *rows: np.ndarray | DeviceRows | None,
 ) -> AbstractContextManager[None]:
     """Clear new rows if they come by `download`; others write rows themselves."""
     return expected(plan.options.device, *rows) if method.downloads(plan) else nullcontext()
@@ -171,7 +173,7 @@ class Session:
         The number of sources that are solved at once.
     """
 
-    def __init__(self, method: SourceBlocks, plan: Plan) -> None:
+    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Any]) -> None:
         self._method, self._plan = method, plan
         self._watch, self._seconds = Stopwatch(), 0.0
         with self._at_work():

@@ -21,7 +21,7 @@ __all__ = ["ArcList", "Contents", "Matrix", "Rows", "graph_of", "name_of"]
 
 @dataclass(frozen=True)
 class ArcList:
-    """Arcs in any order, as :meth:`Graph.from_arcs` takes them.
+    """Arcs in any order, as :meth:`pyapsp.Graph.from_arcs` takes them.
 
     Attributes
     ----------

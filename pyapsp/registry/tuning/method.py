@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
-from pyapsp.registry import Parameters, Plan, check_memory
+from pyapsp.registry import AnyPlan, Parameters, Plan, check_memory
 from pyapsp.registry.tuning.lookup import Match, tuned
 from pyapsp.registry.tuning.tunable import Tunable
 
@@ -78,7 +78,7 @@ class BufferedMethod(TunableMethod):
     def check(self, given: Any, options: Any) -> None:
         """Raise if the type of the answer cannot represent the input or its distances."""
 
-    def plan(self, given: Any, options: Any) -> Plan[Any, Any, Any]:
+    def plan(self, given: Any, options: Any) -> AnyPlan:
         """Check input and memory, choose parameters and build the kernels."""
         self.check(given, options)
         started = time.perf_counter()

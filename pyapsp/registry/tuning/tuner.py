@@ -35,7 +35,7 @@ from pyapsp.base.errors import (
 from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.kernels import source
-from pyapsp.registry import Answer, Parameters, Plan, problem
+from pyapsp.registry import Answer, AnyPlan, Parameters, problem
 from pyapsp.registry.timing import enough, in_turns
 from pyapsp.registry.tuning.database import Row
 from pyapsp.registry.tuning.journal import Journal, Outcome
@@ -285,7 +285,7 @@ class Tuner:
         method = self._method(**parameters)
         sample.check(method.run(method.plan(sample.input, sample.options)))
 
-    def _plan(self, parameters: Parameters) -> tuple[TunableMethod, Plan]:
+    def _plan(self, parameters: Parameters) -> tuple[TunableMethod, AnyPlan]:
         method = self._method(**parameters)
         return method, method.plan(self._large.input, self._large.options)
 
@@ -293,7 +293,7 @@ class Tuner:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
-    def _time(self, parameters: Parameters, method: TunableMethod, plan: Plan) -> Outcome:
+    def _time(self, parameters: Parameters, method: TunableMethod, plan: AnyPlan) -> Outcome:
         """Time a set: a warm-up run, which shows whether it can be the best, then timed runs."""
         best = self._best_seconds()
         pace = Pace(_HOPELESS * best)

@@ -193,7 +193,7 @@ class Bfs4K(FrontierSearch):
         optimise = parameters.integer("group") == 1 or options.device.traits.optimises_barriers
         return build_warps(options.device, "traversal/bfs/bfs_4k.cl", defines, optimise=optimise)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Levels:
         """Copy the graph to the device."""
         return _Levels(self, plan, watch)
 
@@ -201,7 +201,9 @@ class Bfs4K(FrontierSearch):
 class _Levels(Frontiers):
     """The kernel of each level, chosen by the size of its frontier."""
 
-    def __init__(self, method: Bfs4K, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: Bfs4K, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         super().__init__(method, plan, watch)
         graph, parameters = plan.input, plan.parameters
         capabilities = plan.options.device.capabilities

@@ -28,7 +28,9 @@ _LARGEST_INT = 2**31 - 1
 class _Frontiers(Frontiers):
     """The frontier between two launches has vertices or arcs."""
 
-    def __init__(self, method: FrontierSearch, plan: Plan, watch: Any) -> None:
+    def __init__(
+        self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Any
+    ) -> None:
         super().__init__(method, plan, watch)
         self._kind, self._m = self.parameters.word("frontier"), plan.input.m
         units = plan.options.device.capabilities.compute_units

@@ -196,14 +196,16 @@ class BfsDirectionOptimising(Search):
         symmetry = Symmetry(device, parameters.integer("group"), offsets)
         return _Programs(built(True), built(False), symmetry, mode)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Search:
+    def open(self, plan: Plan[Graph, PathOptions, _Programs], watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, watch)
 
-    def narrow(self, plan: Plan) -> bool:
+    def narrow(self, plan: Plan[Graph, PathOptions, _Programs]) -> bool:
         """Return whether many levels come from a device, and there is no limit on the distance."""
         options = plan.options
-        whole = options.cutoff is None and options.targets is None and options.sources.size > 0
+        whole = (
+            options.cutoff is None and options.targets is None and options.count(plan.input.n) > 0
+        )
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
 
     def find(
@@ -279,7 +281,7 @@ class _Search:
         Arcs that leave the vertices that were reached, summed over the searches.
     """
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, _Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self.rounds = self.work = 0
         self._n, self._m, self._watch = graph.n, graph.m, watch
@@ -313,6 +315,7 @@ class _Search:
         if programs.symmetry is not None and not programs.symmetry.holds(
             graph, self._queue, self._arcs, self._state
         ):
+            assert programs.push is not None
             kernels = programs.push
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)

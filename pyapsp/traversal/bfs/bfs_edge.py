@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
@@ -38,7 +38,7 @@ class BfsEdge(LevelSearch):
         _, *rest = super().buffers(graph, options, parameters)
         return [max(4 * graph.m, 4), *rest]
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Levels:
         """Copy the graph to the device."""
         return _Levels(self, plan, watch)
 
@@ -46,7 +46,9 @@ class BfsEdge(LevelSearch):
 class _Levels(Levels):
     """A work-item for each arc."""
 
-    def __init__(self, method: LevelSearch, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: LevelSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         super().__init__(method, plan, watch)
         self._m = plan.input.m
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan, register
 from pyapsp.traversal.bfs.levels import Levels, LevelSearch
 
@@ -29,7 +30,7 @@ class BfsHarish(LevelSearch):
         """Return the index of the first arc of each vertex, and the heads."""
         return graph.indptr, graph.indices
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Levels:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Levels:
         """Copy the graph to the device."""
         return _Levels(self, plan, watch)
 

@@ -45,7 +45,7 @@ class BfsSequential(Search):
         """Build the kernel."""
         return build(options.device, "traversal/bfs/bfs_sequential.cl", search_defines(options))
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Queue:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Queue:
         """Copy the graph to the device."""
         return _Queue(self, plan, watch)
 
@@ -55,7 +55,9 @@ class _Queue:
 
     rounds = 0
 
-    def __init__(self, method: BfsSequential, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: BfsSequential, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         graph, self._watch, self._queue = plan.input, watch, plan.options.device.queue()
         self._launch, self._n = Launcher(self._queue, plan.state, 1), graph.n
         arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]

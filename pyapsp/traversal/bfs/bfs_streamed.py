@@ -65,7 +65,7 @@ class BfsStreamed(Lanes):
         }
         return build(options.device, "traversal/bfs/bfs_streamed.cl", defines)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Stream:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Stream:
         """Make the blocks."""
         return _Stream(self, plan, watch)
 
@@ -102,7 +102,9 @@ def blocks_of(indptr: np.ndarray, size: int) -> list[_Block]:
 class _Stream:
     """The levels and parents on the device, and a block of arcs."""
 
-    def __init__(self, method: BfsStreamed, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: BfsStreamed, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         graph, parameters = plan.input, plan.parameters
         self.rounds = 0
         self._graph, self._width, self._watch = graph, parameters.integer("width"), watch

@@ -36,7 +36,7 @@ class FrontierSearch(Search):
     carries_predecessors = True
     searcher: ClassVar[type[Frontiers]]
 
-    def open(self, plan: Plan, watch: Stopwatch) -> Frontiers:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device."""
         return self.searcher(self, plan, watch)
 
@@ -98,7 +98,9 @@ class Frontiers:
 
     rounds = 0
 
-    def __init__(self, method: FrontierSearch, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         graph, options, self.parameters = plan.input, plan.options, plan.parameters
         self.queue, self._watch, self.n = options.device.queue(), watch, graph.n
         self.launch = Launcher(self.queue, plan.state, self.parameters.integer("group"))

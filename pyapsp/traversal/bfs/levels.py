@@ -38,7 +38,7 @@ class LevelSearch(Search):
     def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
         """Return the two arrays that represent the graph on the device."""
 
-    def open(self, plan: Plan, watch: Stopwatch) -> Levels:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Levels:
         """Copy the graph to the device."""
         return Levels(self, plan, watch)
 
@@ -93,11 +93,14 @@ class Levels:
 
     rounds = 0
 
-    def __init__(self, method: LevelSearch, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, method: LevelSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
+    ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
         self._name, self._start = method.kernel, method.start
-        self._lanes, self.n = parameters.get("width", 1), graph.n
+        self._lanes = parameters.integer("width") if "width" in parameters else 1
+        self.n = graph.n
         self.launch = Launcher(self._queue, plan.state, parameters.integer("group"))
         self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
         sizes = method.buffers(graph, options, parameters)[-4:]

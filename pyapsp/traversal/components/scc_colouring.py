@@ -121,7 +121,7 @@ class SccColouring(ComponentMethod):
         search = build(device, "traversal/components/scc_colouring.cl", defines)
         return _Programs(search, Scan(device, group), Numbering(device, group))
 
-    def run(self, plan: Plan) -> Labels:
+    def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         watch, labels = Stopwatch(), np.empty(plan.input.n, np.int32)
         seconds, more = 0.0, dict[str, Json]()
@@ -167,7 +167,7 @@ class _Search:
         Number of rounds, of sweeps, and of launches for levels of a queue.
     """
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, Options, _Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
         self._programs, self._progress = plan.state, options.progress

@@ -94,7 +94,7 @@ class SccForwardBackward(ComponentMethod):
         }
         return build(options.device, "traversal/components/scc_forward_backward.cl", defines)
 
-    def run(self, plan: Plan) -> Labels:
+    def run(self, plan: Plan[Graph, Options, Program]) -> Labels:
         """Find the components."""
         graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
@@ -137,7 +137,12 @@ class PartSearch:
     """
 
     def __init__(
-        self, plan: Plan, program: Program, width: int, entering: Graph, watch: Stopwatch
+        self,
+        plan: Plan[Graph, Options, object],
+        program: Program,
+        width: int,
+        entering: Graph,
+        watch: Stopwatch,
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._queue, self._watch = options.device.queue(), watch
@@ -146,7 +151,7 @@ class PartSearch:
         full = parameters["trim"] == "full"
         self._trims = graph.n if full else parameters.integer("trim")
         self._n, self._progress = graph.n, options.progress
-        arrays = [graph.indptr, graph.indices]
+        arrays: list[np.ndarray] = [graph.indptr, graph.indices]
         if graph.directed:
             arrays += [entering.indptr, entering.indices]
         arcs = [upload(self._queue, array, watch) for array in arrays]

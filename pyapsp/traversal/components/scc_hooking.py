@@ -77,7 +77,7 @@ class SccHooking(ComponentMethod):
         device, group = options.device, parameters.integer("group")
         return _Programs(Hooking(device, group, _offsets(options)), Numbering(device, group))
 
-    def run(self, plan: Plan) -> Labels:
+    def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
         labels, seconds = np.empty(graph.n, np.int32), 0.0
@@ -99,7 +99,7 @@ def _offsets(options: Options) -> np.dtype:
     return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
 
 
-def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> float:
+def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.ndarray) -> float:
     """Fill the labels, and return the seconds of the kernels by the clock of the host."""
     graph, device = plan.input, plan.options.device
     queue, n = device.queue(), graph.n

@@ -117,7 +117,7 @@ class SccMultiStep(ComponentMethod):
             steps=built("scc_multi_step", parameters.integer("width")),
         )
 
-    def run(self, plan: Plan) -> Labels:
+    def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
         started = time.perf_counter()
@@ -156,7 +156,9 @@ class _MultiStep(PartSearch):
         Number of rounds of colouring.
     """
 
-    def __init__(self, plan: Plan, entering: Graph, watch: Stopwatch) -> None:
+    def __init__(
+        self, plan: Plan[Graph, Options, _Programs], entering: Graph, watch: Stopwatch
+    ) -> None:
         parameters, programs, graph = plan.parameters, plan.state, plan.input
         width = _width(parameters, "search")
         super().__init__(plan, programs.search, width, entering, watch)

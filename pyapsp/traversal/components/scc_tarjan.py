@@ -53,7 +53,7 @@ class SccTarjan(ComponentMethod):
         defines: dict[str, str | int] = {"PYAPSP_AHEAD": _AHEAD * options.device.traits.prefetches}
         return build(options.device, "traversal/components/scc_tarjan.cl", defines)
 
-    def run(self, plan: Plan) -> Labels:
+    def run(self, plan: Plan[Graph, Options, Program]) -> Labels:
         """Find the components."""
         graph, device, watch = plan.input, plan.options.device, Stopwatch()
         labels = np.empty(graph.n, np.int32)
@@ -72,7 +72,7 @@ class SccTarjan(ComponentMethod):
         return Labels(labels=labels, stats=stats)
 
 
-def _search(plan: Plan, watch: Stopwatch, labels: np.ndarray) -> None:
+def _search(plan: Plan[Graph, Options, Program], watch: Stopwatch, labels: np.ndarray) -> None:
     """Fill the labels."""
     graph, device = plan.input, plan.options.device
     queue, n = device.queue(), graph.n

@@ -71,7 +71,9 @@ class Run:
         What the technique reports.
     """
 
-    def __init__(self, technique: Technique, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(
+        self, technique: Technique, plan: Plan[Offsets, Options, Program], watch: Stopwatch
+    ) -> None:
         given, options = plan.input, plan.options
         self.device, self.queue, self._watch = options.device, options.device.queue(), watch
         self._program, self.parameters = plan.state, plan.parameters
@@ -224,7 +226,7 @@ class Technique(BufferedMethod):
         """Build the kernels."""
         return build_warps(options.device, self.file, self.defines(parameters))
 
-    def run(self, plan: Plan) -> Owners:
+    def run(self, plan: Plan[Offsets, Options, Program]) -> Owners:
         """Find the owners."""
         given, options, watch = plan.input, plan.options, Stopwatch()
         owners, more = np.empty(0, np.int32), dict[str, Any]()

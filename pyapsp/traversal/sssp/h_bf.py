@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.device.kernels import Program, Stopwatch, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import converted
 from pyapsp.numbers.precision import infinity
@@ -107,7 +107,7 @@ class Frontiers:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Plan[Graph, PathOptions, Program],
         watch: Stopwatch,
         on_counts: Callable[[dict[str, int]], None] | None = None,
     ) -> None:

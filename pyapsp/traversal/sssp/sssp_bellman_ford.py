@@ -45,7 +45,7 @@ class SsspBellmanFord(Lanes):
         }
         return build(options.device, "traversal/sssp/sssp_bellman_ford.cl", defines)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Rounds:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Rounds:
         """Copy the graph to the device."""
         return _Rounds(plan, watch)
 
@@ -55,7 +55,7 @@ class _Rounds:
 
     rounds = 0
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._graph, self._queue, self._watch = graph, options.device.queue(), watch
         self._dtype, self._width = options.dtype, parameters.integer("width")

@@ -126,7 +126,7 @@ class SsspDeltaStepping(Search):
         search = build(device, "traversal/sssp/sssp_delta_stepping.cl", defines, standard=standard)
         return Programs(search, Tree.build(device, *types) if options.predecessors else None)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Entries:
+    def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""
         return _Entries(plan, watch)
 
@@ -203,7 +203,7 @@ class _Entries:
 
     rounds = 0
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         device, self._watch = options.device, watch
         self._n, self._dtype = graph.n, held_type(graph, options.dtype)
@@ -217,8 +217,8 @@ class _Entries:
         self._own = [device.buffer(size) for size in sizes]
         settled(self._queue, *self._own)
         self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
-        few = options.targets is not None and options.targets.size <= _WATCHED
-        self._targets = options.targets.tolist() if few else []
+        targets = [] if options.targets is None else options.targets.tolist()
+        self._targets = targets if len(targets) <= _WATCHED else []
         self._delta = _delta(graph, self._dtype, parameters.integer("delta"))
         units, group = device.capabilities.compute_units, parameters.integer("group")
         groups = units if device.traits.scalar_groups else max(units * _ITEMS // group, 1)

@@ -151,6 +151,6 @@ class SsspHBf(Search):
         }
         return build(device, "traversal/sssp/sssp_h_bf.cl", defines, standard=standard)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> Frontiers:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device, and set the classes of arcs."""
         return Frontiers(plan, watch, self.on_counts)

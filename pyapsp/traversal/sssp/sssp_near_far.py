@@ -74,7 +74,7 @@ class SsspNearFar(Lanes):
         tree = Tree.build(device, options.dtype, *arcs) if options.predecessors else None
         return Programs(search, tree)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> _Piles:
+    def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Piles:
         """Copy the graph to the device."""
         return _Piles(plan, watch)
 
@@ -84,7 +84,7 @@ class _Piles:
 
     rounds = 0
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._n, self._group, self._width = (
             graph.n,

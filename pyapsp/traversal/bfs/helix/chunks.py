@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels import Program, Stopwatch
+from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix.form import RING, SIZES
 from pyapsp.traversal.bfs.helix.lists import Frontiers
@@ -16,7 +18,7 @@ __all__ = ["ChunkSearch"]
 class ChunkSearch(Frontiers):
     """Three launches for each level."""
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         super().__init__(plan, watch)
         self._frontiers, self._begins, self._totals = self._more
         self._packed = self._parameters.word("prefix") == "packed"

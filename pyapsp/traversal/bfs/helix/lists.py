@@ -8,7 +8,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import StallError
-from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.device.kernels import Program, Stopwatch, upload
+from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix import form
 
@@ -42,7 +44,7 @@ class Frontiers(ABC):
 
     rounds = 0
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self._device, self._watch, self._program = options.device, watch, plan.state
         self._queue, self._parameters = options.device.queue(), parameters
@@ -130,7 +132,7 @@ class Frontiers(ABC):
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._parents)
 
-    def launch(self, kernel: str, groups: int, *arguments: object) -> None:
+    def launch(self, kernel: str, groups: int, *arguments: np.generic | cl.Buffer) -> None:
         """Launch a number of groups, at most as many as suit the device."""
         groups = max(min(groups, self._most_groups), 1)
         shape = (groups * self._group,), (self._group,)
@@ -173,7 +175,7 @@ class Frontiers(ABC):
 class ListSearch(Frontiers):
     """Searches with queues of vertices, of arcs, or of both in turns."""
 
-    def __init__(self, plan: Plan, watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         super().__init__(plan, watch)
         parameters, self._pairs = self._parameters, 1 + plan.options.predecessors
         edges = parameters.word("queue") == "edge"

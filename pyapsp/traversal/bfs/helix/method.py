@@ -83,7 +83,7 @@ class BfsHelix(Search):
                 f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
             )
 
-    def plan(self, graph: Graph, options: Any) -> Plan:
+    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Program]:
         """Choose the configuration for the graph, check memory and build the kernels."""
         chosen = copy.copy(self)
         chosen._facts = facts_of(graph)
@@ -114,7 +114,7 @@ class BfsHelix(Search):
         name = f"traversal/bfs/{file}"
         return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
-    def open(self, plan: Plan, watch: Stopwatch) -> Searcher:
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device."""
         by_chunks = plan.parameters.word("balance") == "device"
         return ChunkSearch(plan, watch) if by_chunks else ListSearch(plan, watch)

@@ -21,10 +21,10 @@ from pyapsp.device.kernels import Stopwatch, build_warps
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.families import draw as draw_graph
 from pyapsp.registry import (
+    AnyPlan,
     Check,
     Method,
     Options,
-    Plan,
     method,
     problem,
 )
@@ -107,7 +107,7 @@ def _runner(
     label: Label, technique: Method, given: Offsets, options: Options, judge: _Judge
 ) -> Runner:
     """Return a runner: the times of the kernels, of their phases, and of transfers."""
-    plans: list[Plan] = []
+    plans: list[AnyPlan] = []
 
     def turn() -> Turn:
         if not plans:
@@ -261,7 +261,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
     def runner(group: int) -> Runner:
         technique = _multi(request, group)
         assert isinstance(technique, PartitionMultiPhase)
-        plans: list[Plan] = []
+        plans: list[AnyPlan] = []
 
         def turn() -> Turn:
             if not plans:
