@@ -126,7 +126,7 @@ class Question(NamedTuple):
     few: bool
     alone: bool
 
-    def held_in(self, dtype: np.dtype) -> AllPairsOptions:
+    def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return the options of a prediction for this type."""
         return AllPairsOptions(
             self.device,
@@ -180,7 +180,7 @@ def suited(
     if whole and dtype == options.dtype:
         return options
     if method.by_source:
-        return replace(options.held_in(dtype), answer=options.dtype)
+        return replace(options.computed_in(dtype), answer=options.dtype)
     return replace(
         options,
         dtype=dtype,
@@ -188,7 +188,7 @@ def suited(
         sources=None,
         cutoff=None,
         out=options.out if options.sources is None else None,
-        kept=options.kept if whole else None,
+        device_rows=options.device_rows if whole else None,
         check=options.must_check(graph),
     )
 
@@ -265,7 +265,7 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
 @lru_cache(maxsize=_CACHE_SIZE)
 def _ranking(question: Question, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
-    facts, options = question.facts, question.held_in(question.dtype)
+    facts, options = question.facts, question.computed_in(question.dtype)
     default = _method(_DEFAULT_ROWS if question.alone or question.few else _DEFAULT)
     if question.helpers and not question.alone:
         default = _method(_SEVERAL)
@@ -311,7 +311,7 @@ def in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 def _predictions(question: Question, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
     """Return the methods with a prediction in this type, and the prediction."""
-    options, choices = question.held_in(dtype), []
+    options, choices = question.computed_in(dtype), []
     conversion, values = 0.0, question.rows * question.facts.n
     if dtype != question.dtype:
         on_the_way = staging.suits(options.device.handle, values * question.dtype.itemsize)

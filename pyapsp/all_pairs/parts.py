@@ -65,7 +65,7 @@ def part_of(
     rows : int
         The number of rows by which the whole was predicted.
     """
-    options = replace(plan.options, out=None, kept=None, progress=None, check=False)
+    options = replace(plan.options, out=None, device_rows=None, progress=None, check=False)
     whole = method.predict(facts, options, rows)
     if not whole:
         return None

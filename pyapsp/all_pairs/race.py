@@ -136,7 +136,7 @@ def choices(request: Request) -> Iterator[Choice]:
 
 
 def _past_of(request: Request, ranking: Ranking) -> _Past:
-    return _past(ranking.question, request.options.kept is not None)
+    return _past(ranking.question, request.options.device_rows is not None)
 
 
 def _after_parts(request: Request, ranking: Ranking, past: _Past) -> tuple[Candidate, ...]:

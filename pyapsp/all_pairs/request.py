@@ -100,7 +100,7 @@ def requested(
         check=flag("check", owner, arguments.check),
         sources=rows,
         cutoff=cutoff,
-    ).held_in(answer_dtype)
+    ).computed_in(answer_dtype)
     if keep == "device":
         options = _on_device(options, graph.n)
     if out is not None:
@@ -122,7 +122,7 @@ def _on_device(options: AllPairsOptions, n: int) -> AllPairsOptions:
     check_memory([rows.nbytes], options)
     memory = options.device.capabilities.global_memory
     limit = memory if options.memory_limit is None else min(options.memory_limit, memory)
-    return replace(options, kept=rows, memory_limit=limit - rows.nbytes)
+    return replace(options, device_rows=rows, memory_limit=limit - rows.nbytes)
 
 
 def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[DeviceLike]:

@@ -30,7 +30,7 @@ def settle(request: Request, plan: Plan[Graph, AllPairsOptions, object], answer:
     NegativeCycleError, PrecisionError
         As `solve`.
     """
-    on_device = request.options.kept
+    on_device = request.options.device_rows
     check_rows(request, answer)
     if isinstance(answer.distances, DeviceRows):
         return answer

@@ -120,12 +120,12 @@ def dense_graph(
 
 def run(
     problem: Problem,
-    given: Any,
+    data: Any,
     methods: Sequence[str | Method],
     dtypes: Sequence[str],
     devices: Sequence[Any] = (None,),
     *,
-    asked: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Any] | None = None,
     repeat: int = 3,
     peers: Sequence[str] = (),
     progress: Callable[[str], None] = lambda text: None,
@@ -135,7 +135,7 @@ def run(
     Parameters
     ----------
     problem : Problem
-    given : object
+    data : object
         The input.
     methods : sequence of str or Method
         ``"auto"``, or methods of the problem.
@@ -143,7 +143,7 @@ def run(
         Number types of the answers.
     devices : sequence
         See `pyapsp.device.choose`.
-    asked : mapping, optional
+    arguments : mapping, optional
         Other options of `Problem.ask`: ``predecessors``, ``sources``. Peers without predecessors
         compute distances only. Peers that cannot compute single rows are left out if `sources` is
         given.
@@ -167,10 +167,10 @@ def run(
     """
     if repeat < 1:
         raise ParameterError.of("repeat", "bench", "at least 1", repeat)
-    about = problem.about(given)
+    about = problem.about(data)
     outcome, judge = Outcome(problem, about), _Judge(problem)
     everybody = [
-        _Own(problem, given, method, dtype, device, dict(asked or {}), judge)
+        _Own(problem, data, method, dtype, device, dict(arguments or {}), judge)
         for method, dtype, device in product(methods, dtypes, map(choose, devices))
     ]
 
@@ -212,22 +212,22 @@ class _Judge:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         self._oracle: Callable[[Any], Check] | None = None
-        self._asked: tuple[Any, Any] | None = None
+        self._arguments: tuple[Any, Any] | None = None
 
-    def ask(self, given: Any, options: Any) -> None:
+    def ask(self, data: Any, options: Any) -> None:
         """Store the first request."""
-        if self._asked is None:
-            self._asked = given, options
+        if self._arguments is None:
+            self._arguments = data, options
 
     @property
-    def asked(self) -> tuple[Any, Any]:
+    def question(self) -> tuple[Any, Any]:
         """The input and the options of the first request."""
-        assert self._asked is not None
-        return self._asked
+        assert self._arguments is not None
+        return self._arguments
 
     def __call__(self, answer: Any) -> Check:
         if self._oracle is None:
-            self._oracle = self._problem.oracle(*self.asked)
+            self._oracle = self._problem.oracle(*self.question)
         return self._oracle(answer)
 
 
@@ -259,22 +259,22 @@ class _Own(_Checked):
     def __init__(
         self,
         problem: Problem,
-        given: Any,
+        data: Any,
         method: str | Method,
         dtype: str,
         device: Device,
-        asked: dict[str, Any],
+        arguments: dict[str, Any],
         judge: _Judge,
     ) -> None:
         id_ = method if isinstance(method, str) else method.id
         super().__init__(f"{id_} {dtype} on {device.id}", self._solve)
         self.device = device
-        self._problem, self._given, self._method, self._judge = problem, given, method, judge
-        self._asked = asked | {"dtype": dtype, "device": device}
+        self._problem, self._data, self._method, self._judge = problem, data, method, judge
+        self._arguments = arguments | {"dtype": dtype, "device": device}
 
     def _solve(self) -> Turn:
         started = time.perf_counter()
-        request = self._problem.ask(self._given, self._method, **self._asked)
+        request = self._problem.ask(self._data, self._method, **self._arguments)
         solved = runs.solve(request, started)
         wall = time.perf_counter() - started
         kernel = _seconds(solved.record, "kernel")
@@ -325,8 +325,8 @@ class _Other(_Checked):
     def __init__(self, problem: Problem, chosen: Peer, judge: _Judge) -> None:
         super().__init__(chosen.name, self._solve)
         self.peer, self._problem, self._judge = chosen, problem, judge
-        self._call, self._answer = chosen.prepare(*judge.asked)
-        self._compare = judge if chosen.oracle is None else chosen.oracle(*judge.asked)
+        self._call, self._answer = chosen.prepare(*judge.question)
+        self._compare = judge if chosen.oracle is None else chosen.oracle(*judge.question)
         self._work = 0
 
     def _solve(self) -> Turn:
@@ -334,7 +334,7 @@ class _Other(_Checked):
         found = self._call()
         wall = time.perf_counter() - started
         answer = self._answer(found)
-        self._work = self._problem.work(*self._judge.asked, answer)
+        self._work = self._problem.work(*self._judge.question, answer)
         return Turn({"wall": wall}, {"check": self._compare(answer)})
 
     def record(self) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def _present(
 ) -> Iterator[Peer]:
     """Yield the peers that can run on this input."""
     for chosen in (peer(problem.id, name) for name in names):
-        why = chosen.unfit(*judge.asked)
+        why = chosen.unfit(*judge.question)
         if why is None:
             yield chosen
         else:

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.width = 200  # into a file or a pipe: no line of a table is broken
     outcomes = []
     for given in _inputs(problem, arguments):
-        asked = _asked(problem, given, arguments)
+        options = _asked(problem, given, arguments)
         with status(arguments) as tell:
             outcome = bench.run(
                 problem,
@@ -149,7 +149,7 @@ def run(arguments: argparse.Namespace) -> int:
                 methods,
                 dtypes,
                 arguments.device,
-                asked=asked,
+                arguments=options,
                 repeat=arguments.repeat,
                 peers=peers,
                 progress=tell,
@@ -211,19 +211,19 @@ def _asked(problem: Problem, given: Any, arguments: argparse.Namespace) -> dict[
 
     from pyapsp.base.errors import ParameterError
 
-    asked: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name in ("predecessors", "sources"):
         if getattr(arguments, name) and name not in problem.asks:
             raise ParameterError(f"--{name} is not for {problem.id}")
     if arguments.predecessors:
-        asked["predecessors"] = True
+        options["predecessors"] = True
     if arguments.sources is not None:
         n = problem.about(given)["n"]
         if not 0 < arguments.sources <= n:
             rule = f"between 1 and n = {n}"
             raise ParameterError.of("--sources", "bench", rule, arguments.sources)
-        asked["sources"] = np.arange(arguments.sources) * n // arguments.sources
-    return asked
+        options["sources"] = np.arange(arguments.sources) * n // arguments.sources
+    return options
 
 
 def _table(outcome: Outcome, repeat: int) -> Table:

@@ -245,7 +245,7 @@ def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
     counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
     with status(arguments) as tell:
 
-        def told(outcome: Any) -> None:
+        def show(outcome: Any) -> None:
             counts[outcome.state] += 1
             tell(", ".join(f"{count} {state}" for state, count in counts.items()))
 
@@ -253,7 +253,7 @@ def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
             strategy=arguments.strategy,
             budget=arguments.budget,
             max_configurations=arguments.max_configurations,
-            told=told,
+            report=show,
             stall=arguments.stall,
         )
     return report

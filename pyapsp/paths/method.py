@@ -125,7 +125,7 @@ class PathOptions(Options):
         """
         return self.check and (self.cutoff is None or graph.has_negative)
 
-    def held_in(self: _Options, dtype: np.dtype) -> _Options:
+    def computed_in(self: _Options, dtype: np.dtype) -> _Options:
         """Return the options of a run that computes distances in this type."""
         if self.cutoff is None and dtype == self.dtype:
             return self
@@ -176,7 +176,7 @@ class AllPairsOptions(PathOptions):
     answer : numpy.dtype or None
         The type of the answer, if it is not `dtype`, the type of the computation. A method may
         return distances of either type.
-    kept : DeviceRows or None
+    device_rows : DeviceRows or None
         The rows of the answer, if they stay on the device. A method may return them as its
         distances; otherwise the distances are copied to them.
     totals : bool
@@ -189,7 +189,7 @@ class AllPairsOptions(PathOptions):
 
     out: np.ndarray | None = field(default=None, kw_only=True)
     answer: np.dtype | None = field(default=None, kw_only=True)
-    kept: DeviceRows | None = field(default=None, kw_only=True)
+    device_rows: DeviceRows | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
@@ -203,7 +203,7 @@ class Rows(Answer):
     ----------
     distances : (k, n) ndarray or DeviceRows
         The rows of the `PathOptions.sources` of the plan; all n rows if these are None.
-        `DeviceRows` only if they are `AllPairsOptions.kept`.
+        `DeviceRows` only if they are `AllPairsOptions.device_rows`.
     predecessors : (k, n) int32 ndarray or None
     checked : bool
         Whether the method itself has checked for negative cycles and clipped distances.

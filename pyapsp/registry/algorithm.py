@@ -83,8 +83,8 @@ class Method(ABC):
         )
 
     def __repr__(self) -> str:
-        given = "".join(f", {name}={value}" for name, value in self.parameters.items())
-        return f"method({self.id!r}{given})"
+        shown = "".join(f", {name}={value}" for name, value in self.parameters.items())
+        return f"method({self.id!r}{shown})"
 
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of the first requirement that the input or the device does not meet.
@@ -104,12 +104,12 @@ class Method(ABC):
         return None
 
     @abstractmethod
-    def plan(self, given: Any, options: Any) -> AnyPlan:
+    def plan(self, data: Any, options: Any) -> AnyPlan:
         """Check the request against the device, choose parameters and build the kernels.
 
         Parameters
         ----------
-        given : object
+        data : object
             The input.
         options : Options
 

@@ -77,7 +77,7 @@ class Problem:
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
     choices: Callable[[Request], Iterator[Choice]]
     settle: Callable[[Request, AnyPlan, Any], Any] = lambda request, plan, answer: answer
-    reusing: Callable[[Any, Any], Any] = lambda given, options: options
+    reusing: Callable[[Any, Any], Any] = lambda data, options: options
     fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ class Request:
     method : Method or str
         ``"auto"``, or the method asked for.
     options : Options
-    asked : dict
+    arguments : dict
         Arguments for the record of the run, in addition to method and dtype.
     reasons : tuple of str
         The decisions so far, for ``explain``.
@@ -103,7 +103,7 @@ class Request:
     input: Any
     method: Method | str
     options: Any
-    asked: dict[str, Json] = field(default_factory=dict)
+    arguments: dict[str, Json] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
 
 
@@ -121,7 +121,7 @@ class Choice:
     seconds : float or None
         The predicted time, if methods are ranked by it; after a race the corrected one. It is
         ``predicted_seconds`` of the record.
-    told : callable, optional
+    report : callable, optional
         Called with the seconds of the whole call, if this choice has answered it.
     """
 
@@ -129,4 +129,4 @@ class Choice:
     options: Any
     reason: str
     seconds: float | None = None
-    told: Callable[[float], None] | None = None
+    report: Callable[[float], None] | None = None

@@ -49,8 +49,8 @@ def _parameters(method: Method, plan: Plan[object, Options, object]) -> str:
         near = {"device": "this device", "architecture": "this architecture"}
         where = near.get(str(row["level"]), "this kind of device")
         origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
-    asked = ", ".join(method.parameters)
-    return f"{listed} ({f'{asked} as asked; ' if asked else ''}{origin})"
+    named = ", ".join(method.parameters)
+    return f"{listed} ({f'{named} as asked; ' if named else ''}{origin})"
 
 
 def record(
@@ -89,7 +89,7 @@ def record(
         "tuning": plan.tuning,
         "dtype": name_of(options.dtype),
         "held_dtype": name_of(plan.options.dtype),
-        **request.asked,
+        **request.arguments,
         "device": {
             **device.identity,
             "units": device.capabilities.compute_units,

@@ -22,7 +22,7 @@ __all__ = ["request"]
 
 def request(
     name: str,
-    given: object,
+    data: object,
     options: Callable[..., Options],
     dtype: np.dtype,
     method: str | Method,
@@ -31,7 +31,7 @@ def request(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    asked: Mapping[str, Json] | None = None,
+    arguments: Mapping[str, Json] | None = None,
     reasons: Sequence[str] = (),
 ) -> Request:
     """Check the arguments that all problems have, and return the request.
@@ -40,7 +40,7 @@ def request(
     ----------
     name : str
         The id of the problem.
-    given : object
+    data : object
         The checked input.
     options : callable
         The class of the options, or a partial of it with the checked arguments that only this
@@ -57,7 +57,7 @@ def request(
         Bytes of device memory.
     progress : callable, optional
         Called as ``progress(done, total)``.
-    asked : mapping, optional
+    arguments : mapping, optional
         Arguments for the record of the run, in addition to method and dtype.
     reasons : sequence of str
         The decisions so far, for ``explain``.
@@ -73,4 +73,4 @@ def request(
     limit = check_limits(memory_limit, progress, owner)
     chosen = method_of(name, method, owner)
     checked = options(choose(device), dtype, memory_limit=limit, progress=progress)
-    return Request(problem(name), given, chosen, checked, dict(asked or {}), tuple(reasons))
+    return Request(problem(name), data, chosen, checked, dict(arguments or {}), tuple(reasons))

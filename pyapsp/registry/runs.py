@@ -136,8 +136,8 @@ def solve(request: Request, started: float | None = None) -> Solved:
     answer = request.problem.settle(request, planned.plan, found)
     work = request.problem.work(request.input, planned.plan.options, found)
     seconds = time.perf_counter() - started
-    if planned.choice.told is not None:
-        planned.choice.told(seconds)
+    if planned.choice.report is not None:
+        planned.choice.report(seconds)
     about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
     about["automatic"] = isinstance(request.method, str)
     about.setdefault("predicted_seconds", planned.choice.seconds)  # some methods predict it again

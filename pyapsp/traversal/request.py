@@ -69,14 +69,14 @@ def requested(
         targets=ends,
         check=flag("check", name, check),
     )
-    asked: dict[str, Json] = {
+    arguments: dict[str, Json] = {
         "predecessors": predecessors,
         "cutoff": cutoff,
         "sources": rows.size,
         "source": int(rows[0]) if rows.size == 1 else None,
     }
     if ends is not None:
-        asked["targets"] = ends.size
+        arguments["targets"] = ends.size
     reasons = f"dtype {name_of(chosen_dtype)}: {reason}", f"sources: {rows.size:,}"
     call = request(
         name,
@@ -87,10 +87,10 @@ def requested(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
-        asked=asked,
+        arguments=arguments,
         reasons=reasons,
     )
-    return replace(call, options=call.options.held_in(chosen_dtype))
+    return replace(call, options=call.options.computed_in(chosen_dtype))
 
 
 def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, str]:

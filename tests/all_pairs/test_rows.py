@@ -185,8 +185,8 @@ def test_a_method_is_told_what_it_can_use(graph, device):
     for dtype, cutoff in (("int16", 500), ("float16", 500)):
         assert choice.suited(sparse, graph, options, np.dtype(dtype)).cutoff == cutoff
     beyond = AllPairsOptions(device, np.dtype("int32"), cutoff=2.0**15 - 2)
-    assert beyond.held_in(np.dtype("uint16")).cutoff is None
-    assert beyond.held_in(np.dtype("int32")).cutoff == 2.0**15 - 2
+    assert beyond.computed_in(np.dtype("uint16")).cutoff is None
+    assert beyond.computed_in(np.dtype("int32")).cutoff == 2.0**15 - 2
     told = choice.suited(dense, graph, options, np.dtype("int32"))
     assert (told.sources, told.cutoff, told.out, told.check) == (None, None, None, False)
 

@@ -144,10 +144,10 @@ def test_wrong_predecessors_in_any_turn_are_noticed(graph, device, turn, monkeyp
             solved.answer.predecessors[5, 7] = 7
         return solved
 
-    asked = {"predecessors": True}
-    assert bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], asked=asked, repeat=1).ok
+    more = {"arguments": {"predecessors": True}}
+    assert bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], **more, repeat=1).ok
     monkeypatch.setattr(runs, "solve", wrong)
-    assert not bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], asked=asked, repeat=2).ok
+    assert not bench.run(ALL_PAIRS, graph, ["auto"], ["int32"], [device], **more, repeat=2).ok
 
 
 def test_what_cannot_run_is_left_out_with_the_reason(device):
@@ -227,8 +227,8 @@ def test_peers_compute_what_they_say(peer):
     graph = problem.sample(150, "uniform", 3, registry.methods(problem.id)[0].requires)
     if isinstance(graph, Graph):
         graph = graph.with_weights(np.ones(graph.m) if peer.unweighted else np.abs(graph.weights))
-    asked = [{}, {"sources": [5, 3]}] if peer.some else [{}]
-    for each in asked:
+    arguments = [{}, {"sources": [5, 3]}] if peer.some else [{}]
+    for each in arguments:
         request = problem.ask(graph, "auto", **each)
         oracle = (peer.oracle or problem.oracle)(request.input, request.options)
         call, as_answer = peer.prepare(request.input, request.options)

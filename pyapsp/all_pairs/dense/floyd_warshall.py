@@ -249,15 +249,15 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         given = options.dtype, answer, arcs, words, watch, plan.spare_bytes
         matrix = DeviceMatrix(options.device, (n, size), layout, *given)
         dtype = answer if matrix.staged else options.dtype
-        kept = None if words is not None or options.predecessors else options.kept
+        device_rows = None if words is not None or options.predecessors else options.device_rows
         distances = options.out
         if distances is None or distances.dtype != dtype:
             # the rows that stay on the device need none on the host
-            shape = (0, 0) if kept is not None and matrix.staged else (n, n)
+            shape = (0, 0) if device_rows is not None and matrix.staged else (n, n)
             distances = empty(shape, dtype)
         if n > 0:
             queue = options.device.queue()
-            new = (distances, recovered) if kept is None and matrix.staged else ()
+            new = (distances, recovered) if device_rows is None and matrix.staged else ()
             with expected(options.device, *new):
                 matrices = [matrix.upload(queue, graph, distances)]
                 if options.predecessors and recovery is None:
@@ -271,16 +271,16 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     for count in configuration.scratch
                 ]
                 self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
-                if matrix.staged or kept is not None:
+                if matrix.staged or device_rows is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
                     _free(scratch)
                 coming: AbstractContextManager[Callable[[], None]]
-                if kept is None:
+                if device_rows is None:
                     coming = matrix.arriving(queue, matrices[0], distances)
                 else:
                     coming = nullcontext(_nothing)
                     with watch.by_the_host("transfer"):
-                        kept.take(queue, matrices[0], layout.dtype, layout.columns)
+                        device_rows.take(queue, matrices[0], layout.dtype, layout.columns)
                 with coming as arrived:
                     if predecessors is not None:
                         download(queue, predecessors, matrices[1], size, before, watch)
@@ -306,7 +306,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         # with `progress` the device is idle between rounds, so only kernel times are added
         kernels = watch.seconds("kernel") if options.progress else watch.span("kernel")
         return Rows(
-            distances if kept is None else kept,
+            distances if device_rows is None else device_rows,
             predecessors,
             stats={
                 "kernel_seconds": kernels + watch.seconds("recovery"),

@@ -130,7 +130,7 @@ class SourceBlocks(AllPairsMethod):
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
-        distances: Any = options.kept if options.out is None else options.out
+        distances: Any = options.device_rows if options.out is None else options.out
         if distances is None:
             distances = empty((sources.size, graph.n), options.answer or options.dtype)
         predecessors = None

@@ -68,33 +68,33 @@ class BufferedMethod(TunableMethod):
     """
 
     @abstractmethod
-    def buffers(self, given: Any, options: Any, parameters: Parameters) -> list[int]:
+    def buffers(self, data: Any, options: Any, parameters: Parameters) -> list[int]:
         """Return the bytes of each device buffer that a run will allocate."""
 
     @abstractmethod
-    def prepare(self, given: Any, options: Any, parameters: Parameters) -> Any:
+    def prepare(self, data: Any, options: Any, parameters: Parameters) -> Any:
         """Build the kernels, and return the state of the plan."""
 
-    def check(self, given: Any, options: Any) -> None:
+    def check(self, data: Any, options: Any) -> None:
         """Raise if the type of the answer cannot represent the input or its distances."""
 
-    def plan(self, given: Any, options: Any) -> AnyPlan:
+    def plan(self, data: Any, options: Any) -> AnyPlan:
         """Check input and memory, choose parameters and build the kernels."""
-        self.check(given, options)
+        self.check(data, options)
         started = time.perf_counter()
         too_much: DeviceMemoryError | None = None
-        family = given.family if self.choices else ""  # finding it takes O(n)
-        for parameters, match in self.sets(given.n, family, options):
-            buffers = self.buffers(given, options, parameters)
+        family = data.family if self.choices else ""  # finding it takes O(n)
+        for parameters, match in self.sets(data.n, family, options):
+            buffers = self.buffers(data, options, parameters)
             try:
                 check_memory(buffers, options)
             except DeviceMemoryError as error:
                 if too_much is None or error.needed < too_much.needed:
                     too_much = error
                 continue
-            state = self.prepare(given, options, parameters)
+            state = self.prepare(data, options, parameters)
             seconds = time.perf_counter() - started
             row = match.describe() if match else None
-            return Plan(given, options, parameters, sum(buffers), state, seconds, row)
+            return Plan(data, options, parameters, sum(buffers), state, seconds, row)
         assert too_much is not None
         raise too_much

@@ -17,17 +17,17 @@ class Sample:
     Parameters
     ----------
     problem : Problem
-    given : object
+    data : object
         The input.
     method : Method
-    asked : dict
+    arguments : dict
         Options for `Problem.ask`: dtype, device, ...
     """
 
     def __init__(
-        self, problem: Problem, given: Any, method: Method, asked: Mapping[str, Any]
+        self, problem: Problem, data: Any, method: Method, arguments: Mapping[str, Any]
     ) -> None:
-        request = problem.ask(given, method, **asked)
+        request = problem.ask(data, method, **arguments)
         self.input = request.input
         self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
         self.n = problem.about(self.input)["n"]

@@ -175,8 +175,8 @@ class Tuner:
         self._first_failure: DeviceError | ParameterError | None = None
 
     def _sample(self, size: int, seed: int) -> Sample:
-        given = self._problem.sample(size, self._family, seed, self._method.requires)
-        return Sample(self._problem, given, self._method(), self._asked)
+        data = self._problem.sample(size, self._family, seed, self._method.requires)
+        return Sample(self._problem, data, self._method(), self._asked)
 
     def run(
         self,
@@ -184,7 +184,7 @@ class Tuner:
         strategy: str = "auto",
         budget: float = 60.0,
         max_configurations: int | None = None,
-        told: Callable[[Outcome], None] = lambda outcome: None,
+        report: Callable[[Outcome], None] = lambda outcome: None,
         stall: float | None = None,
     ) -> Report:
         """Measure until all sets are measured or the budget is spent, and return the best.
@@ -200,7 +200,7 @@ class Tuner:
             Seconds. The first set is always measured. Sets in the journal are not measured again.
         max_configurations : int, optional
             Largest number of sets, those in the journal included.
-        told : callable
+        report : callable
             Called with each new outcome.
         stall : float, optional
             If one set takes more seconds than this, print the stack on standard error and end the
@@ -241,12 +241,12 @@ class Tuner:
                     break
                 with watched(stall):
                     outcome = self._measure(parameters)
-                told(outcome)
+                report(outcome)
             seen.add(key(parameters))
         with watched(stall and stall * (_FINALISTS + 1)):
-            report = self._decide()
+            decided = self._decide()
         self._large.forget()
-        return replace(report, resumed=resumed, complete=complete)
+        return replace(decided, resumed=resumed, complete=complete)
 
     def _seconds_of(self, parameters: Parameters) -> float:
         outcome = self._journal.outcomes.get(key(parameters))

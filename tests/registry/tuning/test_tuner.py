@@ -88,7 +88,7 @@ def broken(monkeypatch, when, how):
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_all_sets_are_measured_and_the_fastest_is_kept(dtype, predecessors, tune, device):
     new = []
-    report = tune(dtype=dtype, predecessors=predecessors, commit="c").run(told=new.append)
+    report = tune(dtype=dtype, predecessors=predecessors, commit="c").run(report=new.append)
     assert new == report.outcomes
     assert report.complete
     assert report.resumed == 0
