@@ -48,7 +48,7 @@ records: $(VENV)/.records
 	$(BIN)/python docs/records.py results/records/*/*.json results/papers/*/measured/*/*.json
 
 docs: $(VENV)/.docs
-	$(BIN)/python tests/architecture/storeys.py
+	$(BIN)/python tests/architecture/layers.py
 	$(BIN)/sphinx-build --fresh-env --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo
 	@echo "The site: $(CURDIR)/docs/_build/html/index.html"

@@ -123,5 +123,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("automatic", _generated(measured.automatic))
     app.add_directive("records", _of_records(measured.benches))
     app.add_directive("networkx", _generated(generated.networkx_functions))
-    app.add_directive("storeys", _generated(generated.storeys))
+    app.add_directive("layers", _generated(generated.layers))
     app.add_directive("programs", _generated(generated.programs_table))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from layers import LAYERS
 from papers import SOURCES
-from storeys import STOREYS
 
 import pyapsp
 from pyapsp import cli, networkx_backend
@@ -20,10 +20,10 @@ __all__ = [
     "commands",
     "exhibits",
     "files",
+    "layers",
     "methods_table",
     "networkx_functions",
     "programs_table",
-    "storeys",
 ]
 
 TOP = Path(__file__).resolve().parents[1]
@@ -126,10 +126,10 @@ def _helps(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
                 yield from _helps(child, level + 1)
 
 
-def storeys() -> str:
-    """Return a drawing of the storeys of the package and their rooms, the roof first."""
-    rows = [(name, "  ".join(rooms)) for name, rooms in reversed(STOREYS)]
-    width = max(len(rooms) for _, rooms in rows)
+def layers() -> str:
+    """Return a drawing of the layers and their packages, the top one first."""
+    rows = [(name, "  ".join(packages)) for name, packages in reversed(LAYERS)]
+    width = max(len(packages) for _, packages in rows)
     line = "+" + "-" * (width + 2) + "+"
-    drawn = [f"| {rooms.center(width)} |  {name}\n{line}" for name, rooms in rows]
+    drawn = [f"| {packages.center(width)} |  {name}\n{line}" for name, packages in rows]
     return "\n".join(["```text", line, *drawn, "```"])

@@ -1,6 +1,6 @@
 """What functions do with the argument ``comm``: `pyapsp.cluster` registers it by name.
 
-So no problem imports that room, which stands above the problems.
+So no problem imports that package, which is in a higher layer.
 """
 
 from __future__ import annotations

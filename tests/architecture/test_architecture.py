@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from storeys import PAGE, PUBLIC, STOREYS, page
+from layers import LAYERS, PAGE, PUBLIC, page
 
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "pyapsp"
 
-LEVELS = {room: place for place, room in enumerate(r for _, rooms in STOREYS for r in rooms)}
+LEVELS = {package: place for place, package in enumerate(p for _, each in LAYERS for p in each)}
 VENDORS = re.compile(
     r"\b(nvidia|amd|intel|qualcomm|apple|pocl|mesa|rusticl|llvmpipe|rocm|cuda)\b", re.IGNORECASE
 )
@@ -46,7 +46,7 @@ def imports_of(path):
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def test_the_root_has_the_rooms_and_nothing_else():
+def test_the_root_has_the_packages_and_nothing_else():
     loose = {
         "__init__.py",
         "__main__.py",
@@ -69,7 +69,7 @@ def test_imports_point_down(path):
         if target == part:
             continue
         if target == "pyapsp":
-            assert part in STOREYS[-1][1], f"{path}:{line}: only entrances use the public names"
+            assert part in LAYERS[-1][1], f"{path}:{line}: only interfaces use the public names"
             continue
         assert LEVELS[target] < LEVELS[part], f"{path}:{line}: {part} imports {target}"
 
@@ -110,12 +110,12 @@ def test_no_import_circles_between_modules():
     assert done == set(names)
 
 
-def test_the_design_page_has_these_storeys():
-    assert page() == PAGE.read_text(encoding="utf-8"), "run python tests/architecture/storeys.py"
+def test_the_design_page_has_these_layers():
+    assert page() == PAGE.read_text(encoding="utf-8"), "run python tests/architecture/layers.py"
 
 
-def test_kernels_and_tests_mirror_the_rooms():
-    others = {"common", "tuning"}  # headers of several rooms; the shipped databases
+def test_kernels_and_tests_mirror_the_packages():
+    others = {"common", "tuning"}  # headers of several packages; the shipped databases
     assert {path.name for path in (TOP / "cl").iterdir() if path.is_dir()} - others <= set(LEVELS)
     others = {"architecture", "docs", "faults", "packaging", "r", "trust", "workflow"}
     folders = {path.name for path in (TOP / "tests").iterdir() if any(path.glob("**/test_*.py"))}

@@ -81,7 +81,7 @@ def test_a_problem(tmp_path):
     tree.write("pyapsp/toy/__init__.py", toy.replace('areas=("toy",)', 'areas=("pyapsp.toy",)'))
     line = '    "truss": "pyapsp.trusses.problems",\n'
     tree.change("pyapsp/registry/index.py", line, line + '    "toy": "pyapsp.toy",\n')
-    assert {"tests/architecture/storeys.py"} <= tree.named
+    assert {"tests/architecture/layers.py"} <= tree.named
     shown = tree.run(
         "from pyapsp.cli import main\n"
         "from pyapsp.graph import generators\n"

@@ -1,17 +1,17 @@
-"""The storeys of the package: the one place where they are listed.
+"""The layers of the package: the one place where they are listed.
 
-``python tests/architecture/storeys.py`` prints them into ``pyapsp/README.md``; ``make docs`` does.
+``python tests/architecture/layers.py`` prints them into ``pyapsp/README.md``; ``make docs`` does.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["PAGE", "PUBLIC", "STOREYS", "page"]
+__all__ = ["LAYERS", "PAGE", "PUBLIC", "page"]
 
-# From the ground up: the name of a storey, and its rooms with one line for each. A room imports
-# from lower storeys, and on its own storey from the rooms before it.
-STOREYS = (
+# From the bottom up: the name of a layer, and its packages with one line for each. A package
+# imports only packages that are listed before it.
+LAYERS = (
     ("base", {"base": "errors, files, host memory and its reuse, progress, the version"}),
     (
         "device",
@@ -25,7 +25,7 @@ STOREYS = (
     ),
     ("paths", {"paths": "what problems with distances share: options, result, rows, certificate"}),
     (
-        "containers and engines",
+        "engines",
         {
             "dynamic": "graphs that change (Hornet)",
             "sweep": "the body of a task in OpenCL C, run for many parameters",
@@ -34,12 +34,12 @@ STOREYS = (
     (
         "problems",
         {
-            "traversal": "one source: `bfs/`, `sssp/`; `components/`; `partitioning/` of work",
+            "traversal": "`bfs/`, `sssp/` (searches from sources), `components/`, `partitioning/`",
             "all_pairs": "`solve`: `dense/` (matrix), `sparse/` (searches), batches, `summaries/`",
             "trusses": "triangles and trusses",
         },
     ),
-    ("ranks", {"cluster": "processes of MPI: what the argument `comm` does"}),
+    ("MPI", {"cluster": "what the argument `comm` does"}),
     (
         "systems",
         {
@@ -50,7 +50,7 @@ STOREYS = (
         },
     ),
     (
-        "doors",
+        "interfaces",
         {
             "csgraph": "SciPy's functions",
             "networkx_backend": "NetworkX's functions",
@@ -59,22 +59,22 @@ STOREYS = (
         },
     ),
 )
-# Public modules of one line, which no room imports.
+# Public modules of one line, which no package imports.
 PUBLIC = ("errors", "verify")
 PAGE = Path(__file__).resolve().parents[2] / "pyapsp" / "README.md"
-_BEGIN, _END = "<!-- storeys: printed by tests/architecture/storeys.py -->\n", "<!-- end -->\n"
+_BEGIN, _END = "<!-- layers: printed by tests/architecture/layers.py -->\n", "<!-- end -->\n"
 
 
 def page() -> str:
-    """Return the text of the design page, with the table of storeys as it is here."""
+    """Return the text of the design page, with the table of layers as it is here."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
     _, _, after = rest.partition(_END)
     rows = [
-        f"| {'' if place else name} | `{room}/` | {content} |\n"
-        for name, rooms in reversed(STOREYS)
-        for place, (room, content) in enumerate(rooms.items())
+        f"| {name} | `{package}/` | {content} |\n"
+        for name, packages in reversed(LAYERS)
+        for package, content in reversed(packages.items())
     ]
-    table = "".join(["| storey | room | content |\n", "|---|---|---|\n", *rows])
+    table = "".join(["| layer | package | content |\n", "|---|---|---|\n", *rows])
     return f"{before}{_BEGIN}\n{table}\n{_END}{after}"
 
 
