@@ -15,7 +15,7 @@ LAYERS = (
     ("base", {"base": "errors, files, host memory and its reuse, progress, the version"}),
     (
         "device",
-        {"device": "choosing a device, its capabilities; vendors (`quirks.py`); `kernels/`"},
+        {"device": "devices, their capabilities, `quirks.py`; `kernels/`: build, launch, scan"},
     ),
     ("graph", {"graph": "`Graph`, checks, converters, files (`io/`), generators, datasets"}),
     ("numbers", {"numbers": "what number types hold, bounds of distances, checks of values"}),
