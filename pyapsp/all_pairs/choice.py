@@ -1,5 +1,7 @@
 """The choice of `method="auto"`: the method and distance type with the shortest predicted time.
 
+It depends on the graph, the options, the device and the tuning databases alone, never on the clock
+or on earlier calls: methods may round sums differently, and a call must always give the same bits.
 The ranking is cached by graph facts, options and database version. A method predicts its time from
 the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
 arcs, also for methods that search from sources: for k sources these take k m n / (4 rate).
@@ -11,7 +13,7 @@ it saves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
@@ -25,11 +27,11 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.bounds import PROOFS, distance_bound
 from pyapsp.numbers.precision import narrower
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
+from pyapsp.registry import Choice, Request, methods
 from pyapsp.registry import method as find_method
-from pyapsp.registry import methods
 from pyapsp.registry.tuning.database import Databases, Unchanging, databases
 
-__all__ = ["Candidate", "Question", "Ranking", "candidates", "in_order", "ranked", "suited"]
+__all__ = ["Candidate", "Question", "Ranking", "candidates", "choices", "ranked", "suited"]
 
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
 # several devices. The last method is used if no other can run.
@@ -65,9 +67,6 @@ class Candidate:
         Why the type holds every distance; empty for the type that was asked for.
     others : tuple of str
         The next candidates of the ranking, as text.
-    ratio : float or None
-        The measured time of the problem, or of a part of it, divided by its predicted time, if
-        there was a race. The prediction in `seconds` is multiplied by it.
     """
 
     method: AllPairsMethod
@@ -75,21 +74,17 @@ class Candidate:
     seconds: float | None = None
     proof: str = ""
     others: tuple[str, ...] = ()
-    ratio: float | None = None
 
     @cached_property
     def reason(self) -> str:
         """Why it was chosen, as text."""
         others = "; ".join(self.others) or "no other"
         narrow = f"; this type is exact because {self.proof}" if self.proof else ""
-        time = "predicted time" if self.ratio is None else "time, by a trial"
-        return f"auto, the shortest {time}: {self} (then {others}){narrow}"
+        return f"auto, the shortest predicted time: {self} (then {others}){narrow}"
 
     def __str__(self) -> str:
         narrow = f" in {self.dtype}" if self.proof else ""
         time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
-        if self.seconds is not None and self.ratio is not None:
-            time += f" (predicted {self.seconds / self.ratio * 1e3:.3g} ms)"
         return f"{self.method.id}{narrow} {time}"
 
 
@@ -191,6 +186,26 @@ def suited(
         device_rows=options.device_rows if whole else None,
         check=options.must_check(graph),
     )
+
+
+def choices(request: Request) -> Iterator[Choice]:
+    """Yield the method of the call, or the candidates of "auto", the fastest first.
+
+    Raises
+    ------
+    PyApspError
+        If the graph or the device does not meet the requirements of the method of the call.
+    """
+    graph, options, method = request.input, request.options, request.method
+    if isinstance(method, AllPairsMethod):
+        error = method.unmet(graph, options)
+        if error is not None:
+            raise error
+        yield Choice(method, suited(method, graph, options, options.dtype), "as asked")
+        return
+    for each in candidates(graph, options):
+        adapted = suited(each.method, graph, options, each.dtype)
+        yield Choice(each.method, adapted, each.reason, each.seconds)
 
 
 def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
@@ -299,10 +314,10 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     if not question.alone and (_LAST, options.dtype) not in there:
         choices.append(Candidate(_method(_LAST), options.dtype))
-    return Ranking(question, in_order(choices), gain)
+    return Ranking(question, _in_order(choices), gain)
 
 
-def in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
+def _in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Return the candidates, each with the next ones as text."""
     choices = list(choices)
     texts = tuple(map(str, choices))

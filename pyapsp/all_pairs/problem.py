@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from pyapsp.all_pairs.race import choices
+from pyapsp.all_pairs.choice import choices
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import settle
 from pyapsp.graph import Graph, GraphLike, read

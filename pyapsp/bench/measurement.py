@@ -64,7 +64,7 @@ class Outcome:
         """The runs with ``"auto"``, beside the fastest of the methods that were named.
 
         Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
-        ``predicted_seconds`` of the whole call (None: no prediction; after a race it is corrected);
+        ``predicted_seconds`` of the whole call (None: no prediction);
         ``best`` and ``best_seconds`` of the fastest method that was named; ``ratio`` of the two
         times.
         """

@@ -31,7 +31,7 @@ from pyapsp.graph.validation import array, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Answer, AnyPlan, Method, Options, Requirements
+from pyapsp.registry import Answer, Method, Options, Requirements
 
 __all__ = [
     "AllPairsMethod",
@@ -56,7 +56,6 @@ _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
 # In a sample, one of this many vertices cannot be reached.
 _UNREACHED = 17
 
-_Method = TypeVar("_Method", bound="AllPairsMethod")
 _Options = TypeVar("_Options", bound="PathOptions")
 
 
@@ -262,12 +261,6 @@ class AllPairsMethod(PathMethod):
         if error is None and options.helpers and not self.multidevice:
             return CapabilityError(f"{self.id} uses one device")
         return error
-
-    def with_parameters(self: _Method, plan: AnyPlan) -> _Method:
-        """Return the method with the parameters of its plan, so that it has the same kernels."""
-        # a plan may have other parameters than a user may give
-        known = self.choices
-        return type(self)(**{name: each for name, each in plan.parameters.items() if name in known})
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the predicted seconds of planning, run and transfers; None without a prediction.

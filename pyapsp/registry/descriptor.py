@@ -119,14 +119,10 @@ class Choice:
     reason : str
         Why this method was chosen.
     seconds : float or None
-        The predicted time, if methods are ranked by it; after a race the corrected one. It is
-        ``predicted_seconds`` of the record.
-    report : callable, optional
-        Called with the seconds of the whole call, if this choice has answered it.
+        The predicted time, if methods are ranked by it: ``predicted_seconds`` of the record.
     """
 
     method: Method
     options: Any
     reason: str
     seconds: float | None = None
-    report: Callable[[float], None] | None = None

@@ -129,15 +129,13 @@ def solve(request: Request, started: float | None = None) -> Solved:
     Notes
     -----
     To the record it adds ``automatic``, whether "auto" chose, and ``predicted_seconds``: the time
-    by which it chose, so after a race the prediction multiplied by the ratio that was measured.
+    by which it chose.
     """
     started = time.perf_counter() if started is None else started
     planned, found = run(request)
     answer = request.problem.settle(request, planned.plan, found)
     work = request.problem.work(request.input, planned.plan.options, found)
     seconds = time.perf_counter() - started
-    if planned.choice.report is not None:
-        planned.choice.report(seconds)
     about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
     about["automatic"] = isinstance(request.method, str)
     about.setdefault("predicted_seconds", planned.choice.seconds)  # some methods predict it again

@@ -101,11 +101,6 @@ class Johnson(SourceBlocks):
         search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
         return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
 
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
-        """Return the method, with the numbers of its search."""
-        _, fewest, run = plan.state.search.for_few(plan.state.plan)
-        return self.with_parameters(plan), fewest, run
-
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
         """Return whether the rows are those of the search."""
         state: _State = plan.state

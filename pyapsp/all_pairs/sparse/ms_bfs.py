@@ -50,8 +50,6 @@ _ITEMS = {True: 16, False: 512}
 _PLANES = 4
 # Ranges of vertices whose sums are computed in parallel.
 _RANGES = 16
-# Words of a row that are nearly as fast, for each source, as more: a line of a cache.
-_FEW_WORDS = 16
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
@@ -166,11 +164,6 @@ class MsBfs(TunableBlocks):
         if options.predecessors:
             words += _BEFORE[scalar]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
-
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> tuple[MsBfs, int, int]:
-        """Return the method with narrower rows, the sources of a row, and those of a word."""
-        words = min(plan.parameters.integer("words"), _FEW_WORDS)
-        return type(self)(words=words), words * _BITS, _BITS
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
         """Return False on the host, where kernels write the rows."""

@@ -48,8 +48,6 @@ from pyapsp.registry.tuning.method import BufferedMethod
 
 __all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
 
-# Groups for each compute unit, and sources of a group, that use a device fully.
-_GROUPS, _EACH = 4, 8
 # Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
 # for devices with scalar groups (CPUs).
 _BEFORE = {True: 0.75, False: 0.4}
@@ -105,22 +103,6 @@ class SourceBlocks(AllPairsMethod):
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
         """Return whether all rows come by `download`, in any type that holds the distances."""
         return False
-
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
-        """Return the method for a few sources of a plan.
-
-        Returns
-        -------
-        method : SourceBlocks
-            By default the same kernels.
-        fewest : int
-            The number of sources that use the device fully: some groups for each compute unit.
-        run : int
-            The sources that a group solves together; a divisor of `fewest`.
-        """
-        units: int = plan.options.device.capabilities.compute_units
-        run = plan.parameters.integer("sources") if "sources" in plan.parameters else _EACH
-        return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
 
     def start(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Session:
         """Start a session for a plan, with the graph on the device."""

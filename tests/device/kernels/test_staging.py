@@ -10,7 +10,7 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp.all_pairs import race
+from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.dense import predecessors
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.all_pairs.request import Arguments, requested
@@ -458,8 +458,8 @@ def test_narrow_distances_become_wide_on_the_way(method, held, predecessors, dev
     chosen = pyapsp.method(method)
     arguments = Arguments(method=chosen, device=device, predecessors=predecessors, out=out)
     request = requested(graph, arguments)
-    suited = race.suited
-    monkeypatch.setattr(race, "suited", lambda *given: suited(*given[:3], told))
+    suited = choice.suited
+    monkeypatch.setattr(choice, "suited", lambda *given: suited(*given[:3], told))
     solved = runs.solve(request)
     assert solved.record["held_dtype"] == held
     assert solved.answer.distances is out
