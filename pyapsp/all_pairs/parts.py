@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.rows import tails_of
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
-from pyapsp.registry import Plan
+from pyapsp.registry import Answer, AnyPlan
 
 if TYPE_CHECKING:
     from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
@@ -46,13 +46,11 @@ class Part:
         Predicted seconds.
     """
 
-    run: Callable[[], object]
+    run: Callable[[], Answer | None]
     predicted: float
 
 
-def part_of(
-    plan: Plan[Graph, AllPairsOptions, Any], method: AllPairsMethod, facts: Facts, rows: int
-) -> Part | None:
+def part_of(plan: AnyPlan, method: AllPairsMethod, facts: Facts, rows: int) -> Part | None:
     """Plan a part for a method; None if it would be too large or too small to tell anything.
 
     Parameters
@@ -93,7 +91,7 @@ def ratios(parts: Sequence[Part]) -> list[float]:
 
 def _of_sources(
     method: SourceBlocks,
-    plan: Plan[Graph, AllPairsOptions, Any],
+    plan: AnyPlan,
     facts: Facts,
     options: AllPairsOptions,
     whole: float,
@@ -117,7 +115,7 @@ def _of_sources(
 
 def _of_vertices(
     method: AllPairsMethod,
-    plan: Plan[Graph, AllPairsOptions, Any],
+    plan: AnyPlan,
     options: AllPairsOptions,
     whole: float,
 ) -> Part | None:

@@ -65,10 +65,10 @@ def planned(
     """Measure this rank, and agree with the others on blocks and rows."""
     n, item = graph.n, options.dtype.itemsize
     # the tiles that close pivot blocks decide the rounding of sums: all ranks use the same
-    product = product_for(graph, options, state, tuned=True)
-    common = ranks.share(dict(product.p))
-    if dict(product.p) != common:
-        product = product_for(graph, options, {"closing": common}, tuned=True)
+    product = product_for(graph, options, None if state is None else state["closing"])
+    common = ranks.share(dict(product.parameters))
+    if dict(product.parameters) != common:
+        product = product_for(graph, options, common)
     memory, _ = limits(options.device, options)
     mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -17,6 +17,7 @@ from pyapsp.all_pairs.dense.arcs import ArcWriter
 from pyapsp.all_pairs.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.all_pairs.dense.mending import mend_predecessors
 from pyapsp.all_pairs.dense.predecessors import Recovery, recovery_seconds
+from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
@@ -35,6 +36,7 @@ from pyapsp.registry.tuning.method import TunableMethod
 __all__ = [
     "Configuration",
     "FloydWarshall",
+    "Prepared",
     "initial_predecessors",
 ]
 
@@ -58,8 +60,8 @@ class Configuration:
         Whether these buffers are filled with zeros before the first round.
     layout : Layout or None
         None: `size` values of the answer's dtype in a row, infinity past n.
-    state : object
-        Further data of the method for its rounds.
+    product : Product or None
+        The product that makes the rounds.
     pitch : int or None
         Values from row to row, without a layout; None: `size`.
     graphs : int
@@ -73,9 +75,17 @@ class Configuration:
     scratch: tuple[int, ...] = ()
     zeros: bool = True
     layout: Layout | None = None
-    state: Any = None
+    product: Product | None = None
     pitch: int | None = None
     graphs: int = 1
+
+
+class Prepared(NamedTuple):
+    """The state of a plan: the built variant, and what fills the matrix or finds predecessors."""
+
+    configuration: Configuration
+    recovery: Recovery | None
+    arcs: ArcWriter | None
 
 
 class FloydWarshall(TunableMethod, AllPairsMethod):
@@ -163,7 +173,9 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         after = options.predecessors and not self.carries_predecessors
         return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, Prepared]:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -187,7 +199,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             options,
             configuration.parameters,
             needed,
-            (configuration, recovery, arcs),
+            Prepared(configuration, recovery, arcs),
             time.perf_counter() - started,
             match.describe() if match else None,
         )
@@ -225,18 +237,13 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
-            return self._run(plan, *plan.state)
+            return self._run(plan)
 
-    def _run(
-        self,
-        plan: Plan[Graph, AllPairsOptions, Any],
-        configuration: Configuration,
-        recovery: Recovery | None,
-        arcs: ArcWriter | None,
-    ) -> Rows:
+    def _run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
+        configuration, recovery, arcs = plan.state
         graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
         layout = _layout(configuration, options)
@@ -317,7 +324,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     def _run_rounds(
         self,
-        plan: Plan[Graph, AllPairsOptions, Any],
+        plan: Plan[Graph, AllPairsOptions, Prepared],
         configuration: Configuration,
         queue: cl.CommandQueue,
         buffers: list[cl.Buffer],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -128,14 +128,14 @@ class FwBlocked(FloydWarshall):
         """Enqueue the pivot tile, its row and column tiles, and all others."""
         program, others = configuration.program, configuration.rounds - 1
         x, y = configuration.parameters.integers("group_x", "group_y")
-        arguments: list[Any] = [*buffers, np.int32(configuration.size), np.int32(number)]
+        sizes = np.int32(configuration.size), np.int32(number)
         pivot = program.kernel("fw_blocked_pivot")
-        events = [pivot(queue, (x, y), (x, y), *arguments)]
+        events = [pivot(queue, (x, y), (x, y), *buffers, *sizes)]
         if others > 0:
             panels = program.kernel("fw_blocked_panels")
             remainder = program.kernel("fw_blocked_remainder")
             events += [
-                panels(queue, (others * x, 2 * y), (x, y), *arguments),
-                remainder(queue, (others * x, others * y), (x, y), *arguments),
+                panels(queue, (others * x, 2 * y), (x, y), *buffers, *sizes),
+                remainder(queue, (others * x, others * y), (x, y), *buffers, *sizes),
             ]
         return events

@@ -135,8 +135,7 @@ class FwMinplus(FloydWarshall):
         """Build the kernels."""
         form = FORMS[parameters.word("form")]
         product = form(options, parameters, negative=graph.has_negative)
-        unit = form.unit(parameters)
-        size = -(-graph.n // unit) * unit
+        size = -(-graph.n // product.unit) * product.unit
         return Configuration(
             parameters,
             product.program,
@@ -145,7 +144,7 @@ class FwMinplus(FloydWarshall):
             rounds=-(-size // parameters.integer("block")),
             scratch=tuple(options.dtype.itemsize * count for count in product.scratch(size)),
             zeros=False,
-            state=product,
+            product=product,
         )
 
     def enqueue_round(
@@ -156,7 +155,8 @@ class FwMinplus(FloydWarshall):
         number: int,
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall on the pivot block, then its panels and the remainder."""
-        product: Product = configuration.state
+        product = configuration.product
+        assert product is not None
         pitch, graphs = configuration.pitch, configuration.graphs
         return product.round(queue, buffers, configuration.size, number, pitch=pitch, graphs=graphs)
 
@@ -164,7 +164,7 @@ class FwMinplus(FloydWarshall):
         self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
     ) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds, with look-ahead if ``ahead=1``."""
-        product = configuration.state
+        product = configuration.product
         if isinstance(product, Tiles) and configuration.parameters.integer("ahead"):
             return product.ahead(queue, buffers, configuration.size)
         return super().enqueue_rounds(configuration, queue, buffers)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Prepared
 from pyapsp.all_pairs.dense.fw_multikernel import TileShape, integers, tile_rounds
 from pyapsp.all_pairs.dense.fw_singlekernel import SoftSync
 from pyapsp.all_pairs.dense.matrix import Layout
@@ -87,7 +87,9 @@ class FwPacked(FloydWarshall):
         shape = self._shape(options, integers(self.parameters).get("form", 0))
         return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, Prepared]:
         """Raise an error for weights that a field cannot hold, then plan as usual."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
@@ -178,7 +180,7 @@ class FwPacked(FloydWarshall):
         """Copy the fields into `distances`; a value too large for the dtype becomes infinity."""
         unpack(words, self.bits, distances)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Run a plan, and check the distances.
 
         Raises

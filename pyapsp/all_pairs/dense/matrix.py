@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -254,7 +254,11 @@ def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout:
 
 
 def _copy(
-    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, layout: Layout
+    queue: cl.CommandQueue,
+    to: cl.Buffer | np.ndarray,
+    from_: cl.Buffer | np.ndarray,
+    array: np.ndarray,
+    layout: Layout,
 ) -> cl.Event:
     """Copy between a host array and the corner of a device matrix."""
     rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]

@@ -145,7 +145,7 @@ class Recovery:
         distances: np.ndarray,
         result: np.ndarray,
         watch: Stopwatch,
-        arrived: Callable[[], object] = lambda: None,
+        arrived: Callable[[], None] = lambda: None,
     ) -> None:
         """Find the predecessors of distances that are on the device.
 
@@ -195,8 +195,8 @@ class Recovery:
     def run_slabs(
         self,
         queue: cl.CommandQueue,
-        read: Callable[[int, int, np.ndarray], object],
-        write: Callable[[int, int, np.ndarray], object],
+        read: Callable[[int, int, np.ndarray], None],
+        write: Callable[[int, int, np.ndarray], None],
         watch: Stopwatch,
         *,
         largest_distance: float,

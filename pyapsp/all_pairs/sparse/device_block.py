@@ -13,7 +13,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -167,13 +166,13 @@ class DeviceBlock:
         if not self._falls:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
         found = before, settled, self.flag, *sizes
-        falling = *self._entering, self.sources, self.costs, *found, np.int32(not self._falls)
-        self._launch("block_fall", *falling, lanes=self._lanes)
+        entering, costs, waits = self._entering, self.costs, np.int32(not self._falls)
+        self._launch("block_fall", *entering, self.sources, costs, *found, waits, lanes=self._lanes)
         # if weights are positive and sums exact, every vertex has a predecessor of smaller cost
         waiting = 0 if self._falls else self.read_flag() & _WAITING
         while waiting:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
-            self._launch("block_level", *self._entering, self.costs, before, settled, *sizes)
+            self._launch("block_level", *entering, costs, before, settled, *sizes)
             self._launch("block_settle", *found)
             state = self.read_flag()
             assert state & _ADVANCED, "costs that no tight path attains"
@@ -224,7 +223,7 @@ class DeviceBlock:
             counts += found
         return counts
 
-    def _launch(self, kernel: str, *arguments: Any, lanes: int = 1) -> None:
+    def _launch(self, kernel: str, *arguments: cl.Buffer | np.generic, lanes: int = 1) -> None:
         """Launch a kernel with a work-item for each (strip of sources, vertex, block)."""
         groups = -(-self._n * self._width // lanes // self._group)
         items = groups * self._group, 1, self._blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ import pyopencl as cl
 from pyapsp.all_pairs.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
-from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, SourceBlocks
+from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, Built, SourceBlocks
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -40,12 +40,12 @@ class _State:
     """The planned search, with placeholder weights, and the kernels of the potentials."""
 
     search: SourceBlocks
-    plan: Plan[Graph, AllPairsOptions, Any]
+    plan: Plan[Graph, AllPairsOptions, Built]
     program: Program
 
     @property
     def hash(self) -> str:
-        return str(self.plan.state.hash)
+        return self.plan.state.hash
 
 
 @register
@@ -64,7 +64,7 @@ class Johnson(SourceBlocks):
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, _State]:
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -101,20 +101,20 @@ class Johnson(SourceBlocks):
         search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
         return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
 
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
+    def for_few(self, plan: Plan[Graph, AllPairsOptions, _State]) -> tuple[SourceBlocks, int, int]:
         """Return the method, with the numbers of its search."""
         _, fewest, run = plan.state.search.for_few(plan.state.plan)
         return self.with_parameters(plan), fewest, run
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, _State]) -> bool:
         """Return whether the rows are those of the search."""
-        state: _State = plan.state
+        state = plan.state
         return not plan.input.has_negative and state.search.downloads(state.plan)
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _State], watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input
-        state: _State = plan.state
+        state = plan.state
         if not graph.has_negative:
             return state.search.open(state.plan, watch)
         dtype = state.plan.options.dtype

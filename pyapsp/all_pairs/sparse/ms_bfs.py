@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -345,13 +345,15 @@ class _Searches:
         """Search a level for all rows; the list is not updated."""
         before, state, spare = self._told
         bits = self._seen, self._frontier, self._next, self._planes, before
-        told = self._marks, state, self._leaving[0], np.int32(self._n)
+        lists = self._marks, state, self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
-        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
-        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays, spare, self._numbers)
+        sizes = np.int32(self._count), *place
+        pieces, heads, more = self._pieces, self._entering[1], (spare, self._numbers)
+        over = self._count, self._blocks, "ms_bfs_pull"
+        self._over(*over, *pieces, heads, *bits, *lists, *sizes, *more)
         if self._joints:
             rows = self._joined, self._seen, self._next, self._frontier, self._planes
-            joined = *rows, *told, np.int32(self._joints), *place
+            joined = *rows, *lists, np.int32(self._joints), *place
             self._over(self._joints, self._blocks, "ms_bfs_join", *joined)
         self._frontier, self._next = self._next, self._frontier
         return self._read()
@@ -382,14 +384,16 @@ class _Searches:
             cl.enqueue_fill_buffer(self._queue, more, zero, *place)
             self._planes, self._capacity = more, self._capacity + _PLANES
 
-    def _over(self, rows: int, blocks: int, kernel: str, *arguments: Any) -> None:
+    def _over(
+        self, rows: int, blocks: int, kernel: str, *arguments: cl.Buffer | np.generic
+    ) -> None:
         """Launch a kernel whose work-items share rows."""
         lanes, height, _ = self._group
         groups = min(-(-rows // height), max(self._most // (lanes * height), 1))
         items = lanes, max(groups, 1) * height, blocks
         self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
 
-    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
+    def _each(self, kernel: str, strip: int, *arguments: cl.Buffer | np.generic) -> None:
         """Launch a kernel with a work-item for each (strip of vertices, word, block).
 
         On CPUs the words of a strip follow each other, because they are in the same cache lines.

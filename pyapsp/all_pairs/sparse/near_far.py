@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -222,10 +222,11 @@ def _lists(graph: Graph, blocks: int) -> int:
     return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
 
 
-def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> Any:
+def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> np.generic:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
     with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
         delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
         if options.dtype.kind in "iu":
             delta = min(max(round(delta), 1), int(infinity(options.dtype)))
-        return options.dtype.type(delta)
+        step: np.generic = options.dtype.type(delta)
+        return step

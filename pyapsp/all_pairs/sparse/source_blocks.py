@@ -42,11 +42,11 @@ from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.landing import converter, expected
-from pyapsp.registry import Plan, Stats
+from pyapsp.registry import AnyPlan, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
+__all__ = ["BlockSolver", "Built", "Session", "SourceBlocks", "TunableBlocks"]
 
 # Groups for each compute unit, and sources of a group, that use a device fully.
 _GROUPS, _EACH = 4, 8
@@ -90,23 +90,28 @@ class BlockSolver(Protocol):
         """
 
 
-class SourceBlocks(AllPairsMethod):
-    """Base of the methods that solve a block of sources at a time.
+class Built(Protocol):
+    """The state of a plan, for instance its program."""
 
-    The state of a plan has a ``hash``, the hash of the kernels.
-    """
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels."""
+
+
+class SourceBlocks(AllPairsMethod):
+    """Base of the methods that solve a block of sources at a time."""
 
     by_source = True
 
     @abstractmethod
-    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: AnyPlan, watch: Stopwatch) -> BlockSolver:
         """Copy the graph to the device, if the method uses one; the watch measures transfers."""
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
+    def downloads(self, plan: AnyPlan) -> bool:
         """Return whether all rows come by `download`, in any type that holds the distances."""
         return False
 
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, Any]) -> tuple[SourceBlocks, int, int]:
+    def for_few(self, plan: AnyPlan) -> tuple[SourceBlocks, int, int]:
         """Return the method for a few sources of a plan.
 
         Returns
@@ -122,11 +127,11 @@ class SourceBlocks(AllPairsMethod):
         run = plan.parameters.integer("sources") if "sources" in plan.parameters else _EACH
         return self.with_parameters(plan), max(round(_GROUPS * units), 1) * run, run
 
-    def start(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Session:
+    def start(self, plan: AnyPlan) -> Session:
         """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Built]) -> Rows:
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
@@ -155,7 +160,7 @@ class SourceBlocks(AllPairsMethod):
 
 def _expected(
     method: SourceBlocks,
-    plan: Plan[Graph, AllPairsOptions, Any],
+    plan: Plan[Graph, AllPairsOptions, Built],
     *rows: np.ndarray | DeviceRows | None,
 ) -> AbstractContextManager[None]:
     """Clear new rows if they come by `download`; others write rows themselves."""
@@ -173,7 +178,7 @@ class Session:
         The number of sources that are solved at once.
     """
 
-    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Any]) -> None:
+    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Built]) -> None:
         self._method, self._plan = method, plan
         self._watch, self._seconds = Stopwatch(), 0.0
         with self._at_work():

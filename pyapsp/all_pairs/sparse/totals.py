@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ def totals_of(rows: np.ndarray, width: float | None = None) -> Totals:
     return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
 
 
-def bins_of(largest: Any, width: float) -> int:
+def bins_of(largest: int | np.generic, width: float) -> int:
     """Return the number of bins of this width up to the largest distance.
 
     Raises

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -65,7 +65,7 @@ class Form(ABC):
 
     Attributes
     ----------
-    parameters : dict
+    parameters : mapping of str to int or str
         Every one, resolved.
     limit : int or float
         Distances are below it.
@@ -75,7 +75,7 @@ class Form(ABC):
         Of the kernels.
     """
 
-    parameters: dict[str, Any]
+    parameters: Mapping[str, int | str]
     most: int
     hash: str
 

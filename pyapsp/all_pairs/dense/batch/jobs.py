@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch.pipeline import Job
 from pyapsp.base.errors import GraphError, ParameterError
@@ -152,7 +152,7 @@ def narrowest(weights: np.ndarray) -> np.dtype:
     return np.dtype(np.float32 if is_float and weights.dtype.itemsize <= 4 else np.float64)
 
 
-def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
+def array_dtype(weights: np.ndarray, dtype: DTypeLike | None) -> np.dtype:
     """Check an array of weights, and choose the type of the distances."""
     if isinstance(weights, np.ma.MaskedArray):
         raise GraphError("a 3-D array with a mask is no batch: give a list of masked arrays")
@@ -165,7 +165,7 @@ def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
     return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Raise an error unless `out` is a writeable C-contiguous array of this shape and type."""
     if not (
         isinstance(out, np.ndarray)

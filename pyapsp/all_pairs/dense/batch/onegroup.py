@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -55,7 +54,7 @@ class OneGroup(Form):
         by_cores = device.traits.scalar_groups and "group_x" not in parameters
         self._cores = device.capabilities.compute_units if by_cores else 0
         bits = dtype.itemsize > 2 and not negative
-        defines: dict[str, Any] = {
+        defines: dict[str, str | int] = {
             **arithmetic_defines(device, dtype, guard=negative, bits=bits),
             **raw_defines(options),
         }
@@ -63,7 +62,7 @@ class OneGroup(Form):
             kernels, mine = self._of_core(device, parameters)
         else:
             kernels, mine = "all_pairs/dense/fw_onegroup.cl", self._of_registers(device, parameters)
-        self.parameters = mine
+        self.parameters = self._p = mine
         defines |= {f"PYAPSP_{name.upper()}": value for name, value in mine.items()}
         self._program = build(device, kernels, defines)
         self.hash = self._program.hash
@@ -119,7 +118,7 @@ class OneGroup(Form):
         given = (buffers.weights, buffers.distances, buffers.remarks)
         how = (np.int32(zero_is_arc), self.longest())
         if not self._cores:
-            x, y = self.parameters["group_x"], self.parameters["group_y"]
+            x, y = self._p["group_x"], self._p["group_y"]
             return [kernel(queue, (graphs * x, y), (x, y), *given, np.int32(self.n), *how)]
         matrices, counter = buffers.scratch
         cl.enqueue_fill_buffer(queue, counter, np.zeros(1, np.int32), 0, 4)

@@ -29,8 +29,8 @@ def each_share(
     shares: Sequence[Share],
     work: Callable[[int, Share], None],
     *,
-    look: Callable[[], object] = lambda: None,
-    stop: Callable[[], object] = lambda: None,
+    look: Callable[[], None] = lambda: None,
+    stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Call ``work(number, share)`` for all shares at the same time, and wait.
 

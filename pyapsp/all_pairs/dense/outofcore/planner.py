@@ -75,7 +75,7 @@ class Machine:
 
     def turns(self, unit: int) -> tuple[int, int]:
         """Return the steps, and the rows, of a turn of the product, in multiples of a unit."""
-        steps, rows = self.product.turn(self.product.p)
+        steps, rows = self.product.turn
         return math.lcm(unit, steps), math.lcm(unit, rows)
 
     def needed(self, shape: Shape) -> int:

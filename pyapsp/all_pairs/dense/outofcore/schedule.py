@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import pairwise
 
 __all__ = ["Schedule"]
@@ -29,7 +29,7 @@ class Schedule:
     def __init__(
         self,
         ranges: Iterable[tuple[int, int]],
-        rates: dict[object, float],
+        rates: dict[Hashable, float],
         urgent: tuple[int, int] = (0, 0),
     ) -> None:
         self._urgent = urgent
@@ -38,7 +38,7 @@ class Schedule:
         self._busy: set[tuple[int, int]] = set()
         self._changed = threading.Condition()
         self._held = self._stopped = self._opening = False
-        self._retired: set[object] = set()
+        self._retired: set[Hashable] = set()
 
     @property
     def left(self) -> list[tuple[int, int]]:
@@ -46,13 +46,13 @@ class Schedule:
         with self._changed:
             return _merged([*self._left, *self._busy])
 
-    def more(self, who: object) -> bool:
+    def more(self, who: Hashable) -> bool:
         """Wait while the schedule is on hold, and return whether there may be work for a device."""
         with self._changed:
             self._changed.wait_for(lambda: not self._held or self._stopped)
             return bool(self._left) and not self._stopped and who not in self._retired
 
-    def ranges(self, count: int, unit: int, who: object) -> Iterator[tuple[int, int]]:
+    def ranges(self, count: int, unit: int, who: Hashable) -> Iterator[tuple[int, int]]:
         """Yield ranges of at most `count` rows, a multiple of `unit` but for what is left over.
 
         Ends when there are no more, when a hold begins, or when another device is better.
@@ -108,7 +108,7 @@ class Schedule:
             self._stopped = True
             self._changed.notify_all()
 
-    def _take(self, count: int, unit: int, who: object) -> tuple[int, int] | None:
+    def _take(self, count: int, unit: int, who: Hashable) -> tuple[int, int] | None:
         with self._changed:
             if self._held or self._stopped or not self._left:
                 return None

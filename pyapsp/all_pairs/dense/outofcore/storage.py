@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -259,7 +258,7 @@ class Matrix:
 
     def _move(
         self,
-        operation: Callable[[int, Any, int], int],
+        operation: Callable[[int, list[memoryview], int], int],
         rows: slice,
         start: int,
         memory: np.ndarray,

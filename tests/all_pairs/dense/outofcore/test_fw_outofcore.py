@@ -34,6 +34,7 @@ from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.device import devices, model
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning import database
 
 
@@ -254,13 +255,14 @@ def coarsely_tuned(graph, device, tmp_path, monkeypatch):
     method, options = FwMinplus(), AllPairsOptions(device, np.dtype(np.float32))
     candidate, _ = method.choose_parameters(graph, options, rows=False)
     form, blocks = FORMS[candidate["form"]], method.choices["block"]
+    sets = (
+        candidate | {"tile": tile, "block": tile} | changed
+        for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
+        if tile in blocks
+    )
     coarse = max(
-        (
-            candidate | {"tile": tile, "block": tile} | changed
-            for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
-            if tile in blocks
-        ),
-        key=lambda each: form.unit(each) * form.fits(each, options),
+        (each for each in sets if form.fits(each, options)),
+        key=lambda each: form(options, each, negative=False).unit,
     )
     row = database.Row(
         method="fw-minplus",
@@ -342,9 +344,9 @@ def test_no_more_device_memory_than_planned(lookahead, device, counted):
 def test_the_memory_of_a_worker(rows, device, counted):
     """The pivot rows are multiplied, which takes more memory than to close a large block."""
     options = AllPairsOptions(device, np.dtype("float32"))
-    parameters = next(FwMinplus().candidates(options))
+    parameters = Parameters(next(FwMinplus().candidates(options)))
     product = FORMS[parameters["form"]](options, parameters, negative=False)
-    unit, block, n = product.unit(parameters), 2048, 2304
+    unit, block, n = product.unit, 2048, 2304
     shape = Shape(n, n, block, up_to(rows, unit), up_to(64, unit), slots=1)
     assert shape.block_fits_slot == (rows == block)
     with (

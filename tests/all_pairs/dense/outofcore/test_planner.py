@@ -17,6 +17,7 @@ from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 FAST = Speeds(((16, 1e12),), 50e9, 50e9, 40e9, 40e9, shared=False)
 FREE = Speeds(((16, 1e12),), 50e9, 50e9, 1e12, 1e12, shared=False)  # of the host
@@ -224,7 +225,7 @@ def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
     with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
         found = {
             asked: team.team_of(
-                matrix, options, [product] * 4, {"helpers": asked, "lookahead": "off"}
+                matrix, options, [product] * 4, Parameters(helpers=asked, lookahead="off")
             )
             for asked in ("none", "all")
         }
