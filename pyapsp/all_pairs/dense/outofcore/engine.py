@@ -121,6 +121,7 @@ class Engine:
                 except BaseException:
                     if self._schedule is not None:
                         self._schedule.stop()
+                    wait(self._running)  # the opening of a block submits more to the pool
                     raise
             self._tell()
         except BaseException:

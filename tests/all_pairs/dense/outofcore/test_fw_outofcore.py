@@ -444,6 +444,16 @@ def test_progress_counts_up_to_the_end(lookahead, device):
     assert done[-1] == 300 * passes
 
 
+def test_a_run_that_is_cancelled_while_a_block_is_opened_is_saved(device, tmp_path, monkeypatch):
+    panel = Worker.panel
+    monkeypatch.setattr(Worker, "panel", lambda *row: (time.sleep(0.2), panel(*row)))
+    graph, method = halves(100, 700), outofcore(block=64, rows=32, interval=0)
+    same = {"dtype": "float32", "device": [device, device], "checkpoint": tmp_path / "checkpoint"}
+    with pytest.raises(Cancelled):
+        pyapsp.solve(graph, method, progress=cancel_after(0.0), **same)
+    assert pyapsp.solve(graph, method, **same).stats["resumed"]
+
+
 @pytest.mark.parametrize("lookahead", ["on", "off"])
 @pytest.mark.parametrize("fraction", [0.0, 0.3, 0.7, 1.0])
 def test_a_cancelled_run_goes_on_where_it_was(fraction, lookahead, device, tmp_path):
