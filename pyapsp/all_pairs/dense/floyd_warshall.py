@@ -37,6 +37,7 @@ __all__ = [
     "Configuration",
     "FloydWarshall",
     "Prepared",
+    "Run",
     "initial_predecessors",
 ]
 
@@ -80,6 +81,27 @@ class Configuration:
     graphs: int = 1
 
 
+@dataclass(frozen=True)
+class Run:
+    """A built variant on a queue.
+
+    Attributes
+    ----------
+    configuration : Configuration
+    queue : pyopencl.CommandQueue
+    buffers : list of pyopencl.Buffer
+        The distances, the predecessors if the kernels update them, and the scratch.
+    """
+
+    configuration: Configuration
+    queue: cl.CommandQueue
+    buffers: list[cl.Buffer]
+
+    def kernel(self, name: str) -> cl.Kernel:
+        """Return a kernel of the variant."""
+        return self.configuration.program.kernel(name)
+
+
 class Prepared(NamedTuple):
     """The state of a plan: the built variant, and what fills the matrix or finds predecessors."""
 
@@ -109,29 +131,16 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         """Build the kernels for these parameters."""
 
     @abstractmethod
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
-        """Enqueue the kernels of one round.
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
+        """Enqueue the kernels of one round."""
 
-        The buffers are the distances, the predecessors if the kernels update them, and the scratch.
-        """
-
-    def enqueue_rounds(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> Iterator[list[cl.Event]]:
+    def enqueue_rounds(self, run: Run) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds; later commands in the queue run after them."""
-        for number in range(configuration.rounds):
-            yield self.enqueue_round(configuration, queue, buffers, number)
+        for number in range(run.configuration.rounds):
+            yield self.enqueue_round(run, number)
 
-    def finish(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> None:
-        """Check the buffers of `enqueue_round` after the last round, before the download."""
+    def finish(self, run: Run) -> None:
+        """Check the buffers after the last round, before the download."""
 
     def encode(self, distances: np.ndarray) -> np.ndarray:
         """Return the distances as words of the layout; without a layout they are not changed."""
@@ -277,7 +286,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     _scratch(options.device, queue, count, configuration.zeros, watch)
                     for count in configuration.scratch
                 ]
-                self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
+                self._run_rounds(options, Run(configuration, queue, [*matrices, *scratch]), watch)
                 if matrix.staged or device_rows is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
                     _free(scratch)
@@ -322,19 +331,12 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             },
         )
 
-    def _run_rounds(
-        self,
-        plan: Plan[Graph, AllPairsOptions, Prepared],
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        watch: Stopwatch,
-    ) -> None:
+    def _run_rounds(self, options: AllPairsOptions, run: Run, watch: Stopwatch) -> None:
         """Enqueue all rounds."""
-        progress, told = plan.options.progress, -math.inf
+        progress, reported = options.progress, -math.inf
+        queue, rounds = run.queue, run.configuration.rounds
         on_host = in_place(queue.device)
-        rounds = self.enqueue_rounds(configuration, queue, buffers)
-        for number, events in enumerate(rounds, start=1):
+        for number, events in enumerate(self.enqueue_rounds(run), start=1):
             # to read the times of all events took the host a third of the time of small rounds
             if progress is not None:
                 for event in events:
@@ -342,7 +344,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             else:
                 if number == 1:
                     watch.add("kernel", events[0])
-                if number == configuration.rounds:
+                if number == rounds:
                     watch.add("kernel", events[-1])
             if not on_host:
                 queue.flush()
@@ -350,12 +352,12 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             if self.on_round is not None:
                 self.on_round(events)
             # not after each round, because the device is idle during the call
-            late = time.monotonic() - told > _TELL or number == configuration.rounds
+            late = time.monotonic() - reported > _TELL or number == rounds
             if progress is not None and late:
                 queue.finish()
-                progress(number, configuration.rounds)
-                told = time.monotonic()
-        self.finish(configuration, queue, buffers)
+                progress(number, rounds)
+                reported = time.monotonic()
+        self.finish(run)
 
 
 _INDEX = np.dtype(np.int32)

@@ -140,6 +140,8 @@ class Product(ABC):
         The parameters that the form has.
     kernels : str
         Its kernel file.
+    macros : tuple of str
+        The parameters that are macros of this file.
     parameters : Parameters
     p : mapping of str to int
         Those that are numbers.
@@ -148,6 +150,7 @@ class Product(ABC):
 
     names: ClassVar[frozenset[str]]
     kernels: ClassVar[str]
+    macros: ClassVar[tuple[str, ...]]
 
     def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         self.parameters, self.p, self.dtype = parameters, numbers(parameters), options.dtype
@@ -193,9 +196,9 @@ class Product(ABC):
         """
 
     @classmethod
-    @abstractmethod
     def defines(cls, parameters: Numbers) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
+        return {f"PYAPSP_{name.upper()}": parameters[name] for name in cls.macros}
 
     def pitch(self, size: int) -> int:
         """Return the best number of values from row to row of a `size` x `size` matrix."""

@@ -43,6 +43,7 @@ class Panels(Product):
         | {"group_rows", "group_columns"}
     )
     kernels = "all_pairs/dense/fw_minplus.cpu.cl"
+    macros = ("rows", "strips", "width", "unroll", "block", "group_rows", "group_columns")
 
     def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
@@ -104,17 +105,7 @@ class Panels(Product):
     @classmethod
     def defines(cls, parameters: Numbers) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
-        p = parameters
-        return {
-            "PYAPSP_ROWS": p["rows"],
-            "PYAPSP_STRIPS": p["strips"],
-            "PYAPSP_WIDTH": p["width"],
-            "PYAPSP_UNROLL": p["unroll"],
-            "PYAPSP_STEP": _step(p),
-            "PYAPSP_BLOCK": p["block"],
-            "PYAPSP_GROUP_ROWS": p["group_rows"],
-            "PYAPSP_GROUP_COLUMNS": p["group_columns"],
-        }
+        return super().defines(parameters) | {"PYAPSP_STEP": _step(parameters)}
 
     def pitch(self, size: int) -> int:
         """Return a pitch with which the rows of a register block lie in different cache sets.

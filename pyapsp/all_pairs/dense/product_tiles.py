@@ -65,6 +65,7 @@ class Tiles(Product):
         | {"vector", "packed", "ahead", "separate"}
     )
     kernels = "all_pairs/dense/fw_minplus.cl"
+    macros = ("rows", "words", "group_x", "group_y", "slice", "vector", "tile", "packed")
 
     def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
         super().__init__(options, parameters, negative=negative)
@@ -143,21 +144,6 @@ class Tiles(Product):
     def turn(self) -> tuple[int, int]:
         """The steps, and the rows, that `multiply` takes at a time."""
         return self.unit, self.unit
-
-    @classmethod
-    def defines(cls, parameters: Numbers) -> dict[str, int]:
-        """Return the macros of the kernel file, beside those of the number type."""
-        p = parameters
-        return {
-            "PYAPSP_ROWS": p["rows"],
-            "PYAPSP_WORDS": p["words"],
-            "PYAPSP_GROUP_X": p["group_x"],
-            "PYAPSP_GROUP_Y": p["group_y"],
-            "PYAPSP_SLICE": p["slice"],
-            "PYAPSP_VECTOR": p["vector"],
-            "PYAPSP_TILE": p["tile"],
-            "PYAPSP_PACKED": p["packed"],
-        }
 
     @classmethod
     def _smaller(cls, parameters: Parameters, options: AllPairsOptions) -> Parameters:

@@ -16,10 +16,10 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
-from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.device import Device
-from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
@@ -117,7 +117,7 @@ class MsBfs(TunableBlocks):
         answer = [_answer(graph, options) * sources]
         return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
 
-    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, words = options.device, parameters.integer("words")
         lanes, strips, width, rows = _shape(device, words)
@@ -141,7 +141,7 @@ class MsBfs(TunableBlocks):
             "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
             "PYAPSP_LANE_BITS": bits,
         }
-        return _Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
+        return Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
@@ -167,30 +167,18 @@ class MsBfs(TunableBlocks):
             words += _BEFORE[scalar]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
 
-    def for_few(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> tuple[MsBfs, int, int]:
+    def for_few(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> tuple[MsBfs, int, int]:
         """Return the method with narrower rows, the sources of a row, and those of a word."""
         words = min(plan.parameters.integer("words"), _FEW_WORDS)
         return type(self)(words=words), words * _BITS, _BITS
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
         """Return False on the host, where kernels write the rows."""
         return not in_place(plan.options.device.handle)
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Searches:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, watch)
-
-
-@dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the rows and sums after it."""
-
-    search: Program
-    rows: Program
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 @dataclass(frozen=True)
@@ -213,7 +201,7 @@ class _Frontier:
 class _Searches:
     """The levels of all blocks, and the distances and sums from their bits."""
 
-    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> None:
         graph, options, words = plan.input, plan.options, plan.parameters.integer("words")
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
@@ -221,7 +209,7 @@ class _Searches:
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
         self._queue = device.queue()
-        self._programs: _Programs = plan.state
+        self._programs: Programs = plan.state
         self._strip = _strip(graph, device)[0]
         self._strips = _STRIPS[device.traits.scalar_groups]
         lanes, _, _, rows = _shape(device, words)

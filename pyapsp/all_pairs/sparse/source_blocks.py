@@ -18,6 +18,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ from pyapsp.base.host import flush
 from pyapsp.base.progress import of_sources
 from pyapsp.base.reuse import empty, empty_beside
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.numbers.checks import (
@@ -46,7 +47,7 @@ from pyapsp.registry import AnyPlan, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = ["BlockSolver", "Built", "Session", "SourceBlocks", "TunableBlocks"]
+__all__ = ["BlockSolver", "Built", "Programs", "Session", "SourceBlocks", "TunableBlocks"]
 
 # Groups for each compute unit, and sources of a group, that use a device fully.
 _GROUPS, _EACH = 4, 8
@@ -96,6 +97,19 @@ class Built(Protocol):
     @property
     def hash(self) -> str:
         """The hash of the kernels."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The kernels of the search, and of the rows and sums after it."""
+
+    search: Program
+    rows: Program
+
+    @property
+    def hash(self) -> str:
+        """The hash of those of the search."""
+        return self.search.hash
 
 
 class SourceBlocks(AllPairsMethod):

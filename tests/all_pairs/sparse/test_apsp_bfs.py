@@ -6,29 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import verify
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 
+from .answers import assert_solves
+
 
 def unweighted(n, m, seed=0):
     graph = generators.random_graph(n, m, seed=seed)
     return graph.with_weights(np.ones(graph.m, np.int64))
-
-
-def assert_solves(graph, result, device):
-    expected = csgraph.shortest_path(graph.to_scipy().astype(float), unweighted=True)
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
-    if result.predecessors is not None:
-        found = verify.certificate(graph, result, device=device)
-        assert found.ok, found.fault
 
 
 @pytest.mark.parametrize("weight", [0, 2, -1, 0.5])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,25 +16,13 @@ from pyapsp.all_pairs.sparse import device_block, near_far
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
-from pyapsp.graph import Graph, datasets, generators
+from pyapsp.graph import Graph, generators
 from pyapsp.numbers.precision import DTYPES, infinity
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import database
 
-MIRRORS = [
-    folder
-    for folder in (
-        os.environ.get("PYAPSP_DATA_MIRROR", ""),
-        Path(__file__).parents[4] / "shared" / "data",
-    )
-    if folder and Path(folder).is_dir()
-]
-# a checkout alone has the samples; the real graphs are solved where a mirror is at hand
-GRAPHS = [
-    name
-    for name in datasets.names()
-    if (MIRRORS or not datasets.get(name).url) and not name.startswith("negative")
-]
+from .answers import GRAPHS, assert_solves, assert_totals
+
 # One work-item, and groups of one crew and of several.
 SHAPES = [(16, 1), (8, 64), (32, 32)]
 
@@ -53,19 +39,6 @@ def star(leaves, weight=1):
     return Graph.from_arcs(
         leaves + 1, np.zeros(leaves, int), ends, ends % 7 * weight, directed=False
     )
-
-
-def expected_rows(graph, sources=None):
-    return csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources)
-
-
-def assert_solves(graph, result, device, expected=None):
-    expected = expected_rows(graph, result.sources) if expected is None else expected
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
-    if result.predecessors is not None:
-        checked = verify.certificate(graph, result, device=device)
-        assert checked.ok, checked.fault
 
 
 # -- parameters --------------------------------------------------------------------------------
@@ -321,26 +294,7 @@ def test_any_graph_with_negative_weights(device, arcs, out_of_hub, potential):
     assert_solves(graph, result, device, expected)
 
 
-@pytest.fixture(scope="module")
-def load(tmp_path_factory):
-    """Load a data set, and rows of it that SciPy found; once for all devices."""
-    known = {}
-
-    def loaded(name):
-        if name not in known:
-            graph = datasets.load(name)
-            sources = np.random.default_rng(1).permutation(graph.n)[:40]
-            known[name] = graph, sources, expected_rows(graph, sources)
-        return known[name]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYAPSP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        if MIRRORS:
-            patch.setenv("PYAPSP_DATA_MIRROR", str(MIRRORS[0]))
-        yield loaded
-
-
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [name for name in GRAPHS if not name.startswith("negative")])
 def test_data_sets(name, load, device):
     graph, sources, expected = load(name)
     result = pyapsp.solve(
@@ -350,32 +304,6 @@ def test_data_sets(name, load, device):
 
 
 # -- sums --------------------------------------------------------------------------------------
-
-
-def assert_totals(method, graph, dtype, device, sources, width=None):
-    """Compare the sums of a method with those of SciPy's rows, block after block."""
-    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True)
-    session = method.start(method.plan(graph, options))
-    rows = expected_rows(graph, sources)
-    reached = np.isfinite(rows)
-    near = np.where(reached, rows, 0)
-    counted = np.zeros(0, np.int64)
-    seen = 0
-    for some, totals in session.totals(sources, width):
-        seen += sources[some].size
-        assert totals.largest.dtype == dtype
-        np.testing.assert_array_equal(totals.largest, near[some].max(axis=1))
-        np.testing.assert_array_equal(totals.total, near[some].sum(axis=1))
-        np.testing.assert_array_equal(totals.reached, reached[some].sum(axis=1))
-        assert (totals.counts is None) == (width is None)
-        if width is not None:
-            longer = max(counted.size, totals.counts.size)
-            counted = np.pad(counted, (0, longer - counted.size))
-            counted[: totals.counts.size] += totals.counts
-    assert seen == sources.size
-    if width is not None:
-        bins = np.floor(rows[reached] / width).astype(np.int64)
-        np.testing.assert_array_equal(counted, np.bincount(bins))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

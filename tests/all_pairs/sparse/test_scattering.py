@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
@@ -15,6 +14,8 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+
+from .answers import assert_solves
 
 SCATTERING = [
     each.id
@@ -30,16 +31,6 @@ def hub(n, seed=0):
     tails = np.concatenate([np.zeros(n, int), rng.integers(0, n, 2 * n)])
     heads = np.concatenate([np.arange(n), rng.integers(0, n, 2 * n)])
     return Graph.from_arcs(n, tails, heads, rng.integers(0, 50, 3 * n))
-
-
-def assert_solves(graph, result, device):
-    expected = csgraph.dijkstra(graph.to_scipy().astype(float))
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(result.distances < result.infinity, finite)
-    np.testing.assert_array_equal(result.distances[finite], expected[finite])
-    if result.predecessors is not None:
-        found = verify.certificate(graph, result, device=device)
-        assert found.ok, found.fault
 
 
 @pytest.mark.pairwise

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.batch.form import Buffers, Form, raw_defines
-from pyapsp.all_pairs.dense.floyd_warshall import FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import FloydWarshall, Run
 from pyapsp.all_pairs.dense.fw_packed import FwPacked
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
@@ -95,7 +95,7 @@ class Rounds(Form):
                 self.longest(),
             )
         ]
-        for some in self._method.enqueue_rounds(configuration, queue, buffers.scratch):
+        for some in self._method.enqueue_rounds(Run(configuration, queue, buffers.scratch)):
             events += some
         restore = self._program.kernel("batch_restore")
         go = (self._items, self.n, graphs)
@@ -106,4 +106,4 @@ class Rounds(Form):
 
     def finish(self, queue: cl.CommandQueue, buffers: Buffers) -> None:
         """Call the method's check of its scratch buffers."""
-        self._method.finish(self._configuration, queue, buffers.scratch)
+        self._method.finish(Run(self._configuration, queue, buffers.scratch))

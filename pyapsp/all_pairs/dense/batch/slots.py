@@ -83,6 +83,14 @@ class Slot(ABC):
         self._mine: list[cl.Buffer] = []
         self._scratch_of: Form | None = None
         self._scratch: list[cl.Buffer] = []
+        try:
+            self._allocate(graphs * n * n, options.dtype)
+        except BaseException:
+            self.release()
+            raise
+
+    def _allocate(self, values: int, dtype: np.dtype) -> None:  # noqa: B027
+        """Allocate the memory of this kind of slot, for a number of distances."""
 
     @abstractmethod
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
@@ -227,28 +235,16 @@ class Moving(Slot):
     The copies use a pinned array, unless the array of the caller is pinned.
     """
 
-    def __init__(
-        self,
-        options: AllPairsOptions,
-        n: int,
-        graphs: int,
-        pool: ThreadPoolExecutor | None,
-        search: Search | None = None,
-    ) -> None:
-        super().__init__(options, n, graphs, pool, search)
-        size = graphs * n * n * options.dtype.itemsize
-        answers = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
+    def _allocate(self, values: int, dtype: np.dtype) -> None:
+        size, searches = values * dtype.itemsize, self._search is not None
+        answers = [size, values * _INT.itemsize] if searches else [size]
         self._own: list[cl.Buffer] = []
         self._pinned: list[_Pinned] = []
-        try:
-            # the search needs both the weights and the distances
-            for each in answers if search is None else [*answers, size]:
-                self._own.append(self._buffer(each))
-            for each in [*answers, graphs * _INT.itemsize]:
-                self._pinned.append(_Pinned.of(self._queue, each))
-        except BaseException:
-            self.release()
-            raise
+        # the search needs both the weights and the distances
+        for each in [*answers, size] if searches else answers:
+            self._own.append(self._buffer(each))
+        for each in [*answers, self._graphs * _INT.itemsize]:
+            self._pinned.append(_Pinned.of(self._queue, each))
         self._values, self._weights = self._own[: len(answers)], self._own[-1]
 
     def _told(self, m: int) -> np.ndarray:
