@@ -134,7 +134,7 @@ class FwMinplus(FloydWarshall):
     ) -> Configuration:
         """Build the kernels."""
         form = FORMS[parameters.word("form")]
-        product = form(options, parameters, negative=graph.has_negative)
+        product = form(options, parameters, negative=graph.has_negative, rectangles=False)
         size = -(-graph.n // product.unit) * product.unit
         return Configuration(
             parameters,

@@ -133,13 +133,15 @@ class Product(ABC):
         A complete set that `fits`.
     negative : bool
         Whether there are negative weights.
+    rectangles : bool
+        Whether to build the kernels for rectangles.
 
     Attributes
     ----------
     names : frozenset of str
         The parameters that the form has.
-    kernels : str
-        Its kernel file.
+    kernels, rectangle_kernels : str
+        Its kernel files: for square matrices, and for rectangles as well.
     macros : tuple of str
         The parameters that are macros of this file.
     parameters : Parameters
@@ -150,11 +152,20 @@ class Product(ABC):
 
     names: ClassVar[frozenset[str]]
     kernels: ClassVar[str]
+    rectangle_kernels: ClassVar[str]
     macros: ClassVar[tuple[str, ...]]
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
+    def __init__(
+        self,
+        options: AllPairsOptions,
+        parameters: Parameters,
+        *,
+        negative: bool,
+        rectangles: bool = True,
+    ) -> None:
         self.parameters, self.p, self.dtype = parameters, numbers(parameters), options.dtype
-        self._negative = negative
+        self._negative, self._rectangles = negative, rectangles
+        self._capabilities = options.device.capabilities
         self.program = self._build(options, self.p)
 
     def _build(self, options: AllPairsOptions, parameters: Numbers) -> Program:
@@ -166,7 +177,7 @@ class Product(ABC):
         }
         if options.device.traits.prefetches:
             defines["PYAPSP_PREFETCH"] = 1
-        kernels = self.kernels
+        kernels = self.rectangle_kernels if self._rectangles else self.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)
             defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}

@@ -43,12 +43,13 @@ class Panels(Product):
         | {"group_rows", "group_columns"}
     )
     kernels = "all_pairs/dense/fw_minplus.cpu.cl"
+    rectangle_kernels = "all_pairs/dense/fw_minplus_rectangles.cpu.cl"
     macros = ("rows", "strips", "width", "unroll", "block", "group_rows", "group_columns")
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
-        super().__init__(options, parameters, negative=negative)
-        self._units: int = options.device.capabilities.compute_units
-        self._most: int = options.device.capabilities.max_allocation
+    @property
+    def _units(self) -> int:
+        """The cores."""
+        return self._capabilities.compute_units
 
     @classmethod
     def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
@@ -114,7 +115,7 @@ class Panels(Product):
         """
         row = size * self.dtype.itemsize
         spread = row % _FAR != 0 or size <= self.p["tile"]
-        if spread or size * (row + _LINE) > self._most:
+        if spread or size * (row + _LINE) > self._capabilities.max_allocation:
             return size
         return size + _LINE // self.dtype.itemsize
 

@@ -64,11 +64,18 @@ class Tiles(Product):
         {"form", "block", "tile", "bits", "rows", "words", "group_x", "group_y", "slice"}
         | {"vector", "packed", "ahead", "separate"}
     )
-    kernels = "all_pairs/dense/fw_minplus.cl"
+    kernels = rectangle_kernels = "all_pairs/dense/fw_minplus.cl"
     macros = ("rows", "words", "group_x", "group_y", "slice", "vector", "tile", "packed")
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
-        super().__init__(options, parameters, negative=negative)
+    def __init__(
+        self,
+        options: AllPairsOptions,
+        parameters: Parameters,
+        *,
+        negative: bool,
+        rectangles: bool = True,
+    ) -> None:
+        super().__init__(options, parameters, negative=negative, rectangles=rectangles)
         self._small_p = numbers(self._smaller(parameters, options))
         self._small = self._build(options, self._small_p)
 
