@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyapsp.all_pairs.dense.outofcore.planner import Asked, Cut, best_cut
+from pyapsp.all_pairs.dense.outofcore.planner import Cut, CutOptions, best_cut
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.team import limits, product_for
 from pyapsp.all_pairs.dense.product import Product
@@ -95,7 +95,7 @@ def planned(
             return DensePlan(product, None, needed, wanted, spans, prediction, rates)
     if block is None:
         block = best(n, ranks.size, item, rates, resident=False).block
-    wishes = Asked(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
+    wishes = CutOptions(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
     cut = best_cut(n, rates.unit, machine, wishes)
     block = min(ranks.all(cut.shape.block))
     prediction = predict(n, ranks.size, block, item, rates)

@@ -262,8 +262,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         # to recover predecessors, decoded distances are uploaded again
         again = words is not None and recovery is not None
         answer = options.dtype if again else options.answer or options.dtype
-        given = options.dtype, answer, arcs, words, watch, plan.spare_bytes
-        matrix = DeviceMatrix(options.device, (n, size), layout, *given)
+        rest = options.dtype, answer, arcs, words, watch, plan.spare_bytes
+        matrix = DeviceMatrix(options.device, (n, size), layout, *rest)
         dtype = answer if matrix.staged else options.dtype
         device_rows = None if words is not None or options.predecessors else options.device_rows
         distances = options.out
@@ -310,8 +310,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                             plain = Layout(options.dtype, n, infinity(options.dtype))
                             matrices = [upload(options.device, queue, distances, n, plain, watch)]
                             columns = n
-                        held = matrices[0], columns
-                        recovery.run(queue, *held, distances, recovered, watch, arrived)
+                        source = matrices[0], columns
+                        recovery.run(queue, *source, distances, recovered, watch, arrived)
                         predecessors = recovered
             _free(matrices)
         elif options.predecessors:
@@ -394,7 +394,7 @@ def _scratch(
     return buffer
 
 
-def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
-    """Release all but the first `kept` buffers."""
-    while len(buffers) > kept:
+def _free(buffers: list[cl.Buffer], left: int = 0) -> None:
+    """Release all but the first `left` buffers."""
+    while len(buffers) > left:
         buffers.pop().release()

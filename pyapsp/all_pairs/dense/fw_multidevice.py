@@ -94,8 +94,8 @@ class FwMultidevice(AllPairsMethod):
         helpers = self.parameters.get("helpers", "auto")
         if helpers == "none":
             devices = devices[:1]
-        told = replace(options, helpers=devices[1:])
-        products = tuple(products_for(graph, told, None, tuned=True))
+        used = replace(options, helpers=devices[1:])
+        products = tuple(products_for(graph, used, None, tuned=True))
         if graph.n == 0:
             return Plan(graph, options, self.parameters, 0, None)
         unit = math.lcm(*(product.unit for product in products))
@@ -205,8 +205,8 @@ def _rates(
         return Rate(rates[-1][1] / devices.count(device), min(bus))
 
     with ThreadPoolExecutor(len(alike)) as pool:
-        found = dict(zip(alike, pool.map(measured, alike.values()), strict=True))
-    return [found[device.name, device.platform_name] for device in devices]
+        rates = dict(zip(alike, pool.map(measured, alike.values()), strict=True))
+    return [rates[device.name, device.platform_name] for device in devices]
 
 
 def _check_host(shares: int, n: int, options: AllPairsOptions) -> None:

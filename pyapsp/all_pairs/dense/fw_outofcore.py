@@ -138,26 +138,26 @@ class FwOutofcore(AllPairsMethod):
             product_for(graph, options)  # checks that the device has the type
             return Plan(graph, options, self.parameters, 0, None)
         state = self._state(graph, options)
-        given = self.parameters
+        wanted = self.parameters
         if state is not None:
-            given = agreed(given, state, graph.n, options)
+            wanted = agreed(wanted, state, graph.n, options)
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
         array = options.out
         if array is None or array.dtype != options.dtype:  # "auto" may hold narrower distances
             array = _allocate(graph.n, options)
-        team, ours, notes = prepare(array, graph, options, given, state)
+        team, ours, notes = prepare(array, graph, options, wanted, state)
         shape = team.cut.shape
         parameters = Parameters(
             block=shape.block,
             rows=shape.rows,
             columns=shape.columns,
             split="separated" if team.cut.separated else "fused",
-            pivot=given.get("pivot", "device"),
+            pivot=wanted.get("pivot", "device"),
             helpers="all" if len(team.members) > 1 else "none",
             lookahead="on" if shape.workers > 1 else "off",
-            interval=given.get("interval", "auto"),
+            interval=wanted.get("interval", "auto"),
         )
         prepared, seconds = _Prepared(array, team, ours, recovery), time.perf_counter() - started
         needed = team.cut.device_bytes

@@ -69,10 +69,10 @@ class FwPacked(TileRounds):
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
-        given = integers(self.parameters)
-        single = given.get("single", 0)
+        chosen = integers(self.parameters)
+        single = chosen.get("single", 0)
         vectors = options.device.traits.scalar_groups and 1 in self.choices["form"]
-        form = given.get("form", int(vectors))
+        form = chosen.get("form", int(vectors))
         sync = SoftSync(options.device).candidate() if single else {"order": 0, "groups": 1}
         for candidate in self._shape(options, form).candidates((128, 64, 32, 16, 8, 256)):
             yield {"single": single, "form": form, **candidate, **sync}

@@ -160,12 +160,12 @@ class DeviceMatrix:
         """
         layout, watch = self._layout, self._watch
         if self.staged:
-            given = layout.dtype, distances, watch, layout.columns, self._decode
+            rest = layout.dtype, distances, watch, layout.columns, self._decode
             same = (layout.dtype, layout.columns) == (distances.dtype, self._n)
             wide = None
             if self._decode is None and not same:
                 wide = converter(self._device, distances, self._spare)
-            with arriving(queue, buffer, *given, wide) as arrived:
+            with arriving(queue, buffer, *rest, wide) as arrived:
                 yield arrived
             return
         if self._shared is not None:

@@ -73,9 +73,9 @@ class Johnson(SourceBlocks):
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
-            held = _held(graph, options)
+            dtype = _dtype_of_potentials(graph, options)
             # the potentials must be subtracted from its rows, so it cannot return sums
-            inner = replace(options, dtype=held, out=None, cutoff=None, totals=False)
+            inner = replace(options, dtype=dtype, out=None, cutoff=None, totals=False)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
             stand_in = graph.with_weights(abs(graph.weights))
@@ -99,7 +99,9 @@ class Johnson(SourceBlocks):
         if not graph.has_negative:
             return None
         search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
-        return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
+        return search.predict(
+            graph, replace(options, dtype=_dtype_of_potentials(graph, options)), rows
+        )
 
     def for_few(self, plan: Plan[Graph, AllPairsOptions, _State]) -> tuple[SourceBlocks, int, int]:
         """Return the method, with the numbers of its search."""
@@ -151,7 +153,7 @@ class _Lowered:
         distances[unreached] = limit
 
 
-def _held(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:
+def _dtype_of_potentials(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:
     """Return the type of potentials and of distances between them."""
     if graph.is_integer:
         for dtype in map(np.dtype, (np.int32, np.int64)):
@@ -186,7 +188,7 @@ def _potentials(
     weights = entering.weights.astype(dtype)
     arcs = [upload(queue, each, watch) for each in (entering.indptr, entering.indices, weights)]
     potentials, parents = np.zeros(graph.n, dtype), np.full(graph.n, -1, np.int32)
-    before, after, found = (
+    before, after, parents_there = (
         upload(queue, each, watch) for each in (potentials, potentials, parents)
     )
     changed = np.zeros(1, np.int32)
@@ -194,14 +196,14 @@ def _potentials(
     round_of_all = program.kernel("johnson_round")
     for done in range(1, graph.n + 1):
         cl.enqueue_copy(queue, flag, np.zeros(1, np.int32))
-        round_of_all(queue, (graph.n,), None, *arcs, before, after, found, flag)
+        round_of_all(queue, (graph.n,), None, *arcs, before, after, parents_there, flag)
         before, after = after, before
         cl.enqueue_copy(queue, changed, flag)
         if not changed[0]:
             break
         # a cycle of parents is a negative cycle; it appears long before the last round
         if done & (done - 1) == 0 or done == graph.n:
-            cl.enqueue_copy(queue, parents, found)
+            cl.enqueue_copy(queue, parents, parents_there)
             if _goes_round(parents) or done == graph.n:
                 refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)

@@ -232,7 +232,7 @@ class _Searches:
         self._plane = np.uint64(self._blocks * graph.n * words)
         self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
         # the states of the level before, of this one, and of the next one
-        self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
+        self._states = [self._buffer(self._state.nbytes) for _ in range(3)]
         self._numbers = np.int32(self._state.size)
         self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
@@ -262,9 +262,9 @@ class _Searches:
         count, n = sources.size, self._n
         largest = np.zeros(count, self._dtype)
         pairs = [count]
-        for level, (found, alive) in enumerate(self.search(sources), start=1):
+        for level, (reached, alive) in enumerate(self.search(sources), start=1):
             largest[alive] = level
-            pairs.append(found)
+            pairs.append(reached)
         ranges = min(_RANGES, max(n, 1))
         shape = self._blocks, ranges, self._words * _BITS
         results = [np.empty(shape, kind) for kind in (np.uint64, np.uint32)]
@@ -296,10 +296,10 @@ class _Searches:
         items = -(-self._n * self._words // (strip * group)) * group, self._blocks
         numbers = np.int32(strip), np.int32(self._capacity), self._plane, self._numbers
         clear = self._programs.search.kernel("ms_bfs_clear")
-        clear(self._queue, items, (group, 1), *bits, *self._told[1:], *sizes, *numbers)
+        clear(self._queue, items, (group, 1), *bits, *self._states[1:], *sizes, *numbers)
         self._digits = 0
         cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
-        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told[1]
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._states[1]
         arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
@@ -319,19 +319,19 @@ class _Searches:
 
     def _push(self, level: int) -> _Frontier:
         """Search a level from the rows of the list, and replace the list."""
-        (before, told, spare), rows = self._told, self._blocks * self._n
+        (before, state, spare), rows = self._states, self._blocks * self._n
         bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
-        lists = self._marks, *self._lists, before, told
+        lists = self._marks, *self._lists, before, state
         following = *sizes, spare, self._numbers
         self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *following)
         self._lists.reverse()
-        arrays = self._lists[0], *bits, self._planes, told, *sizes, self._plane
+        arrays = self._lists[0], *bits, self._planes, state, *sizes, self._plane
         self._over(rows, 1, "ms_bfs_settle", *arrays)
         return self._read()
 
     def _pull(self, level: int) -> _Frontier:
         """Search a level for all rows; the list is not updated."""
-        before, state, spare = self._told
+        before, state, spare = self._states
         bits = self._seen, self._frontier, self._next, self._planes, before
         lists = self._marks, state, self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
@@ -348,7 +348,7 @@ class _Searches:
 
     def _list(self, level: int) -> None:
         """List the rows with new bits at a level."""
-        arrays = self._marks, self._next, self._lists[0], self._told[0]
+        arrays = self._marks, self._next, self._lists[0], self._states[0]
         sizes = np.int32(self._n), np.int32(level), np.int32(self._strips)
         group = _VERTICES // self._strips
         items = -(-self._n // _VERTICES) * group, self._blocks
@@ -356,8 +356,8 @@ class _Searches:
 
     def _read(self) -> _Frontier:
         """Return the state of a level, and make it the previous level."""
-        self._told.append(self._told.pop(0))
-        cl.enqueue_copy(self._queue, self._state, self._told[0])
+        self._states.append(self._states.pop(0))
+        cl.enqueue_copy(self._queue, self._state, self._states[0])
         _, widest, *halves = self._state[:6].tolist()
         return _Frontier(widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32))
 

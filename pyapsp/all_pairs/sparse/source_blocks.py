@@ -226,19 +226,19 @@ class Session:
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
             downloads = self._method.downloads(self._plan)
-            held = target.dtype == options.dtype or downloads
+            direct = target.dtype == options.dtype or downloads
             if isinstance(target, DeviceRows):
                 # the host checks rows, and hides what is beyond the cutoff
                 checks = options.must_check(graph)
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
-                held = downloads and not checks and options.cutoff is None
-            rows: Any = target if held else np.empty(target.shape, options.dtype)
+                direct = downloads and not checks and options.cutoff is None
+            rows: Any = target if direct else np.empty(target.shape, options.dtype)
             wide = None
             if downloads and target.dtype != options.dtype:
                 wide = converter(options.device, target, self._plan.spare_bytes)
-            found: Any = rows if wide is None else wide
+            into: Any = rows if wide is None else wide
             with self._at_work(), _expected(self._method, self._plan, rows, before):
-                most = self._solver.solve_block(sources[some], found, before)
+                most = self._solver.solve_block(sources[some], into, before)
                 if wide is not None:
                     with self._watch.by_the_host("transfer"):
                         wide.fetch(rows)
@@ -250,7 +250,7 @@ class Session:
             options.hide(rows, before)
             if isinstance(target, DeviceRows):
                 target.put(converted(rows, target.dtype))
-            elif not held:
+            elif not direct:
                 converted(rows, target.dtype, target)
 
     def totals(

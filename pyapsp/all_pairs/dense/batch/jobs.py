@@ -68,19 +68,19 @@ class Part(Group):
         directed: bool = True,
     ) -> None:
         super().__init__(range(part.start, part.stop), distances, before)
-        self._given, self._directed = array[part], directed
+        self._array, self._directed = array[part], directed
 
     def graph(self, place: int) -> Graph:
         """Return a graph, counted in this group."""
-        return Graph.from_dense(self._given[place], directed=self._directed)
+        return Graph.from_dense(self._array[place], directed=self._directed)
 
     def weights(self) -> np.ndarray:
         """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
-        given = self._given if self._directed else _symmetrized(self._given)
-        held, wrong = _held(given, self.distances.dtype)
+        weights = self._array if self._directed else _symmetrized(self._array)
+        values, wrong = _converted(weights, self.distances.dtype)
         if wrong is not None:
             self.suspects.update(np.flatnonzero(wrong.any(axis=(1, 2))).tolist())
-        return np.ascontiguousarray(held)
+        return np.ascontiguousarray(values)
 
 
 class Listed(Group):
@@ -187,7 +187,7 @@ def _symmetrized(weights: np.ndarray) -> np.ndarray:
     return np.where(weights == 0, other, np.where(other == 0, weights, smaller))
 
 
-def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+def _converted(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
     """Return weights in another type, and which of them it may not hold; None if it holds all.
 
     These are weights out of range, integers that are rounded, and weights that would become zero.
@@ -199,15 +199,17 @@ def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray 
         weights = weights.astype(np.float32)  # which compares with every number
     if dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):
-            held = weights.astype(dtype)
+            values = weights.astype(dtype)
         if weights.dtype.kind == "f":
             if np.can_cast(weights.dtype, dtype, "safe"):
-                return held, None
-            return held, ((held == 0) & (weights != 0)) | (np.isinf(held) & np.isfinite(weights))
+                return values, None
+            return values, ((values == 0) & (weights != 0)) | (
+                np.isinf(values) & np.isfinite(weights)
+            )
         if np.can_cast(weights.dtype, dtype, "safe"):
-            return held, None
+            return values, None
         exact = 2 ** (np.finfo(dtype).nmant + 1)
-        return held, np.abs(held) > exact
+        return values, np.abs(values) > exact
     far = infinity(dtype)
     if weights.dtype.kind == "f":
         none = np.isposinf(weights)

@@ -30,7 +30,7 @@ __all__ = ["Moving", "Sharing", "Slot"]
 
 _INT = np.dtype(np.int32)
 # Bytes of pinned memory that are kept for the next batch: pinning takes longer than a small batch.
-_KEPT = 2**28
+_IDLE_BYTES = 2**28
 
 T = TypeVar("T")
 Answers = tuple[np.ndarray, ...]
@@ -117,8 +117,10 @@ class Slot(ABC):
         self._kernels = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
         if self._search is not None:
             self._search.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
-        self._found = self._told(m)
-        self._moves.append(cl.enqueue_copy(queue, self._found, self._remarks, is_blocking=False))
+        self._host_remarks = self._remark_array(m)
+        self._moves.append(
+            cl.enqueue_copy(queue, self._host_remarks, self._remarks, is_blocking=False)
+        )
         self._send_back(buffers)
         queue.flush()
         self._buffers = buffers
@@ -145,9 +147,9 @@ class Slot(ABC):
         watch = Stopwatch()
         for event in self._kernels:
             watch.add("kernel", event)
-        return self._found.copy(), watch.span("kernel")
+        return self._host_remarks.copy(), watch.span("kernel")
 
-    def _told(self, m: int) -> np.ndarray:
+    def _remark_array(self, m: int) -> np.ndarray:
         """Return the array for the remarks."""
         return np.empty(m, _INT)
 
@@ -205,8 +207,8 @@ class Sharing(Slot):
         self._mine = [cl.Buffer(self._context, read, hostbuf=self._weights)]
         for each in self._answers:
             self._mine.append(cl.Buffer(self._context, write, hostbuf=each))
-        given, distances, *before = self._mine
-        return Buffers(given, distances, self._remarks, self._scratch, *before)
+        weights, distances, *before = self._mine
+        return Buffers(weights, distances, self._remarks, self._scratch, *before)
 
     def _send_back(self, buffers: Buffers) -> None:
         pass
@@ -247,7 +249,7 @@ class Moving(Slot):
             self._pinned.append(_Pinned.of(self._queue, each))
         self._values, self._weights = self._own[: len(answers)], self._own[-1]
 
-    def _told(self, m: int) -> np.ndarray:
+    def _remark_array(self, m: int) -> np.ndarray:
         # a copy to memory that is not pinned would wait for all earlier commands
         return self._pinned[-1].array((m,), _INT)
 
@@ -255,11 +257,11 @@ class Moving(Slot):
         """Begin to copy the weights to pinned memory."""
 
         def stage() -> np.ndarray:
-            given = weights()
-            if is_pinned(given):
-                return given
-            staging = self._pinned[0].array(given.shape, given.dtype)
-            copy(staging, given)
+            values = weights()
+            if is_pinned(values):
+                return values
+            staging = self._pinned[0].array(values.shape, values.dtype)
+            copy(staging, values)
             return staging
 
         self._staged, self._answers = self._begun(stage), answers
@@ -327,7 +329,7 @@ class _Pinned:
         freed: list[_Pinned] = []
         with self._lock:
             self._idle.append(self)
-            while sum(each._bytes.size for each in self._idle) > _KEPT:
+            while sum(each._bytes.size for each in self._idle) > _IDLE_BYTES:
                 freed.append(self._idle.pop(0))
         for each in freed:
             each._free()

@@ -108,12 +108,12 @@ def run_passes(
             ended[device] = following
         share.finish()
 
-    told = -1
+    reported = -1
 
     def look() -> None:
-        nonlocal told
-        if progress is not None and (done := min(ended)) != told:
-            told = done
+        nonlocal reported
+        if progress is not None and (done := min(ended)) != reported:
+            reported = done
             progress(done, total)
 
     each_share(shares, work, look=look, stop=exchange.stop)

@@ -262,9 +262,9 @@ class Checkpoint:
 
     def _sweep(self, *manifests: Manifest | None) -> None:
         """Remove the data that none of these manifests names, and what killed saves left."""
-        kept = {each.data.file for each in manifests if each is not None}
+        named = {each.data.file for each in manifests if each is not None}
         for path in self._folder.iterdir():
-            if _STRAY.fullmatch(path.name) and path.name not in kept:
+            if _STRAY.fullmatch(path.name) and path.name not in named:
                 with suppress(OSError):  # the next sweep tries again
                     path.unlink()
 

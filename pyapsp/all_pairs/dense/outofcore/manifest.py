@@ -119,10 +119,10 @@ def read(path: Path, subject: Record) -> Manifest | None:
     CheckpointError
         If it is damaged, or has another schema or another subject.
     """
-    found = parsed(path, _FORMAT, SCHEMA, subject)
-    if found is None:
+    document = parsed(path, _FORMAT, SCHEMA, subject)
+    if document is None:
         return None
-    manifest = _whole(found)
+    manifest = _whole(document)
     if manifest is None:
         raise CheckpointError(f"{path} is damaged, it lacks a field: {remedy(path.parent)}")
     return manifest
@@ -142,20 +142,20 @@ def parsed(path: Path, form: str, schema: int, subject: Record) -> Record | None
         return None
     way_out = remedy(path.parent)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged, no JSON: {way_out}") from None
-    if not isinstance(found, dict) or found.get("format") != form:
+    if not isinstance(document, dict) or document.get("format") != form:
         raise CheckpointError(f"{path} is not of a {form}: choose another folder")
-    if found.get("schema") != schema:
+    if document.get("schema") != schema:
         raise CheckpointError(
-            f"{path} has schema {found.get('schema')!r} and pyapsp {__version__} reads "
-            f"{schema}: continue with pyapsp {found.get('pyapsp')}, or {way_out}"
+            f"{path} has schema {document.get('schema')!r} and pyapsp {__version__} reads "
+            f"{schema}: continue with pyapsp {document.get('pyapsp')}, or {way_out}"
         )
-    content = {key: value for key, value in found.items() if key != "sha256"}
+    content = {key: value for key, value in document.items() if key != "sha256"}
     if text != encoded(content):
         raise CheckpointError(f"{path} is damaged, its checksum is wrong: {way_out}")
-    compare(path.parent, found.get("subject"), subject)
+    compare(path.parent, document.get("subject"), subject)
     return content
 
 
@@ -190,10 +190,10 @@ def encoded(content: Mapping[str, Json]) -> bytes:
     return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
 
-def _whole(found: Record) -> Manifest | None:
+def _whole(document: Record) -> Manifest | None:
     """Return a manifest that has all fields of its data file, else None."""
     subject, state, matrix, data = (
-        found.get(name) for name in ("subject", "state", "matrix", "data")
+        document.get(name) for name in ("subject", "state", "matrix", "data")
     )
     if not (
         isinstance(subject, dict)

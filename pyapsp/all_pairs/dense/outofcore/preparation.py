@@ -23,7 +23,7 @@ from pyapsp.registry import Parameters
 __all__ = ["agreed", "prepare"]
 
 
-def agreed(given: Parameters, state: State, n: int, options: AllPairsOptions) -> Parameters:
+def agreed(parameters: Parameters, state: State, n: int, options: AllPairsOptions) -> Parameters:
     """Return the parameters asked for, with those of a checkpoint that decide the result.
 
     Raises
@@ -32,7 +32,7 @@ def agreed(given: Parameters, state: State, n: int, options: AllPairsOptions) ->
         If something else was asked for.
     """
     made_with = Parameters(block=state["block"], pivot=state["pivot"])
-    wanted = made_with | given
+    wanted = made_with | parameters
     block = up_to(wanted.integer("block"), state["unit"])
     same = {
         # all blocks of more than n vertices are one
@@ -44,14 +44,14 @@ def agreed(given: Parameters, state: State, n: int, options: AllPairsOptions) ->
             raise CheckpointError(
                 f"{options.checkpoint} was made with {name}={made_with[name]}, not {wanted[name]}"
             )
-    return given | made_with
+    return parameters | made_with
 
 
 def prepare(
     array: np.ndarray,
     graph: Graph,
     options: AllPairsOptions,
-    given: Parameters,
+    parameters: Parameters,
     state: State | None,
 ) -> tuple[Team, Decisive, tuple[str, ...]]:
     """Return the work of each device.
@@ -65,7 +65,7 @@ def prepare(
         For the distances.
     graph : Graph
     options : AllPairsOptions
-    given : Parameters
+    parameters : Parameters
         As `agreed`.
     state : State or None
         Of the checkpoint that the run goes on from.
@@ -87,8 +87,8 @@ def prepare(
     def prepared(*, tuned: bool) -> tuple[Team, Decisive]:
         products = products_for(graph, options, state, tuned=tuned)
         with Matrix(array) as matrix:
-            team = team_of(matrix, options, products, given)
-        ours = _decisive(team, products, given, state=state, tuned=tuned)
+            team = team_of(matrix, options, products, parameters)
+        ours = _decisive(team, products, parameters, state=state, tuned=tuned)
         if state is not None:
             _check_same(ours, state, graph.n, options)
         return team, ours
@@ -111,7 +111,7 @@ def prepare(
 def _decisive(
     team: Team,
     products: Sequence[Product],
-    given: Parameters,
+    parameters: Parameters,
     *,
     state: State | None,
     tuned: bool,
@@ -120,7 +120,7 @@ def _decisive(
     return {
         "block": team.cut.shape.block,
         "unit": team.unit if state is None else state["unit"],
-        "pivot": given.word("pivot") if "pivot" in given else "device",
+        "pivot": parameters.word("pivot") if "pivot" in parameters else "device",
         "closer": products.index(team.closing),
         "closing": dict(team.closing.parameters),
         "tuned": tuned,

@@ -246,8 +246,8 @@ class Matrix:
             and (memory.strides[1] == self.dtype.itemsize or memory.size == 0)
         ):
             rule = f"at least {shape} values of {self.dtype}, contiguous within a row"
-            given = f"{memory.dtype} {memory.shape}, strides {memory.strides}"
-            raise ParameterError.of("into" if name == "read" else "source", owner, rule, given)
+            got = f"{memory.dtype} {memory.shape}, strides {memory.strides}"
+            raise ParameterError.of("into" if name == "read" else "source", owner, rule, got)
         return start, memory[: shape[0], : shape[1]]
 
     def _part(self, rows: slice, start: int, like: np.ndarray) -> np.ndarray:

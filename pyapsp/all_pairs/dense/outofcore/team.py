@@ -14,8 +14,8 @@ from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.all_pairs.dense.outofcore.manifest import State
 from pyapsp.all_pairs.dense.outofcore.pinning import PinnedRows, can_pin
 from pyapsp.all_pairs.dense.outofcore.planner import (
-    Asked,
     Cut,
+    CutOptions,
     Machine,
     best_cut,
     helper_gain,
@@ -183,7 +183,7 @@ def team_of(
     matrix: Matrix,
     options: AllPairsOptions,
     products: Sequence[Product],
-    given: Parameters,
+    parameters: Parameters,
 ) -> Team:
     """Measure the devices, cut the matrix, and decide who takes part.
 
@@ -195,7 +195,7 @@ def team_of(
         With the devices.
     products : sequence of Product
         For each of them.
-    given : Parameters
+    parameters : Parameters
         The parameters of the method that were asked for.
 
     Raises
@@ -214,16 +214,22 @@ def team_of(
         pins = can_pin(device, matrix)
         machines.append(Machine(product, speeds, memory, largest, pins=pins))
     lead = machines[0]
-    sizes = {name: given.integer(name) for name in ("block", "rows", "columns") if name in given}
-    separated = given["split"] == "separated" if "split" in given else None
-    ahead = {"on": True, "off": False}.get(str(given.get("lookahead")))
-    helpers, hoped = given.get("helpers", "auto"), 0.0
+    sizes = {
+        name: parameters.integer(name)
+        for name in ("block", "rows", "columns")
+        if name in parameters
+    }
+    separated = parameters["split"] == "separated" if "split" in parameters else None
+    ahead = {"on": True, "off": False}.get(str(parameters.get("lookahead")))
+    helpers, hoped = parameters.get("helpers", "auto"), 0.0
     if helpers != "none":
         hoped = sum(each.speeds.product / lead.speeds.product for each in machines[1:])
-    cut = best_cut(matrix.n, unit, lead, Asked(**sizes, separated=separated, ahead=ahead), hoped)
+    cut = best_cut(
+        matrix.n, unit, lead, CutOptions(**sizes, separated=separated, ahead=ahead), hoped
+    )
     members, closer, gain, why = [Member(devices[0], lead, cut.shape)], 0, 0.0, []
     for device, machine in zip(devices[1:], machines[1:], strict=True):
-        closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
+        closes = parameters.get("pivot") == "host" and device.kind == "cpu" and closer == 0
         shape = helper_shape(cut, unit, machine, lead.speeds)
         adds = helper_gain(cut, machine.speeds, lead.speeds)
         useful = helpers == "all" or closes or (helpers == "auto" and adds > _GAIN)
@@ -236,7 +242,7 @@ def team_of(
             closer = len(members) if closes else closer
             members.append(Member(device, machine, shape))
             gain += adds
-    if given.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
+    if parameters.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
         raise CapabilityError("fw-outofcore with pivot=host needs a CPU among the devices")
     seconds = predict(cut.shape, lead, separated=cut.separated, gain=gain).seconds
     notes = (*_notes(cut, lead, seconds), *why)
