@@ -40,12 +40,12 @@ def rows(tmp_path, monkeypatch, device):
             "family": "uniform",
             "parameters": {},
         }
-        found = [
+        answer = [
             Row(method=name.replace("_", "-"), n=n, rate=rate, **about)
             for name, rate in rates.items()
             for n in (N // 4, N)  # of a part of the vertices, and of all
         ]
-        merge(tmp_path / "database.json", found)
+        merge(tmp_path / "database.json", answer)
 
     return make
 
@@ -128,8 +128,8 @@ def test_each_candidate_answers_calls_of_a_short_problem(rows, calls, slow, devi
     """By its rate apsp-tasks is twice as fast."""
     rows(apsp_tasks=4e9, near_far=2e9)
     graph, turns = halves(), race._TURNS
-    found = _methods(turns, graph, device=device)
-    assert found == ["apsp-tasks"] * turns  # the first call is before the race
+    methods = _methods(turns, graph, device=device)
+    assert methods == ["apsp-tasks"] * turns  # the first call is before the race
     for _ in range(5):
         assert "the shortest predicted time: near-far" in pyapsp.explain(graph, device=device)
     assert _methods(turns + 2, graph, device=device) == ["near-far"] * (turns + 2)
@@ -147,11 +147,11 @@ def test_each_kind_has_a_turn_before_others_of_a_kind(rows, calls, device, monke
     monkeypatch.setattr(
         race._Past, "add", lambda past, form, _: add(past, form, seconds.get(form.split()[0], 1.0))
     )
-    found = _methods(2 * race._MOST + 3, whole(), device=device)
-    assert found[-2:] == ["near-far"] * 2
+    methods = _methods(2 * race._MOST + 3, whole(), device=device)
+    assert methods[-2:] == ["near-far"] * 2
     # what had no turn is taken to be as slow as the others of its kind
-    assert "fw-recursive" not in found
-    assert len(set(found)) > 2
+    assert "fw-recursive" not in methods
+    assert len(set(methods)) > 2
 
 
 def test_a_matrix_in_host_memory_has_no_turn(rows, calls, device, monkeypatch):
@@ -175,8 +175,8 @@ def test_what_is_clearly_slower_answers_two_calls(rows, calls, device, monkeypat
     monkeypatch.setattr(
         race._Past, "add", lambda past, form, _: add(past, form, seconds[form.split()[0]])
     )
-    found = _methods(13, halves(), device=device)
-    assert found == ["apsp-tasks"] * 5 + ["near-far"] * turns + ["apsp-tasks"] * (8 - turns)
+    methods = _methods(13, halves(), device=device)
+    assert methods == ["apsp-tasks"] * 5 + ["near-far"] * turns + ["apsp-tasks"] * (8 - turns)
 
 
 def test_the_first_of_the_ranking_stays_if_it_is_nearly_as_fast(rows, calls, device, monkeypatch):
@@ -227,8 +227,8 @@ def test_a_close_candidate_answers_a_call_now_and_then(rows, calls, device, monk
     )
     graph = halves()
     _methods(2 * race._TURNS, graph, device=device)
-    found = _methods(2 * again, graph, device=device)
-    assert found == (["apsp-tasks"] * (again - 1) + ["near-far"]) * 2
+    methods = _methods(2 * again, graph, device=device)
+    assert methods == (["apsp-tasks"] * (again - 1) + ["near-far"]) * 2
     seconds["near-far"] = 0.5
     assert _methods(again, graph, device=device)[-1] == "near-far"
     assert _methods(again, graph, device=device) == ["near-far"] * again
@@ -283,13 +283,13 @@ def test_the_record_has_the_corrected_prediction(rows, always, told, device):
 def test_the_answer_is_that_of_one_method(rows, always, slow, device, asked):
     for dtype in ("float64", "float32"):
         rows(dtype, apsp_tasks=4e9, near_far=2e9)
-    found = pyapsp.solve(halves(), device=device, **asked)
-    assert found.stats["method"] == "near-far"
-    assert "by a trial" in found.reasons[0]
+    result = pyapsp.solve(halves(), device=device, **asked)
+    assert result.stats["method"] == "near-far"
+    assert "by a trial" in result.reasons[0]
     named = pyapsp.solve(halves(), "near-far", device=device, **asked)
-    np.testing.assert_array_equal(found.distances, named.distances)
+    np.testing.assert_array_equal(result.distances, named.distances)
     if asked.get("predecessors"):
-        np.testing.assert_array_equal(found.predecessors, named.predecessors)
+        np.testing.assert_array_equal(result.predecessors, named.predecessors)
 
 
 def test_no_race_with_a_cutoff(rows, always, monkeypatch, device):
@@ -315,17 +315,17 @@ def test_only_the_run_writes_and_tells(rows, always, monkeypatch, device, tmp_pa
 
     monkeypatch.setattr(race, "ratios", run_all)
     out = np.lib.format.open_memmap(tmp_path / "d.npy", "w+", "f8", (N, N))
-    told = []
+    reported = []
     result = pyapsp.solve(
         whole(),
         device=device,
         out=out,
         predecessors=True,
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: reported.append(done),
     )
     assert "by a trial" in result.reasons[0]
-    assert told == sorted(told)
-    assert {total for _, total in told} == {told[-1][0]}
+    assert reported == sorted(reported)
+    assert {total for _, total in reported} == {reported[-1][0]}
     assert {each.name for each in tmp_path.glob("*.npy")} == {"d.npy", "d.npy.predecessors.npy"}
 
 
@@ -347,13 +347,13 @@ def test_what_is_not_measured_is_as_much_slower_as_the_fastest(rows, always, dev
     rows(near_far=1.9e9, apsp_tasks=2e9, fw_minplus=6e8)
     told[:] = [8.0, 2.0]
     request = problem("all-pairs").ask(whole(), "auto", device=device)
-    found = {}
+    answer = {}
     for each in request.problem.choices(request):
-        found.setdefault(each.method.id, (each.seconds or 0) * 1e3)
-    assert list(found)[:3] == ["near-far", "fw-minplus", "apsp-tasks"]
-    assert found["fw-minplus"] == pytest.approx(2 * N**3 / 6e5)
-    assert found["near-far"] == pytest.approx(2 * N**3 / 1.9e6)
-    assert found["apsp-tasks"] == pytest.approx(8 * N**3 / 2e6)
+        answer.setdefault(each.method.id, (each.seconds or 0) * 1e3)
+    assert list(answer)[:3] == ["near-far", "fw-minplus", "apsp-tasks"]
+    assert answer["fw-minplus"] == pytest.approx(2 * N**3 / 6e5)
+    assert answer["near-far"] == pytest.approx(2 * N**3 / 1.9e6)
+    assert answer["apsp-tasks"] == pytest.approx(8 * N**3 / 2e6)
 
 
 def test_time_does_not_decide_between_different_roundings(rows, always, device, told):

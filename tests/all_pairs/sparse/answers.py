@@ -30,8 +30,8 @@ def expected_rows(graph, sources=None):
 
 def assert_solves(graph, result, device, expected=None):
     expected = expected_rows(graph, result.sources) if expected is None else expected
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
+    distances = np.where(result.distances < result.infinity, result.distances, np.inf)
+    np.testing.assert_array_equal(distances, expected)
     if result.predecessors is not None:
         checked = verify.certificate(graph, result, device=device)
         assert checked.ok, checked.fault

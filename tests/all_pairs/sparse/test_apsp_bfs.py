@@ -34,9 +34,9 @@ def test_weights_are_refused(weight, device):
 @pytest.mark.parametrize("group", [1, 8, 64, 256])
 @pytest.mark.parametrize("sources", [1, 16, 64, 65536])
 def test_every_block_and_group(sources, group, device):
-    asked = pyapsp.method("apsp-bfs", sources=sources, group=group)
+    method = pyapsp.method("apsp-bfs", sources=sources, group=group)
     graph = unweighted(83, 250)
-    result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
+    result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
     assert result.stats["parameters"] == {"sources": sources, "group": group}
     assert_solves(graph, result, device)
 

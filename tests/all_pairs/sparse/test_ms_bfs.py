@@ -221,11 +221,11 @@ def test_very_long_distances(dtype, device):
     steps = np.arange(5000.0) - sources
     for directed in (False, True):
         graph = line(5000, directed)
-        asked = {"sources": sources.ravel(), "dtype": dtype, "predecessors": False}
-        result = solve(graph, device, 1, **asked)
-        found = np.where(result.distances < result.infinity, result.distances, np.inf)
+        options = {"sources": sources.ravel(), "dtype": dtype, "predecessors": False}
+        result = solve(graph, device, 1, **options)
+        distances = np.where(result.distances < result.infinity, result.distances, np.inf)
         expected = np.where(steps < 0, np.inf if directed else -steps, steps)
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(distances, expected)
 
 
 def test_long_distances_between_many_vertices(device):
@@ -280,8 +280,8 @@ def test_a_cutoff(cutoff, device, directions):
 
 
 def assert_solves_within(result, expected):
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
+    distances = np.where(result.distances < result.infinity, result.distances, np.inf)
+    np.testing.assert_array_equal(distances, expected)
     there = np.isfinite(expected) & (expected > 0)
     np.testing.assert_array_equal(result.predecessors != NO_PREDECESSOR, there)
 
@@ -298,20 +298,20 @@ def test_rows_are_no_wider_than_the_sources(count, widest, device):
     assert result.stats["parameters"]["words"] <= widest
     expected = np.abs(np.arange(2048) - np.arange(count)[:, None])
     np.testing.assert_array_equal(result.distances, expected)
-    asked = solve(graph, device, 8, sources=range(count))
-    assert asked.stats["parameters"] == {"words": 8}
-    np.testing.assert_array_equal(asked.distances, expected)
+    options = solve(graph, device, 8, sources=range(count))
+    assert options.stats["parameters"] == {"words": 8}
+    np.testing.assert_array_equal(options.distances, expected)
 
 
 def test_rows_get_narrower_where_memory_is_short(device):
     n = 2**17
     star = Graph.from_arcs(n, [0] * (n - 1), range(1, n), directed=False)
-    asked = {"sources": range(500), "method": "ms-bfs", "device": device}
-    found = pyapsp.eccentricity(star, **asked, memory_limit=2**25)
-    assert found.tolist() == [1] + 499 * [2]
+    options = {"sources": range(500), "method": "ms-bfs", "device": device}
+    eccentricities = pyapsp.eccentricity(star, **options, memory_limit=2**25)
+    assert eccentricities.tolist() == [1] + 499 * [2]
     with pytest.raises(DeviceMemoryError):
         pyapsp.eccentricity(
-            star, **asked | {"method": pyapsp.method("ms-bfs", words=16)}, memory_limit=2**25
+            star, **options | {"method": pyapsp.method("ms-bfs", words=16)}, memory_limit=2**25
         )
 
 

@@ -75,9 +75,9 @@ def test_every_block_and_group(sources, group, device):
             )
         return
     for delta in (25, 6400):
-        asked = pyapsp.method("near-far", sources=sources, group=group, delta=delta)
-        result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
-        assert result.stats["parameters"] == asked.parameters
+        method = pyapsp.method("near-far", sources=sources, group=group, delta=delta)
+        result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+        assert result.stats["parameters"] == method.parameters
         assert_solves(graph, result, device)
 
 
@@ -86,17 +86,17 @@ def test_groups_beyond_the_device(device, monkeypatch):
     monkeypatch.setattr(Device, "capabilities", few)
     with pytest.raises(ParameterError, match="at least sources; and at most 64"):
         pyapsp.solve(star(9), pyapsp.method("near-far", group=128), device=device)
-    asked = pyapsp.method("near-far", group=64, sources=8)
-    assert_solves(star(9), pyapsp.solve(star(9), asked, device=device), device)
+    method = pyapsp.method("near-far", group=64, sources=8)
+    assert_solves(star(9), pyapsp.solve(star(9), method, device=device), device)
 
 
 def test_wide_types_need_wide_atomics_in_groups(device, monkeypatch):
     lacking = dataclasses.replace(device.capabilities, int64_atomics=False)
     monkeypatch.setattr(Device, "capabilities", lacking)
-    asked = pyapsp.method("near-far", group=64, sources=8)
+    method = pyapsp.method("near-far", group=64, sources=8)
     with pytest.raises(ParameterError, match="group must be 1"):
-        pyapsp.solve(star(9), asked, dtype="float64", device=device)
-    assert_solves(star(9), pyapsp.solve(star(9), asked, dtype="float32", device=device), device)
+        pyapsp.solve(star(9), method, dtype="float64", device=device)
+    assert_solves(star(9), pyapsp.solve(star(9), method, dtype="float32", device=device), device)
     alone = pyapsp.solve(star(9), "near-far", dtype="int64", device=device)
     assert alone.stats["parameters"]["group"] == 1
     assert_solves(star(9), alone, device)
@@ -112,8 +112,8 @@ def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
     """Also if delta is lost in rounding next to a distance, or larger than every distance."""
     monkeypatch.setattr(near_far, "_delta", lambda *_: np.dtype(dtype).type(delta))
     graph = whole(2, 80, 300, 0, 2**20)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -124,9 +124,9 @@ def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
     last = infinity(np.dtype(dtype)) - 1
     weights = [last, last - 1, 1, last, 1, last]
     graph = Graph.from_arcs(6, [0, 0, 1, 1, 2, 3], [2, 1, 2, 3, 4, 5], weights)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1], delta=6400)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1], delta=6400)
     options = {"dtype": dtype, "cutoff": last - 1, "device": device}
-    result = pyapsp.solve(graph, asked, **options)
+    result = pyapsp.solve(graph, method, **options)
     finite = result.distances < result.infinity
     exact = np.array(
         [
@@ -154,8 +154,8 @@ def test_weights_near_the_largest_float(dtype, device):
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_zero_weights_only(dtype, shape, device):
     graph = whole(3, 70, 140, 0, 0)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -163,18 +163,18 @@ def test_zero_weights_only(dtype, shape, device):
 def test_many_arcs_are_shared_among_the_crews(shape, device):
     """Degrees at, above and below 8 for each crew, which is what a crew walks alone."""
     crews = max(shape[1] // shape[0], 1)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
     for leaves in (8 * crews, 8 * crews + 1, 300):
         graph = star(leaves)
-        result = pyapsp.solve(graph, asked, sources=range(0, leaves, 9), device=device)
+        result = pyapsp.solve(graph, method, sources=range(0, leaves, 9), device=device)
         assert_solves(graph, result, device)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sources_repeated_and_in_any_order(shape, device):
     graph, sources = whole(4, 60, 250), [7, 7, 3, 59, 7, 0, 3] * 5
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, sources=sources, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, sources=sources, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -185,11 +185,11 @@ def test_sources_repeated_and_in_any_order(shape, device):
 def test_several_blocks_of_several_launches(shape, device, monkeypatch):
     monkeypatch.setattr(near_far, "_BLOCKS", 1)
     graph = whole(5, 131, 600)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
     steps = []
     result = pyapsp.solve(
         graph,
-        asked,
+        method,
         predecessors=True,
         device=device,
         progress=lambda *step: steps.append(step),
@@ -202,13 +202,13 @@ def test_several_blocks_of_several_launches(shape, device, monkeypatch):
 
 def test_memory_decides_how_many_blocks(device):
     graph = whole(6, 400, 1600)
-    asked = pyapsp.method("near-far", sources=8)
+    method = pyapsp.method("near-far", sources=8)
     runs = {}
     for limit in (10**6, 10**7, None):
         steps = []
         result = pyapsp.solve(
             graph,
-            asked,
+            method,
             dtype="int32",
             memory_limit=limit,
             device=device,
@@ -219,7 +219,7 @@ def test_memory_decides_how_many_blocks(device):
         runs[limit] = len(steps)
     assert runs[10**6] > runs[10**7] >= runs[None] == 1
     with pytest.raises(DeviceMemoryError):
-        pyapsp.solve(graph, asked, memory_limit=20_000, device=device)
+        pyapsp.solve(graph, method, memory_limit=20_000, device=device)
 
 
 def test_memory_is_what_was_planned(device, monkeypatch):
@@ -272,8 +272,8 @@ def test_any_graph(device, arcs, out_of_hub, directed, shape, dtype):
     arcs = [*arcs, *((0, head, weight) for head, weight in enumerate(out_of_hub))]
     tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
     graph = Graph.from_arcs(45, tails, heads, np.array(weights, np.int64), directed=directed)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 

@@ -166,15 +166,15 @@ def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
 
 @pytest.mark.parametrize("lookahead", ["on", "off"])
 def test_all_devices_together(lookahead):
-    found = devices()
+    present = devices()
     graph = generators.random_graph(500, 3000, seed=4)
     method = outofcore(block=64, rows=32, helpers="all", lookahead=lookahead)
-    result = pyapsp.solve(graph, method, dtype="int32", device=found)
-    assert result.stats["devices"] == [each.name for each in found]
-    expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=found[0])
+    result = pyapsp.solve(graph, method, dtype="int32", device=present)
+    assert result.stats["devices"] == [each.name for each in present]
+    expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=present[0])
     np.testing.assert_array_equal(result.distances, expected.distances)
-    alone = pyapsp.solve(graph, outofcore(helpers="none"), dtype="int32", device=found)
-    assert alone.stats["devices"] == [found[0].name]
+    alone = pyapsp.solve(graph, outofcore(helpers="none"), dtype="int32", device=present)
+    assert alone.stats["devices"] == [present[0].name]
     np.testing.assert_array_equal(alone.distances, expected.distances)
 
 
@@ -233,9 +233,9 @@ def test_narrow_distances_and_an_array_of_another_type(device):
     out = np.full((1300, 1300), -1, np.int32)
     options = AllPairsOptions(device, np.dtype(np.uint16), answer=out.dtype, out=out)
     method = pyapsp.method("fw-outofcore")
-    found = method.run(method.plan(graph, options)).distances
-    assert found.dtype == np.uint16
-    np.testing.assert_array_equal(found, expected)
+    distances = method.run(method.plan(graph, options)).distances
+    assert distances.dtype == np.uint16
+    np.testing.assert_array_equal(distances, expected)
     result = pyapsp.solve(graph, device=device, memory_limit=3_500_000, out=out)
     assert result.stats["method"] == "fw-outofcore"
     assert result.distances is out
@@ -694,11 +694,11 @@ def test_kill_at_any_instant(tmp_path):
         )
 
     undisturbed = start("", tmp_path / "whole.npy")
-    told = [time.monotonic() for _ in undisturbed.stdout]
+    reported = [time.monotonic() for _ in undisturbed.stdout]
     assert undisturbed.wait() == 0
     undisturbed.stdout.close()
     whole = np.load(tmp_path / "whole.npy")
-    longest = (told[-1] - told[0]) / 4
+    longest = (reported[-1] - reported[0]) / 4
 
     def saved():
         """Return the progress that the checkpoint is at."""

@@ -97,8 +97,8 @@ def test_rows_of_the_factor_do_not_meet_in_the_caches(product):
 
 
 def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
-    asked = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
-    cut = best_cut(1900, UNIT, Machine(product, FAST, 2**28, 2**28), CutOptions(**asked))
+    options = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
+    cut = best_cut(1900, UNIT, Machine(product, FAST, 2**28, 2**28), CutOptions(**options))
     shape = cut.shape
     assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 1920)
     assert cut.separated
@@ -112,8 +112,8 @@ def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
 
 def test_helpers_want_smaller_blocks_without_look_ahead(product):
     """While the first device multiplies the rows of a block, the others wait."""
-    machine, asked = Machine(product, FREE, 2**30, 2**30), CutOptions(ahead=False)
-    alone, helped = (best_cut(16384, UNIT, machine, asked, gain) for gain in (0.0, 3.0))
+    machine, options = Machine(product, FREE, 2**30, 2**30), CutOptions(ahead=False)
+    alone, helped = (best_cut(16384, UNIT, machine, options, gain) for gain in (0.0, 3.0))
     assert helped.shape.block < alone.shape.block
     again = [
         predict(cut.shape, machine, separated=cut.separated, gain=3.0) for cut in (alone, helped)
@@ -225,16 +225,16 @@ def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
     helpers = (device,) * 3
     options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**30)
     with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
-        found = {
+        teams = {
             asked: team.team_of(
                 matrix, options, [product] * 4, Parameters(helpers=asked, lookahead="off")
             )
             for asked in ("none", "all")
         }
-    assert [len(each.members) for each in found.values()] == [1, 4]
-    assert found["all"].cut.shape.block < found["none"].cut.shape.block
+    assert [len(each.members) for each in teams.values()] == [1, 4]
+    assert teams["all"].cut.shape.block < teams["none"].cut.shape.block
     for each, gain in (("none", 0.0), ("all", 3.0)):
-        told, cut = found[each].seconds, found[each].cut
-        machine = found[each].members[0].machine
+        seconds, cut = teams[each].seconds, teams[each].cut
+        machine = teams[each].members[0].machine
         again = predict(cut.shape, machine, separated=cut.separated, gain=gain)
-        assert told == again.seconds
+        assert seconds == again.seconds
