@@ -196,7 +196,7 @@ class ResidentWorker:
         """Update rows by the pivot block at hand, as long as there are any."""
         with self._errors():
             while schedule.more(mine):
-                for first, last in schedule.ranges(self._at.block, 1, mine):
+                for first, last in schedule.ranges(self._at.block, mine):
                     self._panel.update(self._lane, self._at.rows(first))
                     self._queue.flush()
                     schedule.done(first, last)

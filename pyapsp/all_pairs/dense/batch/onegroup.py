@@ -49,7 +49,7 @@ class OneGroup(Form):
     def __init__(
         self, n: int, options: AllPairsOptions, *, negative: bool, **parameters: int
     ) -> None:
-        super().__init__(n, options, negative=negative)
+        super().__init__(n, options)
         device, dtype = options.device, options.dtype
         by_cores = device.traits.scalar_groups and "group_x" not in parameters
         self._cores = device.capabilities.compute_units if by_cores else 0

@@ -41,7 +41,7 @@ class Rounds(Form):
     def __init__(
         self, method: FloydWarshall, n: int, options: AllPairsOptions, *, negative: bool
     ) -> None:
-        super().__init__(n, options, negative=negative)
+        super().__init__(n, options)
         # a method uses only the size of a graph, and whether weights are negative
         some = Graph.from_arcs(n, [0], [min(1, n - 1)], [-1 if negative else 1])
         chosen, _ = method.choose_parameters(some, options, rows=False)

@@ -121,7 +121,7 @@ class Slot(ABC):
         self._moves.append(
             cl.enqueue_copy(queue, self._host_remarks, self._remarks, is_blocking=False)
         )
-        self._send_back(buffers)
+        self._send_back()
         queue.flush()
         self._buffers = buffers
 
@@ -158,7 +158,7 @@ class Slot(ABC):
         """Enqueue the upload of the weights."""
 
     @abstractmethod
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         """Enqueue the download of the answers."""
 
     @abstractmethod
@@ -210,7 +210,7 @@ class Sharing(Slot):
         weights, distances, *before = self._mine
         return Buffers(weights, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         pass
 
     def _take_back(self, buffers: Buffers) -> None:
@@ -273,7 +273,7 @@ class Moving(Slot):
         distances, *before = self._values
         return Buffers(self._weights, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         self._landings: list[tuple[np.ndarray, np.ndarray]] = []
         for each, values, memory in zip(self._answers, self._values, self._pinned, strict=False):
             landing = each if is_pinned(each) else memory.array(each.shape, each.dtype)

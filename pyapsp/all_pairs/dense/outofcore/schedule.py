@@ -52,12 +52,12 @@ class Schedule:
             self._changed.wait_for(lambda: not self._paused or self._stopped)
             return bool(self._left) and not self._stopped and who not in self._retired
 
-    def ranges(self, count: int, unit: int, who: Hashable) -> Iterator[tuple[int, int]]:
-        """Yield ranges of at most `count` rows, a multiple of `unit` but for what is left over.
+    def ranges(self, count: int, who: Hashable) -> Iterator[tuple[int, int]]:
+        """Yield ranges of at most `count` rows.
 
         Ends when there are no more, when a hold begins, or when another device is better.
         """
-        while (rows := self._take(count, unit, who)) is not None:
+        while (rows := self._take(count, who)) is not None:
             yield rows
 
     def done(self, first: int, last: int) -> None:
@@ -108,7 +108,7 @@ class Schedule:
             self._stopped = True
             self._changed.notify_all()
 
-    def _take(self, count: int, unit: int, who: Hashable) -> tuple[int, int] | None:
+    def _take(self, count: int, who: Hashable) -> tuple[int, int] | None:
         with self._changed:
             if self._paused or self._stopped or not self._left:
                 return None

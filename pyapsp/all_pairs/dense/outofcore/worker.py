@@ -170,7 +170,7 @@ class Worker:
             while schedule.more(mine):
                 self._steps.run(
                     step
-                    for rows in schedule.ranges(self.shape.rows, self.unit, mine)
+                    for rows in schedule.ranges(self.shape.rows, mine)
                     for step in self._updates(*rows, partial(schedule.done, *rows))
                 )
 
