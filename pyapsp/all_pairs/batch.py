@@ -9,7 +9,6 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -66,7 +65,7 @@ class Solved:
     """A group of graphs with final distances and predecessors."""
 
     group: Group
-    stats: dict[str, Any]
+    stats: Record
     reasons: tuple[str, ...]
 
     def results(self) -> Iterator[tuple[int, Result]]:

@@ -17,12 +17,12 @@ from pyapsp.numbers.checks import (
 from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
-from pyapsp.registry import Plan, Request
+from pyapsp.registry import AnyPlan, Request
 
 __all__ = ["check_rows", "rows_of", "settle"]
 
 
-def settle(request: Request, plan: Plan[Graph, AllPairsOptions, object], answer: Rows) -> Rows:
+def settle(request: Request, plan: AnyPlan, answer: Rows) -> Rows:
     """Convert an answer to the rows, type and cutoff that were asked for.
 
     Raises

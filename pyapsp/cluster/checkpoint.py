@@ -26,6 +26,7 @@ from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.base.errors import CapabilityError, CheckpointError
 from pyapsp.base.files import atomic_write
+from pyapsp.base.json import Record
 from pyapsp.base.version import __version__
 from pyapsp.cluster.ranks import Ranks
 
@@ -130,7 +131,7 @@ class SharedCheckpoint:
         with folders.errors_of(self._folder, "write", own.nbytes):
             part = self._write(own, f"rows-{token}-{self._ranks.rank}.bin")
         parts = [each for each in self._ranks.all(part) if each["first"] < each["last"]]
-        content = {
+        content: Record = {
             "format": _FORMAT,
             "schema": _SCHEMA,
             "pyapsp": __version__,
@@ -159,7 +160,7 @@ class SharedCheckpoint:
             If it has another n or dtype, or a file is missing, cut short or damaged.
         """
         assert self._content is not None
-        ours = {"n": own.n, "dtype": own.dtype.str}
+        ours: Record = {"n": own.n, "dtype": own.dtype.str}
         manifest.compare(self._folder, self._content["matrix"], ours)
         covered = own.first
         for part in self._content["parts"]:

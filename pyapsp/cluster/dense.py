@@ -155,7 +155,7 @@ def _run(
     starts = range(0, matrix.n, plan.block)
     owners = [_owner(plan.spans, first) for first in starts]
     band = Band(matrix, plan.block)
-    decisive = {"block": plan.block, "closing": dict(plan.product.p)}
+    decisive = {"block": plan.block, "closing": dict(plan.product.parameters)}
     interval: Interval | None = None
     if checkpoint is not None:
         wanted = parameters.get("interval", "auto")

@@ -53,7 +53,7 @@ def rates_of(
         latency,
         float("inf"),
         memory,
-        product.unit(product.p),
+        product.unit,
         speeds.shared,
     )
     # two workers share the memory

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyapsp.all_pairs.dense.outofcore.planner import Asked, Cut, best_cut
+from pyapsp.all_pairs.dense.outofcore.planner import Cut, CutOptions, best_cut
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.team import limits, product_for
 from pyapsp.all_pairs.dense.product import Product
@@ -65,10 +65,10 @@ def planned(
     """Measure this rank, and agree with the others on blocks and rows."""
     n, item = graph.n, options.dtype.itemsize
     # the tiles that close pivot blocks decide the rounding of sums: all ranks use the same
-    product = product_for(graph, options, state, tuned=True)
-    common = ranks.share(dict(product.p))
-    if dict(product.p) != common:
-        product = product_for(graph, options, {"closing": common}, tuned=True)
+    product = product_for(graph, options, None if state is None else state["closing"])
+    common = ranks.share(dict(product.parameters))
+    if dict(product.parameters) != common:
+        product = product_for(graph, options, common)
     memory, _ = limits(options.device, options)
     mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)
@@ -95,7 +95,7 @@ def planned(
             return DensePlan(product, None, needed, wanted, spans, prediction, rates)
     if block is None:
         block = best(n, ranks.size, item, rates, resident=False).block
-    wishes = Asked(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
+    wishes = CutOptions(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
     cut = best_cut(n, rates.unit, machine, wishes)
     block = min(ranks.all(cut.shape.block))
     prediction = predict(n, ranks.size, block, item, rates)

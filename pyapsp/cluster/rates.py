@@ -34,6 +34,6 @@ def measured(ranks: Ranks, n: int, dtype: np.dtype, device: DeviceLike, folder: 
     """
     own = own_device(ranks, device)
     options = AllPairsOptions(own.device, dtype, memory_limit=own.memory)
-    product = product_for(Graph.from_arcs(n, [], []), options, None, tuned=True)
+    product = product_for(Graph.from_arcs(n, [], []), options)
     rates, _ = rates_of(ranks, product, options, n)
     return slowest(ranks.all(replace(rates, disk=disk_of(ranks, folder))))

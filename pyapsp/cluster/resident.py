@@ -35,7 +35,7 @@ _STRIPE = 2**26
 
 def bytes_of(product: Product, rows: int, n: int, block: int) -> int:
     """Return the device memory that a rank needs for its rows."""
-    unit = product.unit(product.p)
+    unit = product.unit
     size, depth = up_to(n, unit) + unit, up_to(block, unit)
     values = up_to(rows, block) * size + depth * size
     values += 2 * (sum(panel_values(product, size, depth)) + depth * depth)
@@ -60,7 +60,7 @@ class Residence:
         self, ranks: Ranks, device: Device, product: Product, band: Band, block: int
     ) -> None:
         self.device, self.product, self.band, self.block = device, product, band, block
-        self.unit, self.item = product.unit(product.p), band.dtype.itemsize
+        self.unit, self.item = product.unit, band.dtype.itemsize
         self.size = up_to(band.n, self.unit)
         # rows of panels have one length on all ranks, but the pitch depends on the device as well
         if any(ranks.all(product.pitch(self.size) > self.size)):
@@ -196,7 +196,7 @@ class ResidentWorker:
         """Update rows by the pivot block at hand, as long as there are any."""
         with self._errors():
             while schedule.more(mine):
-                for first, last in schedule.ranges(self._at.block, 1, mine):
+                for first, last in schedule.ranges(self._at.block, mine):
                     self._panel.update(self._lane, self._at.rows(first))
                     self._queue.flush()
                     schedule.done(first, last)

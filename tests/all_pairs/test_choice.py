@@ -59,12 +59,12 @@ def proofs(monkeypatch):
 
 def chosen(graph, device, dtype="float64"):
     """Return the candidates but for that of a matrix in host memory."""
-    found = [
+    answer = [
         (each.method.id, each.dtype.name)
         for each in choice.candidates(graph, AllPairsOptions(device, np.dtype(dtype)))
     ]
-    assert found.count(("fw-outofcore", dtype)) == 1  # what runs when nothing else can
-    return [each for each in found if each[0] != "fw-outofcore"]
+    assert answer.count(("fw-outofcore", dtype)) == 1  # what runs when nothing else can
+    return [each for each in answer if each[0] != "fw-outofcore"]
 
 
 @pytest.fixture
@@ -134,9 +134,9 @@ def test_a_conversion_on_the_way_costs_the_bytes_it_adds(rows, device, monkeypat
     rows(("fw-minplus", "float64", 150, 1e9), ("fw-minplus", "uint16", 150, 1e9))
     graph = random_graph(150, 900, 9, seed=2)
     choice._ranking.cache_clear()
-    found = choice.candidates(graph, AllPairsOptions(device, np.dtype("float64")))
+    answer = choice.candidates(graph, AllPairsOptions(device, np.dtype("float64")))
     choice._ranking.cache_clear()
-    seconds = {each.dtype.name: each.seconds for each in found if each.method.id == "fw-minplus"}
+    seconds = {each.dtype.name: each.seconds for each in answer if each.method.id == "fw-minplus"}
     # the host writes eight bytes for two that come
     price = seconds["uint16"] - seconds["float64"]
     assert price == pytest.approx(choice._CALL + 150**2 * 6 * choice._BYTE)
@@ -151,9 +151,9 @@ def test_narrow_where_it_is_proved(rows, device):
         result = pyapsp.solve(graph, dtype=dtype, device=device, predecessors=True)
         assert (result.stats["dtype"], result.stats["held_dtype"]) == (dtype, "uint16")
         assert result.distances.dtype == dtype
-        found = result.distances.astype(float)
-        found[result.distances == result.infinity] = np.inf
-        np.testing.assert_array_equal(found, expected)
+        distances = result.distances.astype(float)
+        distances[result.distances == result.infinity] = np.inf
+        np.testing.assert_array_equal(distances, expected)
         assert verify.certificate(graph, result, device=device).ok
         assert any("no distance exceeds" in each for each in result.reasons)
     out = np.empty((150, 150))
@@ -232,8 +232,8 @@ def test_a_type_without_rows_goes_by_the_nearest_in_width(rows, halves, device):
     """Half as fast as rows of half the width, no faster than rows of twice the width."""
 
     def seconds(dtype, graph=halves):
-        asked = AllPairsOptions(device, np.dtype(dtype))
-        return choice.candidates(graph, asked)[0].seconds
+        options = AllPairsOptions(device, np.dtype(dtype))
+        return choice.candidates(graph, options)[0].seconds
 
     rows(("fw-minplus", "float32", 90, 1e9))
     in_time = 90**3 / 1e9
@@ -259,9 +259,9 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
     rows(("ms-bfs", "float32", 2000, 1e12), ("fw-minplus", "float32", 2000, 1e11))
     given = AllPairsOptions(device, np.dtype("float32"))
     plain, _, *_ = choice.candidates(graph, given)
-    found, _, *_ = choice.candidates(graph, replace(given, predecessors=True))
-    assert plain.method.id == found.method.id == "ms-bfs"
-    assert 1.5 * plain.seconds < found.seconds < 6 * plain.seconds
+    answer, _, *_ = choice.candidates(graph, replace(given, predecessors=True))
+    assert plain.method.id == answer.method.id == "ms-bfs"
+    assert 1.5 * plain.seconds < answer.seconds < 6 * plain.seconds
 
 
 @pytest.mark.parametrize(("scalar", "least", "most"), [(True, 1.8, 2.4), (False, 1.05, 1.3)])
@@ -319,12 +319,12 @@ def test_predecessors_have_a_price(rows, device, name, dtype, least, most):
     rows((name, dtype, 1000, 1000**3 / 0.01))
     given = AllPairsOptions(device, np.dtype(dtype))
     plain = method.predict(graph.facts, given, 1000)
-    found = method.predict(graph.facts, replace(given, predecessors=True), 1000)
+    seconds = method.predict(graph.facts, replace(given, predecessors=True), 1000)
     assert plain == pytest.approx(0.01)
     if least is None:
-        assert found is None
+        assert seconds is None
     else:
-        assert least * plain < found < most * plain
+        assert least * plain < seconds < most * plain
 
 
 def test_the_tightest_of_all_bounds_counts(monkeypatch, rows, device):
@@ -352,9 +352,9 @@ def test_a_conversion_has_a_price(rows, device):
 
 def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
     rows(*(("fw-blocked", dtype, 100, 2e9) for dtype in ("float64", "uint16")))
-    asked = AllPairsOptions(device, np.dtype("float64"))
+    options = AllPairsOptions(device, np.dtype("float64"))
     graph = random_graph(100, 300, 9, seed=1)
-    first = choice.candidates(graph, asked)
+    first = choice.candidates(graph, options)
     again = AllPairsOptions(device, np.dtype("float64"), out=np.empty((100, 100)))
     assert choice.candidates(random_graph(100, 300, 9, seed=2), again) is first
     changes = [
@@ -370,10 +370,10 @@ def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
         (graph, {"sources": np.arange(4)}),
         (graph, {"checkpoint": "here"}),
     ]
-    others = [choice.candidates(each, replace(asked, **change)) for each, change in changes]
+    others = [choice.candidates(each, replace(options, **change)) for each, change in changes]
     assert len({id(each) for each in [first, *others]}) == 1 + len(changes)
     rows(("fw-blocked", "float64", 100, 3e9))
-    assert choice.candidates(graph, asked) != first
+    assert choice.candidates(graph, options) != first
 
 
 @pytest.mark.parametrize(
@@ -394,8 +394,8 @@ def test_a_ranking_is_remembered_for_what_it_goes_by(rows, device):
 def test_what_is_narrower(weights, dtype, held):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], weights)
     bound = graph.max_magnitude + 1
-    found = precision.narrower(graph, np.dtype(dtype), bound)
-    assert (found and found.name) == held
+    narrow = precision.narrower(graph, np.dtype(dtype), bound)
+    assert (narrow and narrow.name) == held
 
 
 def test_a_float_that_would_round_is_not_replaced():
@@ -496,8 +496,8 @@ def test_negative_weights_may_be_searched(rows, device, dtype):
     assert chosen(lifted, device, dtype)[0][0] == "johnson"
     result = pyapsp.solve(lifted, dtype=dtype, device=device)
     assert result.stats["method"] == "johnson"
-    found = np.where(result.distances == result.infinity, np.inf, result.distances)
-    np.testing.assert_array_equal(found, csgraph.johnson(lifted.to_scipy()))
+    distances = np.where(result.distances == result.infinity, np.inf, result.distances)
+    np.testing.assert_array_equal(distances, csgraph.johnson(lifted.to_scipy()))
 
 
 def test_a_matrix_in_host_memory_is_predicted(rows, device):

@@ -58,38 +58,38 @@ def test_the_answer_is_that_of_the_host(device, memory, method):
     graph = _graph(method)
     for asked in _ASKED:
         want = pyapsp.solve(graph, method, device=device, **asked)
-        kept = pyapsp.solve(graph, method, device=device, keep="device", **asked)
-        assert isinstance(kept, pyapsp.DeviceResult)
-        assert kept.device_distances.dtype == want.distances.dtype
-        assert kept.device_distances.shape == want.distances.shape
+        result = pyapsp.solve(graph, method, device=device, keep="device", **asked)
+        assert isinstance(result, pyapsp.DeviceResult)
+        assert result.device_distances.dtype == want.distances.dtype
+        assert result.device_distances.shape == want.distances.shape
         if want.distances.size:
-            np.testing.assert_array_equal(kept.device_distances.get(), want.distances)
-            np.testing.assert_array_equal(kept.row(1), want.distances[1])
-            assert kept.diameter() == want.diameter()
-        np.testing.assert_array_equal(kept.distances, want.distances)
-        np.testing.assert_array_equal(kept.sources, want.sources)
+            np.testing.assert_array_equal(result.device_distances.get(), want.distances)
+            np.testing.assert_array_equal(result.row(1), want.distances[1])
+            assert result.diameter() == want.diameter()
+        np.testing.assert_array_equal(result.distances, want.distances)
+        np.testing.assert_array_equal(result.sources, want.sources)
         if asked.get("predecessors"):
             for j in range(_N):
-                assert kept.path(0, j) == want.path(0, j)
+                assert result.path(0, j) == want.path(0, j)
 
 
 @pytest.mark.parametrize("method", ["near-far", "fw-minplus", "ms-bfs"])
 def test_no_row_comes_to_the_host_before_it_is_asked_for(device, memory, method):
     with mock.patch.object(DeviceRows, "get", side_effect=AssertionError("rows were copied")):
-        kept = pyapsp.solve(_graph(method), method, device=device, keep="device")
-        kept.diameter()
-        assert kept.infinity == np.inf
+        result = pyapsp.solve(_graph(method), method, device=device, keep="device")
+        result.diameter()
+        assert result.infinity == np.inf
         with pytest.raises(AssertionError, match="rows were copied"):
-            kept.row(0)
+            result.row(0)
 
 
 @pytest.mark.parametrize("method", ["near-far", "fw-minplus"])
 def test_a_narrower_run_has_the_infinity_of_the_answer(device, memory, method):
     graph = Graph.from_arcs(4, [0, 1], [1, 2], [3, 4])
     for dtype in ("float64", "float32", "int32", "int64"):
-        kept = pyapsp.solve(graph, dtype=dtype, device=device, keep="device")
+        result = pyapsp.solve(graph, dtype=dtype, device=device, keep="device")
         want = pyapsp.solve(graph, dtype=dtype, device=device)
-        np.testing.assert_array_equal(kept.distances, want.distances)
+        np.testing.assert_array_equal(result.distances, want.distances)
         narrow = pyapsp.solve(graph, method, dtype="uint16", device=device).distances
         chosen = choose(device)
         rows, queue = DeviceRows(chosen, (4, 4), np.dtype(dtype)), chosen.queue()
@@ -105,8 +105,8 @@ def test_slices_are_views_of_the_same_rows(device):
     rows, queue = DeviceRows(chosen, (5, 3), np.dtype(np.float64)), chosen.queue()
     rows.put(np.zeros((5, 3)))
     flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
-    found = np.arange(8, dtype=np.int32).reshape(2, 4)
-    rows[1:4][1:].take(queue, cl.Buffer(queue.context, flags, hostbuf=found), found.dtype, 4)
+    answer = np.arange(8, dtype=np.int32).reshape(2, 4)
+    rows[1:4][1:].take(queue, cl.Buffer(queue.context, flags, hostbuf=answer), answer.dtype, 4)
     rows[4:].put(np.full((1, 3), 9.0))
     want = [[0, 0, 0], [0, 0, 0], [0, 1, 2], [4, 5, 6], [9, 9, 9]]
     np.testing.assert_array_equal(rows.get(), want)
@@ -119,25 +119,25 @@ def test_slices_are_views_of_the_same_rows(device):
 
 
 def test_a_result_is_saved(device, tmp_path):
-    kept = pyapsp.solve(_graph(), device=device, keep="device")
-    kept.save(tmp_path / "kept.npz")
+    result = pyapsp.solve(_graph(), device=device, keep="device")
+    result.save(tmp_path / "kept.npz")
     loaded = pyapsp.Result.load(tmp_path / "kept.npz")
-    np.testing.assert_array_equal(loaded.distances, kept.distances)
+    np.testing.assert_array_equal(loaded.distances, result.distances)
 
 
 # PyOpenCL's own kernels: a driver can have something to say about their text.
 @pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
 def test_kernels_of_the_user_read_it(device):
-    kept = pyapsp.solve(_graph(), dtype="float32", device=device, keep="device")
-    twice = (2 * kept.device_distances).get()
-    np.testing.assert_array_equal(twice, 2 * kept.distances)
+    result = pyapsp.solve(_graph(), dtype="float32", device=device, keep="device")
+    twice = (2 * result.device_distances).get()
+    np.testing.assert_array_equal(twice, 2 * result.distances)
 
 
 def test_no_vertices(device):
-    kept = pyapsp.solve(Graph.from_arcs(0, [], [], []), device=device, keep="device")
-    assert kept.distances.shape == (0, 0)
+    result = pyapsp.solve(Graph.from_arcs(0, [], [], []), device=device, keep="device")
+    assert result.distances.shape == (0, 0)
     with pytest.raises(ParameterError, match="of at least one row"):
-        kept.diameter()
+        result.diameter()
 
 
 @pytest.mark.parametrize("method", ["fw-minplus", "johnson"])
@@ -178,17 +178,17 @@ def test_a_copy_for_another_process_is_on_the_host(device, action):
 
 
 def test_a_shallow_copy_stays_on_the_device(device):
-    kept = pyapsp.solve(_graph(), device=device, keep="device")
-    assert copy.copy(kept).device_distances is kept.device_distances
+    result = pyapsp.solve(_graph(), device=device, keep="device")
+    assert copy.copy(result).device_distances is result.device_distances
 
 
 @pytest.mark.parametrize("place", [-1, 3, True, 1.0, None, slice(1, 2), "0"], ids=str)
 @pytest.mark.parametrize("keep", ["host", "device"])
 def test_rows_that_there_are_not(device, keep, place):
-    found = pyapsp.solve(_graph(), device=device, keep=keep, sources=[4, 2, 0])
+    result = pyapsp.solve(_graph(), device=device, keep=keep, sources=[4, 2, 0])
     with pytest.raises(ParameterError, match=r"'place' parameter .* an integer from 0 to 2"):
-        found.row(place)
-    np.testing.assert_array_equal(found.row(np.int64(2)), found.distances[2])
+        result.row(place)
+    np.testing.assert_array_equal(result.row(np.int64(2)), result.distances[2])
     empty = pyapsp.solve(_graph(), device=device, keep=keep, sources=[])
     with pytest.raises(ParameterError, match="a row, and there is none"):
         empty.row(0)
@@ -196,6 +196,6 @@ def test_rows_that_there_are_not(device, keep, place):
 
 @pytest.mark.parametrize(("i", "j"), [(True, 2), (0, True), (-1, 2), (0, 2.0)])
 def test_ends_of_paths_are_vertices(device, i, j):
-    found = pyapsp.solve(_graph(), device=device, predecessors=True)
+    result = pyapsp.solve(_graph(), device=device, predecessors=True)
     with pytest.raises(ParameterError, match=f"an integer from 0 to {_N - 1}"):
-        found.path(i, j)
+        result.path(i, j)

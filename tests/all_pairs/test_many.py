@@ -63,23 +63,23 @@ def assert_leads(before, distances, weights, source, target):
 @pytest.mark.parametrize("method", FORMS)
 def test_every_form_gives_what_solve_gives(method, device):
     weights = weights_of(13, 19)
-    found = pyapsp.solve_many(weights, method, device=device)
-    assert found.dtype == np.float64
-    np.testing.assert_array_equal(found, by_scipy(weights))
+    distances = pyapsp.solve_many(weights, method, device=device)
+    assert distances.dtype == np.float64
+    np.testing.assert_array_equal(distances, by_scipy(weights))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 16, 17, 33])
 def test_sizes(n, device):
     weights = weights_of(5, n, density=0.5)
-    found = pyapsp.solve_many(weights, dtype="float32", device=device)
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, by_scipy(weights))
+    distances = pyapsp.solve_many(weights, dtype="float32", device=device)
+    assert distances.dtype == np.float32
+    np.testing.assert_array_equal(distances, by_scipy(weights))
 
 
 @pytest.mark.parametrize("shape", [(0, 5, 5), (3, 0, 0), (0, 0, 0)])
 def test_nothing_to_do(shape, device):
-    found = pyapsp.solve_many(np.zeros(shape), device=device)
-    assert found.shape == shape
+    distances = pyapsp.solve_many(np.zeros(shape), device=device)
+    assert distances.shape == shape
     assert len(list(pyapsp.solve_each(np.zeros(shape), device=device))) == shape[0]
     assert pyapsp.solve_many([], device=device) == []
 
@@ -88,8 +88,8 @@ def test_nothing_to_do(shape, device):
 def test_negative_weights_of_every_type(dtype, device):
     weights = turned_negative(weights_of(9, 18))
     assert weights.min() < 0
-    found = pyapsp.solve_many(weights, dtype=dtype, device=device)
-    for each, graph in zip(found, weights, strict=True):
+    distances = pyapsp.solve_many(weights, dtype=dtype, device=device)
+    for each, graph in zip(distances, weights, strict=True):
         alone = pyapsp.solve(graph, "fw-naive", dtype=dtype, device=device)
         np.testing.assert_array_equal(each, alone.distances)
 
@@ -99,20 +99,20 @@ def test_negative_weights_that_come_late(method, device):
     # the kernels for weights without them have run already, and on the same group again
     weights = weights_of(12, 16, dtype=np.int32)
     weights[9:] = turned_negative(weights[9:])
-    found = pyapsp.solve_many(weights, method, dtype="int32", group=4, device=device)
+    distances = pyapsp.solve_many(weights, method, dtype="int32", group=4, device=device)
     expected = by_scipy(weights)
     far = 2**30 - 1
-    np.testing.assert_array_equal(found, np.where(np.isinf(expected), far, expected))
+    np.testing.assert_array_equal(distances, np.where(np.isinf(expected), far, expected))
 
 
 @pytest.mark.parametrize("given", [np.int8, np.uint16, np.int64, np.float16, np.float64, bool])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])
 def test_weights_of_another_type_than_the_distances(given, dtype, device):
     weights = weights_of(4, 12, dtype=given)
-    found = pyapsp.solve_many(weights, dtype=dtype, device=device)
+    distances = pyapsp.solve_many(weights, dtype=dtype, device=device)
     expected = by_scipy(weights)
     far = pyapsp.solve(weights[0], dtype=dtype, device=device).infinity
-    np.testing.assert_array_equal(found, np.where(np.isinf(expected), far, expected))
+    np.testing.assert_array_equal(distances, np.where(np.isinf(expected), far, expected))
 
 
 def test_auto_is_the_narrowest_exact_type(device):
@@ -126,17 +126,17 @@ def test_auto_is_the_narrowest_exact_type(device):
 
 def test_infinity_is_no_arc_and_neither_is_zero(device):
     weights = np.array([[[0, np.inf, 3], [1, 0, 0], [0, 1, 0]]])
-    found = pyapsp.solve_many(weights, device=device)
-    np.testing.assert_array_equal(found[0], [[0, 4, 3], [1, 0, 4], [2, 1, 0]])
-    found = pyapsp.solve_many(weights, dtype="int32", device=device)
-    np.testing.assert_array_equal(found[0], [[0, 4, 3], [1, 0, 4], [2, 1, 0]])
+    distances = pyapsp.solve_many(weights, device=device)
+    np.testing.assert_array_equal(distances[0], [[0, 4, 3], [1, 0, 4], [2, 1, 0]])
+    distances = pyapsp.solve_many(weights, dtype="int32", device=device)
+    np.testing.assert_array_equal(distances[0], [[0, 4, 3], [1, 0, 4], [2, 1, 0]])
 
 
 def test_undirected(device):
     weights = weights_of(4, 11)
-    found = pyapsp.solve_many(weights, directed=False, device=device)
+    distances = pyapsp.solve_many(weights, directed=False, device=device)
     listed = pyapsp.solve_many(list(weights), directed=False, device=device)
-    for graph, one, other in zip(weights, found, listed, strict=True):
+    for graph, one, other in zip(weights, distances, listed, strict=True):
         expected = pyapsp.solve(graph, directed=False, device=device).distances
         np.testing.assert_array_equal(one, expected)
         np.testing.assert_array_equal(other.distances, expected)
@@ -216,9 +216,9 @@ def ragged():
 @pytest.mark.parametrize("dtype", [None, "auto", "float32"])
 def test_lists_of_graphs_of_any_size(dtype, device):
     graphs = ragged()
-    found = pyapsp.solve_many(graphs, dtype=dtype, predecessors=True, device=device)
-    assert len(found) == len(graphs)
-    for graph, result in zip(graphs, found, strict=True):
+    distances = pyapsp.solve_many(graphs, dtype=dtype, predecessors=True, device=device)
+    assert len(distances) == len(graphs)
+    for graph, result in zip(graphs, distances, strict=True):
         alone = pyapsp.solve(graph, dtype=dtype, predecessors=True, device=device)
         assert result.distances.dtype == alone.distances.dtype
         np.testing.assert_array_equal(result.distances, alone.distances)
@@ -235,10 +235,10 @@ def test_lists_of_graphs_of_any_size(dtype, device):
 def test_predecessors_of_an_array(method, dtype, device):
     weights = weights_of(6, 13, density=0.4)
     weights[4] = turned_negative(weights[4:5])[0]
-    found = pyapsp.solve_many(
+    answers = pyapsp.solve_many(
         weights, method, dtype=dtype, predecessors=True, group=4, device=device
     )
-    distances, before = found
+    distances, before = answers
     far = np.inf if dtype.startswith("f") else np.iinfo(dtype).max // 2
     assert before.dtype == np.int32
     np.testing.assert_array_equal(before == -9999, (distances == far) | (np.eye(13) == 1))
@@ -340,8 +340,10 @@ SATURATED += [(f"fw-packed{bits}", "int32", 2**bits - 1) for bits in (4, 8, 16)]
 
 @pytest.mark.parametrize(("method", "dtype", "limit"), SATURATED)
 def test_no_distance_is_clipped_in_silence(method, dtype, limit, device):
-    found = pyapsp.solve_many(chains([limit - 1, limit - 2]), method, dtype=dtype, device=device)
-    assert found[:, 0, 5].tolist() == [limit - 1, limit - 2]
+    distances = pyapsp.solve_many(
+        chains([limit - 1, limit - 2]), method, dtype=dtype, device=device
+    )
+    assert distances[:, 0, 5].tolist() == [limit - 1, limit - 2]
     weights = chains([limit - 2, limit - 1, limit, limit - 1])
     with pytest.raises(PrecisionError, match=r"^graph 2: a distance is too large"):
         pyapsp.solve_many(weights, method, dtype=dtype, device=device)
@@ -349,8 +351,8 @@ def test_no_distance_is_clipped_in_silence(method, dtype, limit, device):
 
 def test_unless_it_is_not_to_be_looked_at(device):
     weights = chains([2**14 - 1])
-    found = pyapsp.solve_many(weights, dtype="int16", check=False, device=device)
-    assert found[0, 0, 5] == 2**14 - 1
+    distances = pyapsp.solve_many(weights, dtype="int16", check=False, device=device)
+    assert distances[0, 0, 5] == 2**14 - 1
 
 
 @pytest.mark.parametrize(("weight", "error"), [(-1, NegativeWeightError), (0.5, PrecisionError)])
@@ -363,14 +365,14 @@ def test_what_packed_distances_do_not_hold(weight, error, device):
 
 def test_each_as_they_finish(device):
     weights = weights_of(23, 10)
-    found = dict(pyapsp.solve_each(weights, group=5, device=device))
-    assert sorted(found) == list(range(23))
-    for number, result in found.items():
+    results = dict(pyapsp.solve_each(weights, group=5, device=device))
+    assert sorted(results) == list(range(23))
+    for number, result in results.items():
         np.testing.assert_array_equal(result.distances, by_scipy(weights[number : number + 1])[0])
-    assert found[7].stats["method"] == "fw-onegroup"
-    assert found[7].stats["input"]["graphs"] == 5
-    assert "as" not in found[7].explain().splitlines()[0].split()
-    assert "auto: " in found[7].explain()
+    assert results[7].stats["method"] == "fw-onegroup"
+    assert results[7].stats["input"]["graphs"] == 5
+    assert "as" not in results[7].explain().splitlines()[0].split()
+    assert "auto: " in results[7].explain()
 
 
 def test_an_iterable_without_end(device, monkeypatch):
@@ -405,14 +407,14 @@ def test_an_error_leaves_the_device_usable(device):
 def test_little_memory_means_small_groups(device):
     weights = weights_of(16, 32)
     need = 2 * 4 * 32**2
-    found = dict(
+    results = dict(
         pyapsp.solve_each(
             weights, "fw-multikernel", dtype="float32", memory_limit=10 * need, device=device
         )
     )
-    assert all(result.stats["peak_device_bytes"] <= 10 * need for result in found.values())
-    assert found[0].stats["input"]["graphs"] < 8
-    np.testing.assert_array_equal(found[15].distances, by_scipy(weights[15:])[0])
+    assert all(result.stats["peak_device_bytes"] <= 10 * need for result in results.values())
+    assert results[0].stats["input"]["graphs"] < 8
+    np.testing.assert_array_equal(results[15].distances, by_scipy(weights[15:])[0])
     with pytest.raises(DeviceMemoryError):
         pyapsp.solve_many(weights, "fw-multikernel", memory_limit=need, device=device)
 
@@ -442,8 +444,8 @@ def test_what_is_no_batch(graphs, options, error, text, device):
 
 def test_a_method_with_parameters(device):
     method = pyapsp.method("fw-multikernel", tile=8)
-    found = dict(pyapsp.solve_each(weights_of(3, 20), method, dtype="float32", device=device))
-    assert found[2].stats["parameters"]["tile"] == 8
+    results = dict(pyapsp.solve_each(weights_of(3, 20), method, dtype="float32", device=device))
+    assert results[2].stats["parameters"]["tile"] == 8
 
 
 def test_what_the_device_must_have(device, monkeypatch):

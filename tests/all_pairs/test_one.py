@@ -34,11 +34,11 @@ RANDOM = generators.random_graph(60, 300, seed=1)
 )
 def test_what_is_taken(graph, arcs, problem, device, monkeypatch):
     monkeypatch.setattr(one, "_ARCS", arcs)
-    found = one.from_one(graph, 3, predecessors=True, device=device)
-    assert found.stats["problem"] == problem
-    assert found.sources.tolist() == [3]
-    assert verify.against_scipy(graph, found).ok
-    assert verify.certificate(graph, found, device=device).ok
+    result = one.from_one(graph, 3, predecessors=True, device=device)
+    assert result.stats["problem"] == problem
+    assert result.sources.tolist() == [3]
+    assert verify.against_scipy(graph, result).ok
+    assert verify.certificate(graph, result, device=device).ok
 
 
 def test_the_same_answers_as_scipy(device, monkeypatch):
@@ -52,7 +52,7 @@ def test_the_same_answers_as_scipy(device, monkeypatch):
         {"indices": 7, "limit": 20.0},
         {"indices": 7, "unweighted": True},
     ):
-        found, before = ours.dijkstra(matrix, return_predecessors=True, **options)
+        answer, before = ours.dijkstra(matrix, return_predecessors=True, **options)
         expected, other = csgraph.dijkstra(matrix, return_predecessors=True, **options)
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(answer, expected)
         np.testing.assert_array_equal(before >= 0, other >= 0)

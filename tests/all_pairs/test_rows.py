@@ -75,7 +75,7 @@ def test_sources_in_any_order(graph, method, sources, device):
 
 
 def test_only_the_sources_are_searched_from(graph, monkeypatch, device):
-    told = []
+    reported = []
     for kind in BY_SOURCE:
         searched = graph
         if kind.requires.unweighted:
@@ -97,8 +97,8 @@ def test_only_the_sources_are_searched_from(graph, monkeypatch, device):
             patched.setattr(kind, "open", spy)
             pyapsp.solve(searched, kind.id, sources=[3, 149, 3], device=device)
         assert seen == [3, 149, 3]
-        told.append(kind.id)
-    assert {"johnson", "apsp-tasks", "apsp-bfs", "dijkstra-cpu"} <= set(told)
+        reported.append(kind.id)
+    assert {"johnson", "apsp-tasks", "apsp-bfs", "dijkstra-cpu"} <= set(reported)
 
 
 def test_negative_weights_and_cycles_among_others(negative, device):
@@ -115,11 +115,11 @@ def test_negative_weights_and_cycles_among_others(negative, device):
 @pytest.mark.parametrize("method", METHODS)
 def test_only_the_rows_asked_for_must_fit(method, device):
     chain = Graph.from_arcs(6, np.arange(5), np.arange(1, 6), np.full(5, 2**29))
-    asked = {"dtype": "int32", "device": device}
-    assert pyapsp.solve(chain, method, sources=[4], **asked).distances[0, 5] == 2**29
+    options = {"dtype": "int32", "device": device}
+    assert pyapsp.solve(chain, method, sources=[4], **options).distances[0, 5] == 2**29
     with pytest.raises(errors.PrecisionError, match="a distance is too large for int32"):
-        pyapsp.solve(chain, method, sources=[4, 3], **asked)
-    wrong = pyapsp.solve(chain, method, sources=[4, 3], check=False, **asked)
+        pyapsp.solve(chain, method, sources=[4, 3], **options)
+    wrong = pyapsp.solve(chain, method, sources=[4, 3], check=False, **options)
     assert wrong.distances[1, 5] == wrong.infinity
 
 
@@ -156,23 +156,23 @@ def test_cutoff_with_negative_weights(negative, method, cutoff, device):
     # from 1 to 4 it is past the range, and from 0 by way of it
     steps = [2**30 - 2, *[-(2**29)] * 3]
     clamped = Graph.from_arcs(5, [0, 1, 2, 3], [1, 2, 3, 4], steps)
-    asked = {"dtype": "int32", "sources": [0], "cutoff": cutoff, "device": device}
+    options = {"dtype": "int32", "sources": [0], "cutoff": cutoff, "device": device}
     if method == "johnson":
-        assert pyapsp.solve(clamped, method, **asked).distances[0, 4] == sum(steps)
+        assert pyapsp.solve(clamped, method, **options).distances[0, 4] == sum(steps)
     else:
         with pytest.raises(errors.PrecisionError):
-            pyapsp.solve(clamped, method, **asked)
+            pyapsp.solve(clamped, method, **options)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_the_cutoff_hides_need_not_fit(method, device):
     chain = Graph.from_arcs(5, np.arange(4), np.arange(1, 5), np.full(4, 20000))
-    asked = {"dtype": "uint16", "device": device}
-    near = pyapsp.solve(chain, method, cutoff=20000, **asked)
+    options = {"dtype": "uint16", "device": device}
+    near = pyapsp.solve(chain, method, cutoff=20000, **options)
     assert near.distances[0].tolist() == [0, 20000, *[near.infinity] * 3]
     for cutoff in (32766, 40000):  # the type holds no distance above: nothing is hidden
         with pytest.raises(errors.PrecisionError, match="a distance is too large for uint16"):
-            pyapsp.solve(chain, method, cutoff=cutoff, **asked)
+            pyapsp.solve(chain, method, cutoff=cutoff, **options)
 
 
 def test_a_method_is_told_what_it_can_use(graph, device):
@@ -180,15 +180,20 @@ def test_a_method_is_told_what_it_can_use(graph, device):
         device, np.dtype("int32"), sources=np.array([4]), cutoff=500.0, out=np.empty((1, 150))
     )
     dense, sparse = pyapsp.method("fw-blocked"), pyapsp.method("apsp-tasks")
-    told = choice.suited(sparse, graph, options, np.dtype("int32"))
-    assert (told.sources.tolist(), told.cutoff, told.out) == ([4], 500, options.out)
+    suited = choice.suited(sparse, graph, options, np.dtype("int32"))
+    assert (suited.sources.tolist(), suited.cutoff, suited.out) == ([4], 500, options.out)
     for dtype, cutoff in (("int16", 500), ("float16", 500)):
         assert choice.suited(sparse, graph, options, np.dtype(dtype)).cutoff == cutoff
     beyond = AllPairsOptions(device, np.dtype("int32"), cutoff=2.0**15 - 2)
     assert beyond.computed_in(np.dtype("uint16")).cutoff is None
     assert beyond.computed_in(np.dtype("int32")).cutoff == 2.0**15 - 2
-    told = choice.suited(dense, graph, options, np.dtype("int32"))
-    assert (told.sources, told.cutoff, told.out, told.check) == (None, None, None, False)
+    suited = choice.suited(dense, graph, options, np.dtype("int32"))
+    assert (suited.sources, suited.cutoff, suited.out, suited.check) == (
+        None,
+        None,
+        None,
+        False,
+    )
 
 
 # -- out ---------------------------------------------------------------------------------------
@@ -278,18 +283,18 @@ def test_auto_for_few_rows_of_a_sparse_graph(predict, device):
 
 
 def test_auto_knows_how_many_sources(graph, predict, device):
-    told = []
+    reported = []
     kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
 
     def proportional(rows):
-        told.append(rows)
+        reported.append(rows)
         return 1e-12 * rows
 
     predict(kind, proportional)
     assert pyapsp.solve(graph, sources=[1, 2], device=device).stats["method"] == "apsp-tasks"
-    assert set(told) == {2}
+    assert set(reported) == {2}
     assert pyapsp.solve(graph, device=device).stats["sources"] is None
-    assert set(told) == {2, 150}
+    assert set(reported) == {2, 150}
 
 
 def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
@@ -308,14 +313,14 @@ def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
 @pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_blocks_put_together_are_the_answer(graph, method, block, device):
     sources = [*range(40), 3, 3, 149, *range(100)]
-    asked = {"dtype": "int32", "predecessors": True, "cutoff": 40, "device": device}
-    results = list(pyapsp.row_blocks(graph, method, sources=sources, block=block, **asked))
+    options = {"dtype": "int32", "predecessors": True, "cutoff": 40, "device": device}
+    results = list(pyapsp.row_blocks(graph, method, sources=sources, block=block, **options))
     assert [each for result in results for each in result.sources] == sources
     if block is not None:
         assert {len(result.sources) for result in results[:-1]} <= {block}
-    found = np.concatenate([in_floats(result) for result in results])
-    np.testing.assert_array_equal(found, expected_rows(graph, sources, 40))
-    whole = pyapsp.solve(graph, method, sources=sources, **asked)
+    distances = np.concatenate([in_floats(result) for result in results])
+    np.testing.assert_array_equal(distances, expected_rows(graph, sources, 40))
+    whole = pyapsp.solve(graph, method, sources=sources, **options)
     before = np.concatenate([result.predecessors for result in results])
     np.testing.assert_array_equal(before == NO_PREDECESSOR, whole.predecessors == NO_PREDECESSOR)
     assert results[-1].stats["sources"] == len(sources)
@@ -350,11 +355,11 @@ ARC = st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from([0, 0, 1, 
 def test_any_small_graph(arcs, sources, block, cutoff, method, device):
     tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
     graph = Graph.from_arcs(9, tails, heads, np.array(weights, np.int64))
-    asked = {"sources": sources, "cutoff": cutoff, "dtype": "int16", "device": device}
-    results = list(pyapsp.row_blocks(graph, method, block=block, **asked))
-    found = np.concatenate([np.empty((0, 9)), *map(in_floats, results)])
+    options = {"sources": sources, "cutoff": cutoff, "dtype": "int16", "device": device}
+    results = list(pyapsp.row_blocks(graph, method, block=block, **options))
+    distances = np.concatenate([np.empty((0, 9)), *map(in_floats, results)])
     limit = np.inf if cutoff is None else cutoff
-    np.testing.assert_array_equal(found, expected_rows(graph, sources, limit))
+    np.testing.assert_array_equal(distances, expected_rows(graph, sources, limit))
 
 
 def test_negative_cycles_and_clipped_rows(device):
@@ -363,8 +368,8 @@ def test_negative_cycles_and_clipped_rows(device):
         with pytest.raises(errors.NegativeCycleError):
             next(pyapsp.row_blocks(loop, method, device=device))
     chain = Graph.from_arcs(6, np.arange(5), np.arange(1, 6), np.full(5, 2**29))
-    asked = {"sources": [4, 3], "block": 1, "dtype": "int32", "device": device}
-    blocks = pyapsp.row_blocks(chain, "apsp-tasks", **asked)
+    options = {"sources": [4, 3], "block": 1, "dtype": "int32", "device": device}
+    blocks = pyapsp.row_blocks(chain, "apsp-tasks", **options)
     assert next(blocks).distances[0, 5] == 2**29
     with pytest.raises(errors.PrecisionError, match="a distance is too large for int32"):
         next(blocks)
@@ -388,8 +393,8 @@ def test_bad_arguments_are_named_at_once(graph, arguments, parameter, device):
 
 def test_progress_of_blocks(graph, device):
     seen = []
-    asked = {"block": 60, "progress": lambda *step: seen.append(step), "device": device}
-    for _ in pyapsp.row_blocks(graph, "apsp-tasks", **asked):
+    options = {"block": 60, "progress": lambda *step: seen.append(step), "device": device}
+    for _ in pyapsp.row_blocks(graph, "apsp-tasks", **options):
         pass
     assert seen == [(60, 150), (120, 150), (150, 150)]
 
@@ -420,9 +425,9 @@ def test_rows_that_were_handed_out_are_not_kept(graph, method, device):
         assert rows.distances.base is None
         handed = weakref.ref(rows)
         del rows
-        kept = next(blocks)
+        result = next(blocks)
         assert handed() is None
-        assert kept.distances.shape == (20, 150)
+        assert result.distances.shape == (20, 150)
 
 
 @pytest.mark.parametrize("end", ["close", "forget", "exhaust"])
@@ -481,11 +486,11 @@ def peak_of(function):
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40
     graph = generators.random_graph(n, 4000, 9, seed=3)
-    asked = {"sources": range(400), "block": block, "predecessors": True, "device": device}
+    options = {"sources": range(400), "block": block, "predecessors": True, "device": device}
 
     def follow():
         total = 0
-        for rows in pyapsp.row_blocks(graph, method, **asked):
+        for rows in pyapsp.row_blocks(graph, method, **options):
             total += len(rows.sources)
         assert total == 400
 

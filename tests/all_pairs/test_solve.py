@@ -836,9 +836,9 @@ def test_converted_distances(source, target):
     source, target = np.dtype(source), np.dtype(target)
     largest = int(min(infinity(source), infinity(target), 2**15)) - 1
     least = 0 if "u" in source.kind + target.kind else -largest
-    found = np.array([[0, 1, largest, least, 5], [infinity(source)] * 5, [3] * 5], source)
+    answer = np.array([[0, 1, largest, least, 5], [infinity(source)] * 5, [3] * 5], source)
     expected = np.array([[0, 1, largest, least], [infinity(target)] * 4, [3] * 4], target)
-    rows = np.zeros((len(found), 6), target)
-    convert(found, rows[:, 1:5])
+    rows = np.zeros((len(answer), 6), target)
+    convert(answer, rows[:, 1:5])
     np.testing.assert_array_equal(rows[:, 1:5], expected)
     assert not rows[:, ::5].any()

@@ -52,15 +52,6 @@
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 32
 #endif
-#ifndef PYAPSP_ROWS
-#define PYAPSP_ROWS 1
-#endif
-#ifndef PYAPSP_GROUP_X
-#define PYAPSP_GROUP_X 32
-#endif
-#ifndef PYAPSP_GROUP_Y
-#define PYAPSP_GROUP_Y 8
-#endif
 #ifndef PYAPSP_PREDECESSORS
 #define PYAPSP_PREDECESSORS 0
 #endif
@@ -68,6 +59,7 @@
 #include "common/types.h"
 #include "common/semiring.h"
 #include "all_pairs/dense/each_row.h"
+#include "all_pairs/group_shape.h"
 
 #if PYAPSP_PREDECESSORS
 #define PREDECESSORS_ARGUMENT , __global int *predecessors
@@ -77,7 +69,6 @@
 
 #define TILE PYAPSP_TILE
 #define AREA (PYAPSP_TILE * PYAPSP_TILE)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 
 /* The strips (x, y) of a tile that belong to this work-item. */
 #define EACH_STRIP(x, y)                                                                           \

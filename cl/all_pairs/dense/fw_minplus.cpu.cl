@@ -7,7 +7,7 @@
  *
  * Layout    distances: size x size values in rows of `columns` values; vertices past n are isolated.
  *           If a row is a multiple of 2 KiB, the values of a column share few sets of the caches.
- *           Then `columns` is one cache line more than `size`, except in the blocks of rectangles.
+ *           Then `columns` is one cache line more than `size`.
  *           Slab r of left factors is ROWS rows of the matrix, slab s of right factors is
  *           SPAN = STRIPS * WIDTH columns; both are stored with k as the slowest index:
  *
@@ -30,9 +30,6 @@
  *                                     one group at the same time does for the next tile what
  *                                     fw_minplus_rows did for the first
  *           A matrix of one tile has one launch, fw_minplus_close.
- *
- *           The last five kernels are for rectangles of a matrix that does not fit in device
- *           memory; see there.
  *
  *           One work-item per group, no barriers. Panels are computed in place, in the matrix or
  *           packed, which is safe because one group writes all of its slab.
@@ -504,98 +501,4 @@ __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int 
     FOR_PARTS(part, begun + 1, across * down)
         remainder_part(distances, columns, k0, depth, size, part % across * PYAPSP_GROUP_COLUMNS,
                        part / across * PYAPSP_GROUP_ROWS, left, right);
-}
-
-/* Rectangles: rows of a block from `top` on. Their factors are packed in chunks of BLOCK steps of k,
- * one after the other, each as slabs. Chunk get_group_id(1) of a left factor: the columns of the
- * block from `column` on. */
-__kernel ALONE void fw_minplus_pack_left(__global const value_t *block, const int pitch,
-                                         const int top, const int column, const int depth,
-                                         __global value_t *left)
-{
-    const int rows = (int)get_num_groups(0) * ROWS, row = (int)get_group_id(0) * ROWS;
-    const int first = (int)get_group_id(1) * PYAPSP_BLOCK;
-    const int steps = min(PYAPSP_BLOCK, depth - first);
-    pack_rows(left + (size_t)first * rows + (size_t)row * steps,
-              block + (size_t)(top + row) * pitch + column + first, pitch, steps);
-}
-
-/* The index of step k of a column in a right factor of depth x width values. */
-static inline size_t right_place(const int k, const int depth, const int width, const int column)
-{
-    const int first = k / PYAPSP_BLOCK * PYAPSP_BLOCK;
-    const int steps = min(PYAPSP_BLOCK, depth - first);
-    return (size_t)first * width + (size_t)column * steps + (size_t)(k - first) * SPAN;
-}
-
-/* Pack the columns of a right factor from `at` on. Its steps k from `first` on are `rows` rows of a
- * block, from the column `start` of the block on. A group for each slab. */
-__kernel ALONE void fw_minplus_pack_right(__global const value_t *block, const int pitch,
-                                          const int top, const int start, const int rows,
-                                          __global value_t *right, const int depth, const int width,
-                                          const int first, const int at)
-{
-    const int column = (int)get_group_id(0) * SPAN;
-    for (int k = 0; k < rows; k++) {
-        __global value_t *packed = right + right_place(first + k, depth, width, at + column);
-        __global const value_t *row = block + (size_t)(top + k) * pitch + start + column;
-        for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
-            STRIP(__global, packed + s) = STRIP(__global const, row + s);
-    }
-}
-
-/* The inverse: rows of a block from a right factor. */
-__kernel ALONE void fw_minplus_unpack_right(__global value_t *block, const int pitch,
-                                            const int top, const int start, const int rows,
-                                            __global const value_t *right, const int depth,
-                                            const int width, const int first, const int at)
-{
-    const int column = (int)get_group_id(0) * SPAN;
-    for (int k = 0; k < rows; k++) {
-        __global const value_t *packed = right + right_place(first + k, depth, width, at + column);
-        __global value_t *row = block + (size_t)(top + k) * pitch + start + column;
-        for (int s = 0; s < SPAN; s += PYAPSP_WIDTH)
-            STRIP(__global, row + s) = STRIP(__global const, packed + s);
-    }
-}
-
-/* Each group copies a row of `columns` values from one matrix into another. */
-__kernel ALONE void fw_minplus_copy(__global const value_t *from, const int from_pitch,
-                                    const int from_row, const int from_column, __global value_t *to,
-                                    const int to_pitch, const int to_row, const int to_column,
-                                    const int columns)
-{
-    const int row = get_group_id(0);
-    for (int j = 0; j < columns; j += PYAPSP_WIDTH)
-        STRIP(__global, to + (size_t)(to_row + row) * to_pitch + to_column + j) =
-            STRIP(__global const, from + (size_t)(from_row + row) * from_pitch + from_column + j);
-}
-
-/* The columns of a rectangle from `start` on <- min(these columns, left (x) right), with the columns
- * of the right factor from `at` on. Each group has GROUP_COLUMNS x GROUP_ROWS values, which stay in
- * the second-level cache while all chunks are processed. */
-__kernel ALONE void fw_minplus_rectangle(__global value_t *block, const int pitch, const int top,
-                                         const int start, const int rows, const int columns,
-                                         const int depth, __global const value_t *left,
-                                         __global const value_t *right, const int width,
-                                         const int at)
-{
-    __global value_t *corner = block + (size_t)top * pitch + start;
-    const int column = (int)get_group_id(0) * PYAPSP_GROUP_COLUMNS;
-    const int row = (int)get_group_id(1) * PYAPSP_GROUP_ROWS;
-    const int bottom = min(row + PYAPSP_GROUP_ROWS, rows);
-    for (int k = 0; k < depth; k += PYAPSP_BLOCK) {
-        const int steps = min(PYAPSP_BLOCK, depth - k);
-        __global const value_t *lefts = left + (size_t)k * rows;
-        __global const value_t *rights = right + (size_t)k * width + (size_t)at * steps;
-        for (int j = column; j < min(column + PYAPSP_GROUP_COLUMNS, columns); j += SPAN)
-            for (int i = row; i < bottom; i += ROWS) {
-                __global value_t *here = corner + (size_t)i * pitch + j;
-                __global const value_t *next =
-                    i + ROWS < bottom ? here + (size_t)ROWS * pitch
-                                      : corner + (size_t)row * pitch + j + SPAN;
-                multiply(here, next, pitch, lefts + (size_t)i * steps, rights + (size_t)j * steps,
-                         steps);
-            }
-    }
 }

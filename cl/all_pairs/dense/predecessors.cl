@@ -44,22 +44,15 @@
 #ifndef PYAPSP_STRIPS
 #define PYAPSP_STRIPS 1
 #endif
-#ifndef PYAPSP_GROUP_X
-#define PYAPSP_GROUP_X 32
-#endif
-#ifndef PYAPSP_GROUP_Y
-#define PYAPSP_GROUP_Y 8
-#endif
-
 #ifndef PYAPSP_SLACK
 #define PYAPSP_SLACK float
 #endif
 
 #include "common/types.h"
 #include "common/semiring.h"
+#include "all_pairs/group_shape.h"
 
 #define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 #define OWN (PYAPSP_STRIPS * PYAPSP_WIDTH)
 #define SOURCES (PYAPSP_GROUP_X * OWN)
 #define TILE 32

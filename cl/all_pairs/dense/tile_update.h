@@ -37,26 +37,17 @@
 #ifndef PYAPSP_TILE
 #define PYAPSP_TILE 32
 #endif
-#ifndef PYAPSP_ROWS
-#define PYAPSP_ROWS 1
-#endif
-#ifndef PYAPSP_GROUP_X
-#define PYAPSP_GROUP_X 32
-#endif
-#ifndef PYAPSP_GROUP_Y
-#define PYAPSP_GROUP_Y 8
-#endif
 #ifndef PYAPSP_CONTIGUOUS
 #define PYAPSP_CONTIGUOUS 0
 #endif
 
 #include "all_pairs/dense/each_row.h"
 #include "all_pairs/dense/words.h"
+#include "all_pairs/group_shape.h"
 
 #define TILE PYAPSP_TILE
 #define COLUMNS (PYAPSP_TILE / FIELDS)
 #define AREA (TILE * COLUMNS)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 #define GROUP_ITEMS (PYAPSP_GROUP_X * PYAPSP_GROUP_Y)
 
 /* The strips (x, y) of a tile that belong to this work-item, x counting words. */

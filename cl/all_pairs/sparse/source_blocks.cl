@@ -35,15 +35,9 @@
  *           converged, on the reversed graph. It takes any tight arc, because its weights are
  *           positive.
  */
-#ifndef PYAPSP_GROUP_X
-#define PYAPSP_GROUP_X 32
-#endif
-#ifndef PYAPSP_GROUP_Y
-#define PYAPSP_GROUP_Y 8
-#endif
-
 #include "common/types.h"
 #include "common/semiring.h"
+#include "all_pairs/group_shape.h"
 
 #ifndef PYAPSP_ANSWER
 #define PYAPSP_ANSWER PYAPSP_VALUE
@@ -51,7 +45,6 @@
 
 #define NO_PREDECESSOR (-9999)
 #define TILE 32
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP_X, PYAPSP_GROUP_Y, 1)))
 
 /* The index of the first entry of the block. */
 #define BLOCK(n, width) ((size_t)get_global_id(2) * (n) * (width))

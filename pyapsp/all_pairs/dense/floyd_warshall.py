@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -17,6 +17,7 @@ from pyapsp.all_pairs.dense.arcs import ArcWriter
 from pyapsp.all_pairs.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.all_pairs.dense.mending import mend_predecessors
 from pyapsp.all_pairs.dense.predecessors import Recovery, recovery_seconds
+from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
@@ -35,6 +36,8 @@ from pyapsp.registry.tuning.method import TunableMethod
 __all__ = [
     "Configuration",
     "FloydWarshall",
+    "Prepared",
+    "Run",
     "initial_predecessors",
 ]
 
@@ -58,8 +61,8 @@ class Configuration:
         Whether these buffers are filled with zeros before the first round.
     layout : Layout or None
         None: `size` values of the answer's dtype in a row, infinity past n.
-    state : object
-        Further data of the method for its rounds.
+    product : Product or None
+        The product that makes the rounds.
     pitch : int or None
         Values from row to row, without a layout; None: `size`.
     graphs : int
@@ -73,9 +76,38 @@ class Configuration:
     scratch: tuple[int, ...] = ()
     zeros: bool = True
     layout: Layout | None = None
-    state: Any = None
+    product: Product | None = None
     pitch: int | None = None
     graphs: int = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A built variant on a queue.
+
+    Attributes
+    ----------
+    configuration : Configuration
+    queue : pyopencl.CommandQueue
+    buffers : list of pyopencl.Buffer
+        The distances, the predecessors if the kernels update them, and the scratch.
+    """
+
+    configuration: Configuration
+    queue: cl.CommandQueue
+    buffers: list[cl.Buffer]
+
+    def kernel(self, name: str) -> cl.Kernel:
+        """Return a kernel of the variant."""
+        return self.configuration.program.kernel(name)
+
+
+class Prepared(NamedTuple):
+    """The state of a plan: the built variant, and what fills the matrix or finds predecessors."""
+
+    configuration: Configuration
+    recovery: Recovery | None
+    arcs: ArcWriter | None
 
 
 class FloydWarshall(TunableMethod, AllPairsMethod):
@@ -99,29 +131,16 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         """Build the kernels for these parameters."""
 
     @abstractmethod
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
-        """Enqueue the kernels of one round.
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
+        """Enqueue the kernels of one round."""
 
-        The buffers are the distances, the predecessors if the kernels update them, and the scratch.
-        """
-
-    def enqueue_rounds(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> Iterator[list[cl.Event]]:
+    def enqueue_rounds(self, run: Run) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds; later commands in the queue run after them."""
-        for number in range(configuration.rounds):
-            yield self.enqueue_round(configuration, queue, buffers, number)
+        for number in range(run.configuration.rounds):
+            yield self.enqueue_round(run, number)
 
-    def finish(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> None:
-        """Check the buffers of `enqueue_round` after the last round, before the download."""
+    def finish(self, run: Run) -> None:
+        """Check the buffers after the last round, before the download."""
 
     def encode(self, distances: np.ndarray) -> np.ndarray:
         """Return the distances as words of the layout; without a layout they are not changed."""
@@ -163,7 +182,9 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         after = options.predecessors and not self.carries_predecessors
         return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, Prepared]:
         """Check weights and memory, choose parameters and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -187,7 +208,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             options,
             configuration.parameters,
             needed,
-            (configuration, recovery, arcs),
+            Prepared(configuration, recovery, arcs),
             time.perf_counter() - started,
             match.describe() if match else None,
         )
@@ -225,18 +246,13 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
-            return self._run(plan, *plan.state)
+            return self._run(plan)
 
-    def _run(
-        self,
-        plan: Plan[Graph, AllPairsOptions, Any],
-        configuration: Configuration,
-        recovery: Recovery | None,
-        arcs: ArcWriter | None,
-    ) -> Rows:
+    def _run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
+        configuration, recovery, arcs = plan.state
         graph, options, watch = plan.input, plan.options, Stopwatch()
         n, size = graph.n, configuration.size
         layout = _layout(configuration, options)
@@ -246,8 +262,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         # to recover predecessors, decoded distances are uploaded again
         again = words is not None and recovery is not None
         answer = options.dtype if again else options.answer or options.dtype
-        given = options.dtype, answer, arcs, words, watch, plan.spare_bytes
-        matrix = DeviceMatrix(options.device, (n, size), layout, *given)
+        rest = options.dtype, answer, arcs, words, watch, plan.spare_bytes
+        matrix = DeviceMatrix(options.device, (n, size), layout, *rest)
         dtype = answer if matrix.staged else options.dtype
         device_rows = None if words is not None or options.predecessors else options.device_rows
         distances = options.out
@@ -270,7 +286,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     _scratch(options.device, queue, count, configuration.zeros, watch)
                     for count in configuration.scratch
                 ]
-                self._run_rounds(plan, configuration, queue, [*matrices, *scratch], watch)
+                self._run_rounds(options, Run(configuration, queue, [*matrices, *scratch]), watch)
                 if matrix.staged or device_rows is not None:
                     queue.finish()  # else the download waits, which saves a small call one wait
                     _free(scratch)
@@ -294,8 +310,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                             plain = Layout(options.dtype, n, infinity(options.dtype))
                             matrices = [upload(options.device, queue, distances, n, plain, watch)]
                             columns = n
-                        held = matrices[0], columns
-                        recovery.run(queue, *held, distances, recovered, watch, arrived)
+                        source = matrices[0], columns
+                        recovery.run(queue, *source, distances, recovered, watch, arrived)
                         predecessors = recovered
             _free(matrices)
         elif options.predecessors:
@@ -315,19 +331,12 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             },
         )
 
-    def _run_rounds(
-        self,
-        plan: Plan[Graph, AllPairsOptions, Any],
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        watch: Stopwatch,
-    ) -> None:
+    def _run_rounds(self, options: AllPairsOptions, run: Run, watch: Stopwatch) -> None:
         """Enqueue all rounds."""
-        progress, told = plan.options.progress, -math.inf
+        progress, reported = options.progress, -math.inf
+        queue, rounds = run.queue, run.configuration.rounds
         on_host = in_place(queue.device)
-        rounds = self.enqueue_rounds(configuration, queue, buffers)
-        for number, events in enumerate(rounds, start=1):
+        for number, events in enumerate(self.enqueue_rounds(run), start=1):
             # to read the times of all events took the host a third of the time of small rounds
             if progress is not None:
                 for event in events:
@@ -335,7 +344,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             else:
                 if number == 1:
                     watch.add("kernel", events[0])
-                if number == configuration.rounds:
+                if number == rounds:
                     watch.add("kernel", events[-1])
             if not on_host:
                 queue.flush()
@@ -343,12 +352,12 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             if self.on_round is not None:
                 self.on_round(events)
             # not after each round, because the device is idle during the call
-            late = time.monotonic() - told > _TELL or number == configuration.rounds
+            late = time.monotonic() - reported > _TELL or number == rounds
             if progress is not None and late:
                 queue.finish()
-                progress(number, configuration.rounds)
-                told = time.monotonic()
-        self.finish(configuration, queue, buffers)
+                progress(number, rounds)
+                reported = time.monotonic()
+        self.finish(run)
 
 
 _INDEX = np.dtype(np.int32)
@@ -385,7 +394,7 @@ def _scratch(
     return buffer
 
 
-def _free(buffers: list[cl.Buffer], kept: int = 0) -> None:
-    """Release all but the first `kept` buffers."""
-    while len(buffers) > kept:
+def _free(buffers: list[cl.Buffer], left: int = 0) -> None:
+    """Release all but the first `left` buffers."""
+    while len(buffers) > left:
         buffers.pop().release()

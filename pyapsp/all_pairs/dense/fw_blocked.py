@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -118,24 +118,15 @@ class FwBlocked(FloydWarshall):
         blocks = -(-graph.n // tile)
         return Configuration(parameters, program, size=blocks * tile, rounds=blocks)
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
         """Enqueue the pivot tile, its row and column tiles, and all others."""
-        program, others = configuration.program, configuration.rounds - 1
+        configuration, others = run.configuration, run.configuration.rounds - 1
         x, y = configuration.parameters.integers("group_x", "group_y")
-        arguments: list[Any] = [*buffers, np.int32(configuration.size), np.int32(number)]
-        pivot = program.kernel("fw_blocked_pivot")
-        events = [pivot(queue, (x, y), (x, y), *arguments)]
+        sizes = np.int32(configuration.size), np.int32(number)
+        launches = [("pivot", (x, y))]
         if others > 0:
-            panels = program.kernel("fw_blocked_panels")
-            remainder = program.kernel("fw_blocked_remainder")
-            events += [
-                panels(queue, (others * x, 2 * y), (x, y), *arguments),
-                remainder(queue, (others * x, others * y), (x, y), *arguments),
-            ]
-        return events
+            launches += [("panels", (others * x, 2 * y)), ("remainder", (others * x, others * y))]
+        return [
+            run.kernel(f"fw_blocked_{name}")(run.queue, items, (x, y), *run.buffers, *sizes)
+            for name, items in launches
+        ]

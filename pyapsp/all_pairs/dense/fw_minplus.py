@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
 from pyapsp.all_pairs.dense.product import Product
 from pyapsp.all_pairs.dense.product_panels import Panels
 from pyapsp.all_pairs.dense.product_tiles import Tiles
@@ -134,9 +134,8 @@ class FwMinplus(FloydWarshall):
     ) -> Configuration:
         """Build the kernels."""
         form = FORMS[parameters.word("form")]
-        product = form(options, parameters, negative=graph.has_negative)
-        unit = form.unit(parameters)
-        size = -(-graph.n // unit) * unit
+        product = form(options, parameters, negative=graph.has_negative, rectangles=False)
+        size = -(-graph.n // product.unit) * product.unit
         return Configuration(
             parameters,
             product.program,
@@ -145,29 +144,23 @@ class FwMinplus(FloydWarshall):
             rounds=-(-size // parameters.integer("block")),
             scratch=tuple(options.dtype.itemsize * count for count in product.scratch(size)),
             zeros=False,
-            state=product,
+            product=product,
         )
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
         """Enqueue Floyd-Warshall on the pivot block, then its panels and the remainder."""
-        product: Product = configuration.state
+        configuration, product = run.configuration, run.configuration.product
+        assert product is not None
         pitch, graphs = configuration.pitch, configuration.graphs
-        return product.round(queue, buffers, configuration.size, number, pitch=pitch, graphs=graphs)
+        where = run.queue, run.buffers, configuration.size
+        return product.round(*where, number, pitch=pitch, graphs=graphs)
 
-    def enqueue_rounds(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> Iterator[list[cl.Event]]:
+    def enqueue_rounds(self, run: Run) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds, with look-ahead if ``ahead=1``."""
-        product = configuration.state
+        configuration, product = run.configuration, run.configuration.product
         if isinstance(product, Tiles) and configuration.parameters.integer("ahead"):
-            return product.ahead(queue, buffers, configuration.size)
-        return super().enqueue_rounds(configuration, queue, buffers)
+            return product.ahead(run.queue, run.buffers, configuration.size)
+        return super().enqueue_rounds(run)
 
 
 def seconds_together(graph: Facts, options: AllPairsOptions, rows: int) -> float | None:

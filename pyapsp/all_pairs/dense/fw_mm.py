@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense import performance_model, register_tiles
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration
-from pyapsp.device.kernels import build
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, Run
+from pyapsp.all_pairs.dense.product import ints
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters, register
@@ -87,16 +86,6 @@ class FwMm(register_tiles.Iterative):
         """Return the condition of `fits` as text."""
         return register_tiles.rule(options, "h_pivot", "h_panel")
 
-    def build(
-        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
-    ) -> Configuration:
-        """Build the kernels; l may still change."""
-        defines = register_tiles.defines(graph, options, parameters)
-        program = build(options.device, "all_pairs/dense/fw_mm.cl", defines)
-        tile = parameters.integer("tile")
-        tiles = -(-graph.n // tile)
-        return Configuration(Parameters(parameters), program, tiles * tile, tiles)
-
     def seconds(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
     ) -> dict[int, float]:
@@ -121,22 +110,10 @@ class FwMm(register_tiles.Iterative):
             for count in performance_model.choices(configuration.size)
         }
 
-    def enqueue_others(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        distances: cl.Buffer,
-        K: int,
-        count: int,
-    ) -> cl.Event:
+    def enqueue_others(self, run: Run, K: int, count: int) -> cl.Event:
         """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
-        parameters = configuration.parameters
-        size, group = configuration.size, parameters.integer("group")
-        across = -(-size // register_tiles.COLUMNS)
-        everything = (
-            -(-across // count) * group,
-            (size - parameters.integer("tile")) // register_tiles.ROWS,
-        )
-        kernel = configuration.program.kernel("fw_mm_others")
-        scalars = [np.int32(value) for value in (size, K, count)]
-        return kernel(queue, everything, (group, 1), distances, *scalars)
+        configuration = run.configuration
+        size, (tile, group) = configuration.size, configuration.parameters.integers("tile", "group")
+        across, down = -(-size // register_tiles.COLUMNS), (size - tile) // register_tiles.ROWS
+        items, kernel = (-(-across // count) * group, down), run.kernel("fw_mm_others")
+        return kernel(run.queue, items, (group, 1), run.buffers[0], *ints(size, K, count))

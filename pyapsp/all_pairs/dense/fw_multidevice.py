@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -84,7 +84,9 @@ class FwMultidevice(AllPairsMethod):
         """Return the time of ``fw-minplus`` on all devices, if there are several."""
         return seconds_together(graph, options, rows) if options.helpers else None
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, _Prepared | None]:
         """Build the kernels, measure the devices, divide the rows, check the memory."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -92,11 +94,11 @@ class FwMultidevice(AllPairsMethod):
         helpers = self.parameters.get("helpers", "auto")
         if helpers == "none":
             devices = devices[:1]
-        told = replace(options, helpers=devices[1:])
-        products = tuple(products_for(graph, told, None, tuned=True))
+        used = replace(options, helpers=devices[1:])
+        products = tuple(products_for(graph, used, None, tuned=True))
         if graph.n == 0:
             return Plan(graph, options, self.parameters, 0, None)
-        unit = math.lcm(*(product.unit(product.p) for product in products))
+        unit = math.lcm(*(product.unit for product in products))
         rates = _rates(devices, products, graph.n, options)
         size = up_to(graph.n, unit)
         if any(product.pitch(size) > size for product in products):
@@ -107,7 +109,7 @@ class FwMultidevice(AllPairsMethod):
             options.dtype.itemsize,
             rates,
             unit=unit,
-            step=math.lcm(*(product.turn(product.p)[0] for product in products)),
+            step=math.lcm(*(product.turn[0] for product in products)),
             block=self.parameters.integer("block") if "block" in self.parameters else None,
             everyone=helpers == "all",
         )
@@ -134,7 +136,7 @@ class FwMultidevice(AllPairsMethod):
             notes=tuple(_notes(division, devices, rates)),
         )
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, _Prepared | None]) -> Rows:
         """Fill the rows on the devices, run the passes, and copy the rows to the answer."""
         graph, options, n = plan.input, plan.options, plan.input.n
         # predecessors are found from distances of the type of the run
@@ -142,11 +144,11 @@ class FwMultidevice(AllPairsMethod):
         distances = options.out
         if distances is None or distances.dtype != dtype:
             distances = empty((n, n), dtype)
-        if n == 0:
+        prepared = plan.state
+        if prepared is None:
             before = np.empty((0, 0), np.int32) if options.predecessors else None
             nothing = Stats(kernel_seconds=0.0, transfer_seconds=0.0, kernel_hash="")
             return Rows(distances, before, stats=nothing)
-        prepared: _Prepared = plan.state
         division, products = prepared.division, prepared.products
         started = time.perf_counter()
         with ExitStack() as stack:
@@ -203,8 +205,8 @@ def _rates(
         return Rate(rates[-1][1] / devices.count(device), min(bus))
 
     with ThreadPoolExecutor(len(alike)) as pool:
-        found = dict(zip(alike, pool.map(measured, alike.values()), strict=True))
-    return [found[device.name, device.platform_name] for device in devices]
+        rates = dict(zip(alike, pool.map(measured, alike.values()), strict=True))
+    return [rates[device.name, device.platform_name] for device in devices]
 
 
 def _check_host(shares: int, n: int, options: AllPairsOptions) -> None:

@@ -12,15 +12,16 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
+from pyapsp.all_pairs.dense.product import ints
 from pyapsp.device import Device
-from pyapsp.device.kernels import Program, build
+from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters, register
 
-__all__ = ["FwMultikernel", "TileShape", "integers", "tile_rounds"]
+__all__ = ["FwMultikernel", "TileRounds", "TileShape", "integers"]
 
 
 def integers(parameters: Parameters) -> dict[str, int]:
@@ -122,49 +123,58 @@ class TileShape:
         return (self.matrix_bytes(parameters, blocks),) if parameters["contiguous"] else ()
 
     def reorder(
-        self,
-        program: Program,
-        queue: cl.CommandQueue,
-        parameters: Mapping[str, int],
-        blocks: int,
-        buffers: list[cl.Buffer],
-        *,
-        graphs: int = 1,
-        back: bool = False,
+        self, run: Run, parameters: Mapping[str, int], *, back: bool = False
     ) -> list[cl.Event]:
         """Copy the matrices from the first buffer to the second, tile after tile; or back."""
-        tile, columns = parameters["tile"], parameters["tile"] // self.fields
-        everything = (blocks * columns // parameters["width"], blocks * tile, graphs)
-        kernel = program.kernel("tiles_to_rows" if back else "rows_to_tiles")
-        to, from_ = (buffers[0], buffers[1]) if back else (buffers[1], buffers[0])
-        return [kernel(queue, everything, None, to, from_, np.int32(blocks))]
+        size = run.configuration.size
+        items = size // self.fields // parameters["width"], size, run.configuration.graphs
+        kernel = run.kernel("tiles_to_rows" if back else "rows_to_tiles")
+        rows, tiles = run.buffers[:2]
+        to, from_ = (rows, tiles) if back else (tiles, rows)
+        return [kernel(run.queue, items, None, to, from_, np.int32(size // parameters["tile"]))]
 
 
-def tile_rounds(
-    program: Program,
-    queue: cl.CommandQueue,
-    parameters: Mapping[str, int],
-    matrix: cl.Buffer,
-    blocks: int,
-    number: int,
-    graphs: int = 1,
-) -> list[cl.Event]:
-    """Enqueue kernels A, B and C of one round, of every graph."""
-    x, y = parameters["group_x"], parameters["group_y"]
-    others = blocks - 1
-    arguments = (matrix, np.int32(blocks), np.int32(number))
-    events = [program.kernel("fw_multikernel_a")(queue, (x, y, graphs), (x, y, 1), *arguments)]
-    if others > 0:
-        b, c = program.kernel("fw_multikernel_b"), program.kernel("fw_multikernel_c")
-        events += [
-            b(queue, (others * x, 2 * y, graphs), (x, y, 1), *arguments),
-            c(queue, (others * x, others * y, graphs), (x, y, 1), *arguments),
+class TileRounds(FloydWarshall):
+    """Base of the methods whose groups work on tiles as in `TileShape`: three kernels per round."""
+
+    batched = True
+
+    def fields(self, parameters: Mapping[str, int]) -> int:
+        """Return the values in a word."""
+        return 1
+
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
+        """Enqueue the kernels of a round; before the first and after the last, reorder tiles."""
+        configuration, parameters = run.configuration, integers(run.configuration.parameters)
+        shape = TileShape(configuration.program.device, 1, self.fields(parameters))
+        contiguous = parameters["contiguous"]
+        events: list[cl.Event] = []
+        if contiguous and number == 0:
+            events += shape.reorder(run, parameters)
+        events += self.enqueue_tiles(run, parameters, run.buffers[contiguous], number)
+        if contiguous and number == configuration.rounds - 1:
+            events += shape.reorder(run, parameters, back=True)
+        return events
+
+    def enqueue_tiles(
+        self, run: Run, parameters: Mapping[str, int], matrix: cl.Buffer, number: int
+    ) -> list[cl.Event]:
+        """Enqueue kernels A, B and C of one round, of every graph."""
+        x, y, graphs = parameters["group_x"], parameters["group_y"], run.configuration.graphs
+        others = run.configuration.rounds - 1
+        launches = [("a", (x, y, graphs))]
+        if others > 0:
+            launches += [("b", (others * x, 2 * y, graphs))]
+            launches += [("c", (others * x, others * y, graphs))]
+        place = ints(run.configuration.rounds, number)
+        return [
+            run.kernel(f"fw_multikernel_{name}")(run.queue, items, (x, y, 1), matrix, *place)
+            for name, items in launches
         ]
-    return events
 
 
 @register
-class FwMultikernel(FloydWarshall):
+class FwMultikernel(TileRounds):
     """Blocked Floyd-Warshall in three kernels per round, P in registers, Q and R in local memory.
 
     Source: D. Takafuji's thesis, 2020, sections 3.2.1 and 3.2.2 (the "multiple kernel
@@ -192,7 +202,6 @@ class FwMultikernel(FloydWarshall):
         "Takafuji 2020, sections 3.2.1-3.2.2, fig. 3.2, table 3.1; "
         "chapter 3 as an article: doi:10.1002/cpe.5963"
     )
-    batched = True
     choices: ClassVar = TileShape.choices
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
@@ -222,25 +231,3 @@ class FwMultikernel(FloydWarshall):
         blocks = -(-graph.n // tile)
         scratch = shape.scratch(chosen, blocks)
         return Configuration(parameters, program, blocks * tile, rounds=blocks, scratch=scratch)
-
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
-        """Enqueue kernels A, B and C; before the first and after the last round, reorder tiles."""
-        program, parameters = configuration.program, integers(configuration.parameters)
-        blocks, shape = configuration.rounds, TileShape(program.device, 1)
-        graphs = configuration.graphs
-        events: list[cl.Event] = []
-        if parameters["contiguous"] and number == 0:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
-        matrix = buffers[parameters["contiguous"]]
-        events += tile_rounds(program, queue, parameters, matrix, blocks, number, graphs)
-        if parameters["contiguous"] and number == blocks - 1:
-            events += shape.reorder(
-                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
-            )
-        return events

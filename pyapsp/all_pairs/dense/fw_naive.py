@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -50,16 +50,10 @@ class FwNaive(FloydWarshall):
         program = build(options.device, "all_pairs/dense/fw_naive.cl", defines)
         return Configuration(parameters, program, size=graph.n, rounds=graph.n)
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
         """Enqueue the step of one intermediate vertex."""
-        n = configuration.size
+        n, queue = run.configuration.size, run.queue
         x, y = _GROUP if queue.device.max_work_group_size >= math.prod(_GROUP) else (1, 1)
-        kernel = configuration.program.kernel("fw_naive")
+        kernel = run.kernel("fw_naive")
         everything = (-(-n // x) * x, -(-n // y) * y)
-        return [kernel(queue, everything, (x, y), *buffers, np.int32(n), np.int32(number))]
+        return [kernel(queue, everything, (x, y), *run.buffers, np.int32(n), np.int32(number))]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.all_pairs.dense.outofcore.engine import Engine
 from pyapsp.all_pairs.dense.outofcore.initial import fill
 from pyapsp.all_pairs.dense.outofcore.interval import Interval
+from pyapsp.all_pairs.dense.outofcore.manifest import Decisive, State
 from pyapsp.all_pairs.dense.outofcore.preparation import agreed, prepare
 from pyapsp.all_pairs.dense.outofcore.recovery import recover
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
@@ -24,6 +25,7 @@ from pyapsp.all_pairs.dense.predecessors import Recovery
 from pyapsp.base import errors
 from pyapsp.base.errors import DeviceMemoryError, PrecisionError
 from pyapsp.base.host import available_memory, mapped_file
+from pyapsp.base.json import Record
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
 from pyapsp.numbers.precision import largest_finite
@@ -48,7 +50,7 @@ class _Prepared:
     array : (n, n) ndarray
         Array for the distances.
     team : Team
-    decisive : dict
+    decisive : Decisive
         The data of a checkpoint that a resumed run needs.
     recovery : Recovery or None
         Computes the predecessors.
@@ -56,7 +58,7 @@ class _Prepared:
 
     array: np.ndarray
     team: Team
-    decisive: dict[str, Any]
+    decisive: Decisive
     recovery: Recovery | None
 
 
@@ -118,7 +120,9 @@ class FwOutofcore(AllPairsMethod):
         seconds = seconds_together(graph, options, rows)
         return None if seconds is None else _COPIES * seconds
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, _Prepared | None]:
         """Measure speeds, divide the matrix, check memory and disk.
 
         Raises
@@ -131,35 +135,35 @@ class FwOutofcore(AllPairsMethod):
         check_weights(graph, options.dtype)
         started = time.perf_counter()
         if graph.n == 0:
-            product_for(graph, options, None, tuned=True)  # checks that the device has the type
+            product_for(graph, options)  # checks that the device has the type
             return Plan(graph, options, self.parameters, 0, None)
         state = self._state(graph, options)
-        given = self.parameters
+        wanted = self.parameters
         if state is not None:
-            given = Parameters(agreed(given, state, graph.n, options))
+            wanted = agreed(wanted, state, graph.n, options)
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
         array = options.out
         if array is None or array.dtype != options.dtype:  # "auto" may hold narrower distances
             array = _allocate(graph.n, options)
-        team, ours, notes = prepare(array, graph, options, given, state)
+        team, ours, notes = prepare(array, graph, options, wanted, state)
         shape = team.cut.shape
         parameters = Parameters(
             block=shape.block,
             rows=shape.rows,
             columns=shape.columns,
             split="separated" if team.cut.separated else "fused",
-            pivot=given.get("pivot", "device"),
+            pivot=wanted.get("pivot", "device"),
             helpers="all" if len(team.members) > 1 else "none",
             lookahead="on" if shape.workers > 1 else "off",
-            interval=given.get("interval", "auto"),
+            interval=wanted.get("interval", "auto"),
         )
         prepared, seconds = _Prepared(array, team, ours, recovery), time.perf_counter() - started
         needed = team.cut.device_bytes
         return Plan(graph, options, parameters, needed, prepared, seconds, notes=notes)
 
-    def _state(self, graph: Graph, options: AllPairsOptions) -> dict[str, Any] | None:
+    def _state(self, graph: Graph, options: AllPairsOptions) -> State | None:
         """Return the state of the checkpoint, or None; check that the disk has space for more."""
         checkpoint = _opened(graph, options)
         if checkpoint is None:
@@ -168,7 +172,7 @@ class FwOutofcore(AllPairsMethod):
             checkpoint.check_space(graph.n**2 * options.dtype.itemsize)
             return checkpoint.state
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, _Prepared | None]) -> Rows:
         """Fill the matrix, or load it from the checkpoint, and run the passes.
 
         Raises
@@ -180,9 +184,9 @@ class FwOutofcore(AllPairsMethod):
             If the disk is too small for the file of predecessors.
         """
         graph, options = plan.input, plan.options
-        if graph.n == 0:
+        prepared = plan.state
+        if prepared is None:
             return _nothing(options)
-        prepared: _Prepared = plan.state
         with ExitStack() as stack:
             matrix = stack.enter_context(Matrix(prepared.array))
             checkpoint = _opened(graph, options)
@@ -244,7 +248,7 @@ def _opened(graph: Graph, options: AllPairsOptions) -> Checkpoint | None:
     """Return the opened checkpoint of a run; None if it writes none."""
     if options.checkpoint is None:
         return None
-    subject = {
+    subject: Record = {
         "method": FwOutofcore.id,
         "graph": graph.content_hash,
         "n": graph.n,
@@ -296,7 +300,9 @@ def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
 
 
 def _interval(
-    plan: Plan[Graph, AllPairsOptions, Any], checkpoint: Checkpoint | None, matrix: Matrix
+    plan: Plan[Graph, AllPairsOptions, _Prepared | None],
+    checkpoint: Checkpoint | None,
+    matrix: Matrix,
 ) -> Interval | None:
     if checkpoint is None:
         return None

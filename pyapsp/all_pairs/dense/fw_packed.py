@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
-from pyapsp.all_pairs.dense.fw_multikernel import TileShape, integers, tile_rounds
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, Prepared, Run
+from pyapsp.all_pairs.dense.fw_multikernel import TileRounds, TileShape, integers
 from pyapsp.all_pairs.dense.fw_singlekernel import SoftSync
 from pyapsp.all_pairs.dense.matrix import Layout
 from pyapsp.base.errors import CapabilityError, PrecisionError
@@ -27,7 +27,7 @@ __all__ = ["FwPacked4", "FwPacked8", "FwPacked16", "lost", "pack", "unpack"]
 _BLOCK = 2**22
 
 
-class FwPacked(FloydWarshall):
+class FwPacked(TileRounds):
     """Blocked Floyd-Warshall on unsigned fields of b bits; sums stop at infinity, 2^b - 1.
 
     Weights must be non-negative whole numbers. Finite distances must be below 2^b - 1. If the
@@ -53,7 +53,10 @@ class FwPacked(FloydWarshall):
     bits: ClassVar[int]
     wider: ClassVar[str]
     area = "all_pairs/dense"
-    batched = True
+    source = (
+        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
+        "chapter 3 as an article: doi:10.1002/cpe.5963"
+    )
 
     @property
     def top(self) -> int:
@@ -66,10 +69,10 @@ class FwPacked(FloydWarshall):
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield parameter sets from the fastest to the smallest."""
-        given = integers(self.parameters)
-        single = given.get("single", 0)
+        chosen = integers(self.parameters)
+        single = chosen.get("single", 0)
         vectors = options.device.traits.scalar_groups and 1 in self.choices["form"]
-        form = given.get("form", int(vectors))
+        form = chosen.get("form", int(vectors))
         sync = SoftSync(options.device).candidate() if single else {"order": 0, "groups": 1}
         for candidate in self._shape(options, form).candidates((128, 64, 32, 16, 8, 256)):
             yield {"single": single, "form": form, **candidate, **sync}
@@ -87,7 +90,9 @@ class FwPacked(FloydWarshall):
         shape = self._shape(options, integers(self.parameters).get("form", 0))
         return f"{shape.rule()}; order and groups need single=1, {SoftSync.RULE}"
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, Prepared]:
         """Raise an error for weights that a field cannot hold, then plan as usual."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
@@ -137,38 +142,22 @@ class FwPacked(FloydWarshall):
             layout=Layout(word, blocks * tile // shape.fields, padding),
         )
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
-        """Enqueue the kernels of a round, or the single kernel; reorder tiles before and after."""
-        program, parameters = configuration.program, integers(configuration.parameters)
-        blocks, device = configuration.size // parameters["tile"], program.device
-        shape = TileShape(device, 1, 1 if parameters["form"] else 32 // self.bits)
-        matrix, graphs = buffers[parameters["contiguous"]], configuration.graphs
-        events: list[cl.Event] = []
-        if parameters["contiguous"] and number == 0:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
-        if parameters["single"]:
-            used = (matrix, buffers[-1])
-            events += SoftSync(device).launch(program, queue, parameters, used, blocks, graphs)
-        else:
-            events += tile_rounds(program, queue, parameters, matrix, blocks, number, graphs)
-        if parameters["contiguous"] and number == configuration.rounds - 1:
-            events += shape.reorder(
-                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
-            )
-        return events
+    def fields(self, parameters: Mapping[str, int]) -> int:
+        """Return the values in a word."""
+        return 1 if parameters["form"] else 32 // self.bits
 
-    def finish(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> None:
+    def enqueue_tiles(
+        self, run: Run, parameters: Mapping[str, int], matrix: cl.Buffer, number: int
+    ) -> list[cl.Event]:
+        """Enqueue the kernels of a round, or the single kernel."""
+        if parameters["single"]:
+            return SoftSync(run.configuration.program.device).launch(run, parameters, matrix)
+        return super().enqueue_tiles(run, parameters, matrix, number)
+
+    def finish(self, run: Run) -> None:
         """Raise an error if the groups of the single launch stalled."""
-        if configuration.parameters["single"]:
-            SoftSync(configuration.program.device).check(queue, buffers[-1], self.id)
+        if run.configuration.parameters["single"]:
+            SoftSync(run.configuration.program.device).check(run, self.id)
 
     def encode(self, distances: np.ndarray) -> np.ndarray:
         """Return the distances as fields."""
@@ -178,7 +167,7 @@ class FwPacked(FloydWarshall):
         """Copy the fields into `distances`; a value too large for the dtype becomes infinity."""
         unpack(words, self.bits, distances)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Run a plan, and check the distances.
 
         Raises
@@ -302,10 +291,6 @@ class FwPacked4(FwPacked):
 
     id = "fw-packed4"
     summary = "blocked Floyd-Warshall, eight 4-bit distances in a word"
-    source = (
-        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
-        "chapter 3 as an article: doi:10.1002/cpe.5963"
-    )
     requires = _requirements(4)
     bits, wider = 4, "fw-packed8"
     choices: ClassVar = {"single": (0, 1), "form": (0,), **TileShape.choices, **SoftSync.choices}
@@ -317,10 +302,6 @@ class FwPacked8(FwPacked):
 
     id = "fw-packed8"
     summary = "blocked Floyd-Warshall, four 8-bit distances in a word, or vectors of them"
-    source = (
-        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
-        "chapter 3 as an article: doi:10.1002/cpe.5963"
-    )
     requires = _requirements(8)
     bits, wider = 8, "fw-packed16"
     choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}
@@ -332,10 +313,6 @@ class FwPacked16(FwPacked):
 
     id = "fw-packed16"
     summary = "blocked Floyd-Warshall, two 16-bit distances in a word, or vectors of them"
-    source = (
-        "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
-        "chapter 3 as an article: doi:10.1002/cpe.5963"
-    )
     requires = _requirements(16)
     bits, wider = 16, "a method with 32-bit distances, e.g. fw-minplus with dtype='int32'"
     choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense import register_tiles
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
@@ -150,35 +150,28 @@ class FwRecursive(FloydWarshall):
             scratch=(options.dtype.itemsize * size**2,),
         )
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
         """Enqueue one launch of the list."""
-        distances, scratch = buffers
-        parameters = configuration.parameters
-        program = configuration.program
+        configuration, parameters = run.configuration, run.configuration.parameters
+        distances, scratch = run.buffers
         tile, group = parameters.integer("tile"), parameters.integer("group")
         launch = launches(configuration.size // tile, bool(parameters.integer("merged")))[number]
         if launch.work == "close":
-            return [register_tiles.close_pivot(configuration, queue, distances, launch.closed[0])]
+            return [register_tiles.close_pivot(run, launch.closed[0])]
         c0, c1, o0, o1 = (tile * place for place in (*launch.closed, *launch.other))
         bounds = [np.int32(value) for value in (configuration.size, c0, c1, o0, o1)]
         if launch.work == "add":
-            kernel = program.kernel("fw_recursive_add")
+            kernel = run.kernel("fw_recursive_add")
             panels = distances if launch.back else scratch
             count = _submatrices(o1 - o0, o1 - o0) * group
-            return [kernel(queue, (count,), (group,), panels, distances, *bounds)]
-        kernel = program.kernel("fw_recursive_panels")
+            return [kernel(run.queue, (count,), (group,), panels, distances, *bounds)]
+        kernel = run.kernel("fw_recursive_panels")
         before, after = (scratch, distances) if launch.back else (distances, scratch)
         left, right = _submatrices(c1 - c0, o1 - o0), _submatrices(o1 - o0, c1 - c0)
         count = {"left": left, "right": right, "both": left + right}[launch.work] * group
         places = (np.int32(left), np.int32(left if launch.work == "right" else 0))
         buffers = [distances, before, after]
-        return [kernel(queue, (count,), (group,), *buffers, *bounds, *places)]
+        return [kernel(run.queue, (count,), (group,), *buffers, *bounds, *places)]
 
 
 def _submatrices(rows: int, columns: int) -> int:

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
-from pyapsp.all_pairs.dense.fw_multikernel import TileShape, integers
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, Run
+from pyapsp.all_pairs.dense.fw_multikernel import TileRounds, TileShape, integers
+from pyapsp.all_pairs.dense.product import ints
 from pyapsp.base.errors import StallError
 from pyapsp.device import Device
-from pyapsp.device.kernels import Program, build
+from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions, Weights
@@ -68,25 +69,16 @@ class SoftSync:
         """Return the bytes of the counters for a matrix of `blocks` x `blocks` tiles."""
         return 4 * (_TICKETS + blocks + 1 + 3 * blocks**2)
 
-    def launch(
-        self,
-        program: Program,
-        queue: cl.CommandQueue,
-        parameters: Mapping[str, int],
-        buffers: tuple[cl.Buffer, cl.Buffer],
-        blocks: int,
-        graphs: int = 1,
-    ) -> list[cl.Event]:
-        """Enqueue the kernel; its buffers are the matrices and the counters."""
-        x, y = parameters["group_x"], parameters["group_y"]
+    def launch(self, run: Run, parameters: Mapping[str, int], matrix: cl.Buffer) -> list[cl.Event]:
+        """Enqueue the kernel; the last buffer of the run has the counters."""
+        x, y, graphs = parameters["group_x"], parameters["group_y"], run.configuration.graphs
+        blocks = run.configuration.size // parameters["tile"]
         groups = self.device.capabilities.compute_units * parameters["groups"]
-        groups = min(groups, graphs * blocks**2)
-        kernel = program.kernel("fw_singlekernel")
-        return [
-            kernel(queue, (groups * x, y), (x, y), *buffers, np.int32(blocks), np.int32(graphs))
-        ]
+        items = min(groups, graphs * blocks**2) * x, y
+        used, kernel = (matrix, run.buffers[-1]), run.kernel("fw_singlekernel")
+        return [kernel(run.queue, items, (x, y), *used, *ints(blocks, graphs))]
 
-    def check(self, queue: cl.CommandQueue, counters: cl.Buffer, method: str) -> None:
+    def check(self, run: Run, method: str) -> None:
         """Wait for the launch, and check that it did not stall.
 
         Raises
@@ -95,7 +87,7 @@ class SoftSync:
             If it stalled.
         """
         head = np.empty(4, np.int32)
-        cl.enqueue_copy(queue, head, counters)
+        cl.enqueue_copy(run.queue, head, run.buffers[-1])
         stalled, row, column, number = head.tolist()
         if stalled:
             raise StallError(
@@ -110,7 +102,7 @@ _TICKETS = 64
 
 
 @register
-class FwSinglekernel(FloydWarshall):
+class FwSinglekernel(TileRounds):
     """Blocked Floyd-Warshall in one launch: groups take tiles in order and wait for their inputs.
 
     Source: D. Takafuji's thesis, 2020, section 3.2.3 ("single kernel soft synchronisation"). It
@@ -139,7 +131,6 @@ class FwSinglekernel(FloydWarshall):
         "chapter 3 as an article: doi:10.1002/cpe.5963"
     )
     requires = Weights(capabilities=("device_scope_fence",))
-    batched = True
     choices: ClassVar = {**TileShape.choices, **SoftSync.choices}
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
@@ -178,30 +169,12 @@ class FwSinglekernel(FloydWarshall):
         scratch = (*shape.scratch(chosen, blocks), sync.scratch(blocks))
         return Configuration(parameters, program, blocks * tile, rounds=1, scratch=scratch)
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
+    def enqueue_tiles(
+        self, run: Run, parameters: Mapping[str, int], matrix: cl.Buffer, number: int
     ) -> list[cl.Event]:
-        """Enqueue the kernel; before and after it, reorder tiles."""
-        program, parameters = configuration.program, integers(configuration.parameters)
-        blocks, shape = configuration.size // parameters["tile"], TileShape(program.device, 1)
-        graphs = configuration.graphs
-        events: list[cl.Event] = []
-        if parameters["contiguous"]:
-            events += shape.reorder(program, queue, parameters, blocks, buffers, graphs=graphs)
-        used = (buffers[parameters["contiguous"]], buffers[-1])
-        events += SoftSync(program.device).launch(program, queue, parameters, used, blocks, graphs)
-        if parameters["contiguous"]:
-            events += shape.reorder(
-                program, queue, parameters, blocks, buffers, graphs=graphs, back=True
-            )
-        return events
+        """Enqueue the kernel."""
+        return SoftSync(run.configuration.program.device).launch(run, parameters, matrix)
 
-    def finish(
-        self, configuration: Configuration, queue: cl.CommandQueue, buffers: list[cl.Buffer]
-    ) -> None:
+    def finish(self, run: Run) -> None:
         """Raise an error if the groups stalled."""
-        SoftSync(configuration.program.device).check(queue, buffers[-1], self.id)
+        SoftSync(run.configuration.program.device).check(run, self.id)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
-import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense import performance_model, register_tiles
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration
-from pyapsp.device.kernels import build
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, Run
+from pyapsp.all_pairs.dense.product import ints
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters, register
@@ -94,16 +93,12 @@ class FwTwolevel(register_tiles.Iterative):
             f"tile x (1 + width) values fit {capabilities.local_memory} bytes of local memory"
         )
 
-    def build(
+    def defines(
         self, graph: Graph, options: AllPairsOptions, parameters: Parameters
-    ) -> Configuration:
-        """Build the kernels; l may still change."""
-        defines = register_tiles.defines(graph, options, parameters)
-        defines["PYAPSP_KEPT"] = parameters.integer("tile") // parameters.integer("subtile")
-        program = build(options.device, "all_pairs/dense/fw_twolevel.cl", defines)
-        tile = parameters.integer("tile")
-        tiles = -(-graph.n // tile)
-        return Configuration(Parameters(parameters), program, tiles * tile, tiles)
+    ) -> dict[str, str | int]:
+        """Return the macros of the kernel file."""
+        tile, subtile = parameters.integers("tile", "subtile")
+        return super().defines(graph, options, parameters) | {"PYAPSP_KEPT": tile // subtile}
 
     def seconds(
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration, selector: str
@@ -114,19 +109,10 @@ class FwTwolevel(register_tiles.Iterative):
         counts = performance_model.choices(length, distinct=True)
         return self.measure(options, configuration, counts)
 
-    def enqueue_others(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        distances: cl.Buffer,
-        K: int,
-        count: int,
-    ) -> cl.Event:
+    def enqueue_others(self, run: Run, K: int, count: int) -> cl.Event:
         """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
-        parameters = configuration.parameters
-        tile, width, y = parameters.integers("tile", "width", "subtile")
-        x, others = tile // width, configuration.size // tile - 1
-        kernel = configuration.program.kernel("fw_twolevel_others")
-        scalars = [np.int32(value) for value in (configuration.size, K, count)]
-        everything = (-(-others // count) * x, others * y)
-        return kernel(queue, everything, (x, y), distances, *scalars)
+        tile, width, y = run.configuration.parameters.integers("tile", "width", "subtile")
+        size, x = run.configuration.size, tile // width
+        others = size // tile - 1
+        items, kernel = (-(-others // count) * x, others * y), run.kernel("fw_twolevel_others")
+        return kernel(run.queue, items, (x, y), run.buffers[0], *ints(size, K, count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -160,12 +160,12 @@ class DeviceMatrix:
         """
         layout, watch = self._layout, self._watch
         if self.staged:
-            given = layout.dtype, distances, watch, layout.columns, self._decode
+            rest = layout.dtype, distances, watch, layout.columns, self._decode
             same = (layout.dtype, layout.columns) == (distances.dtype, self._n)
             wide = None
             if self._decode is None and not same:
                 wide = converter(self._device, distances, self._spare)
-            with arriving(queue, buffer, *given, wide) as arrived:
+            with arriving(queue, buffer, *rest, wide) as arrived:
                 yield arrived
             return
         if self._shared is not None:
@@ -254,7 +254,11 @@ def _fits_in_place(queue: cl.CommandQueue, array: np.ndarray, size: int, layout:
 
 
 def _copy(
-    queue: cl.CommandQueue, to: Any, from_: Any, array: np.ndarray, layout: Layout
+    queue: cl.CommandQueue,
+    to: cl.Buffer | np.ndarray,
+    from_: cl.Buffer | np.ndarray,
+    array: np.ndarray,
+    layout: Layout,
 ) -> cl.Event:
     """Copy between a host array and the corner of a device matrix."""
     rows, row_bytes = len(array), array.dtype.itemsize * array.shape[1]

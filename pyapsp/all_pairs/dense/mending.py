@@ -92,8 +92,8 @@ def mend_rows(
         with np.errstate(over="ignore"):  # a sum that is infinite equals no distance
             sums = distance[tails[usable]] + weights[usable]
         usable[usable] = allowed.equal(sums, distance[heads[usable]])
-        kept = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
-        ends = (np.append(tails[usable], before[kept]), np.append(heads[usable], kept))
+        others = np.flatnonzero(~lost & (before != NO_PREDECESSOR))
+        ends = (np.append(tails[usable], before[others]), np.append(heads[usable], others))
         ones = np.ones(ends[0].size, np.int8)
         sound = scipy.sparse.csr_array((ones, ends), shape=(graph.n, graph.n))
         predecessors[row] = scipy.sparse.csgraph.breadth_first_order(sound, first + row)[1]

@@ -257,11 +257,11 @@ def count_in_text(text: str, kernel: str, tile: int, *, group: int = 64) -> Inst
 
 def _parse(text: str, kernel: str) -> tuple[list[str], list[range]]:
     """Return the operations of a kernel, and its loops as ranges of their places."""
-    found = re.search(rf"\.entry\s+{re.escape(kernel)}\b[^{{]*\{{(.*?)^\}}", text, re.S | re.M)
+    match = re.search(rf"\.entry\s+{re.escape(kernel)}\b[^{{]*\{{(.*?)^\}}", text, re.S | re.M)
     operations: list[str] = []
     labels: dict[str, int] = {}
     branches: list[tuple[int, str]] = []
-    for line in re.sub(r"//.*", "", found[1] if found else "").splitlines():
+    for line in re.sub(r"//.*", "", match[1] if match else "").splitlines():
         if label := _LABEL.match(line):
             labels[label[1]] = len(operations)
             line = line[label.end() :]

@@ -145,7 +145,7 @@ class Recovery:
         distances: np.ndarray,
         result: np.ndarray,
         watch: Stopwatch,
-        arrived: Callable[[], object] = lambda: None,
+        arrived: Callable[[], None] = lambda: None,
     ) -> None:
         """Find the predecessors of distances that are on the device.
 
@@ -187,16 +187,16 @@ class Recovery:
                 mend_rows(graph, 0, distances, result, allowed, suspects)
 
         if n > 0:
-            given = queue, watch, matrix, columns, n, allowed, slabs, deliver
+            rest = queue, watch, matrix, columns, n, allowed, slabs, deliver
             # to list all arcs of a dense matrix takes longer than to solve it
             dense = isinstance(graph, DenseGraph)
-            self._recover(_Rows(*given, on_host=on_host if dense else None))
+            self._recover(_Rows(*rest, on_host=on_host if dense else None))
 
     def run_slabs(
         self,
         queue: cl.CommandQueue,
-        read: Callable[[int, int, np.ndarray], object],
-        write: Callable[[int, int, np.ndarray], object],
+        read: Callable[[int, int, np.ndarray], None],
+        write: Callable[[int, int, np.ndarray], None],
         watch: Stopwatch,
         *,
         largest_distance: float,
@@ -322,17 +322,17 @@ class Recovery:
     def _recover(self, rows: _Rows) -> None:
         """Find the relevant arcs in a first pass, if there is one; the predecessors in a second."""
         sizes, queue = self._sizes(rows.height), rows.queue
-        found = None if rows.on_host is None else self._by_head(*rows.on_host())
-        if found is not None:
-            sizes[1:3] = (each * found[1].size for each in (4, self._dtype.itemsize))
+        entering = None if rows.on_host is None else self._by_head(*rows.on_host())
+        if entering is not None:
+            sizes[1:3] = (each * entering[1].size for each in (4, self._dtype.itemsize))
         arcs = [_buffer(queue, size) for size in sizes[:3]]
-        if found is None and self._few and rows.allowed.exact:
+        if entering is None and self._few and rows.allowed.exact:
             # without rounding, arcs that do not matter are on no shortest path
             turned = self._graph.reversed()
-            found = turned.indptr, turned.indices, turned.weights
-        elif found is None:
-            found = self._by_head(*self._sift(rows, arcs))
-        self._search(rows, arcs, found, [_buffer(queue, size) for size in sizes[3:6]])
+            entering = turned.indptr, turned.indices, turned.weights
+        elif entering is None:
+            entering = self._by_head(*self._sift(rows, arcs))
+        self._search(rows, arcs, entering, [_buffer(queue, size) for size in sizes[3:6]])
 
     def _by_head(self, indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> _Arcs:
         """Return compressed rows of arcs as compressed columns."""
@@ -361,19 +361,23 @@ class Recovery:
             matters = np.empty(stop - start, bool)
             watch.add("transfer", cl.enqueue_copy(queue, matters, marks))
             numbers.append(start + np.flatnonzero(matters))
-        kept = rows.merged(np.concatenate(numbers))
-        return np.searchsorted(kept, graph.indptr), graph.indices[kept], graph.weights[kept]
+        relevant = rows.merged(np.concatenate(numbers))
+        return (
+            np.searchsorted(relevant, graph.indptr),
+            graph.indices[relevant],
+            graph.weights[relevant],
+        )
 
     def _search(
         self,
         rows: _Rows,
         arcs: list[cl.Buffer],
-        found: _Arcs,
+        entering: _Arcs,
         buffers: list[cl.Buffer],
     ) -> None:
         """Find the predecessors among these arcs, and deliver them slab by slab."""
         queue, watch = rows.queue, rows.watch
-        (offsets, ends, weights), (slab, before, suspects) = found, buffers
+        (offsets, ends, weights), (slab, before, suspects) = entering, buffers
         transpose = self._program.kernel("predecessors_slab")
         search = self._program.kernel("predecessors_search")
         n, span = self._graph.n, self._span(rows.height)
@@ -405,15 +409,15 @@ class Recovery:
         """Return 1 for the rows of a slab whose predecessors may form cycles; None if none can."""
         if self._graph.m == 0 or (rows.allowed.exact and self._graph.is_positive):
             return None  # distances decrease towards the source
-        found = np.zeros(last - first, np.int32)
-        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspects, found))
+        suspected = np.zeros(last - first, np.int32)
+        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspects, suspected))
         falling = self._program.kernel("predecessors_falling")
         shape = self._groups(1, -(-(last - first) // self._group[1]))
         numbers = (np.int32(rows.columns), np.int32(self._graph.n), np.int32(last - first))
         event = falling(rows.queue, *shape, rows.matrix, *numbers, before, suspects)
         rows.watch.add("recovery", event)
-        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, found, suspects))
-        return found if found.any() else None
+        rows.watch.add("transfer", cl.enqueue_copy(rows.queue, suspected, suspects))
+        return suspected if suspected.any() else None
 
     def _upload(
         self,
@@ -483,13 +487,13 @@ def _may_be_last(
     weights: np.ndarray,
 ) -> np.ndarray:
     """Return which weights are at most the distance, as `predecessors_sift` does."""
-    found = distances[first:last]
+    reach = distances[first:last]
     may: np.ndarray
     if allowed.exact:
-        may = weights <= found
+        may = weights <= reach
         return may
     wide = np.float64 if dtype == np.float64 else np.float32
-    w, d = weights.astype(wide, copy=False), found.astype(wide, copy=False)
+    w, d = weights.astype(wide, copy=False), reach.astype(wide, copy=False)
     relative, absolute = wide(2 * allowed.relative), wide(2 * allowed.absolute)
     # what is no arc may be infinite
     with np.errstate(invalid="ignore", over="ignore"):

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -19,10 +19,12 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, build
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
-__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints"]
+__all__ = ["Numbers", "Product", "Rectangle", "Region", "RightFactor", "ints", "numbers"]
 
-Parameters = Mapping[str, Any]
+#: The parameters of a form.
+Numbers: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -127,38 +129,55 @@ class Product(ABC):
     ----------
     options : AllPairsOptions
         Device and dtype.
-    parameters : mapping
+    parameters : Parameters
         A complete set that `fits`.
     negative : bool
         Whether there are negative weights.
+    rectangles : bool
+        Whether to build the kernels for rectangles.
 
     Attributes
     ----------
     names : frozenset of str
         The parameters that the form has.
-    kernels : str
-        Its kernel file.
+    kernels, rectangle_kernels : str
+        Its kernel files: for square matrices, and for rectangles as well.
+    macros : tuple of str
+        The parameters that are macros of this file.
+    parameters : Parameters
+    p : mapping of str to int
+        Those that are numbers.
     program : Program
     """
 
     names: ClassVar[frozenset[str]]
     kernels: ClassVar[str]
+    rectangle_kernels: ClassVar[str]
+    macros: ClassVar[tuple[str, ...]]
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
-        self.p, self.dtype = parameters, options.dtype
-        self._negative = negative
-        self.program = self._build(options, parameters)
+    def __init__(
+        self,
+        options: AllPairsOptions,
+        parameters: Parameters,
+        *,
+        negative: bool,
+        rectangles: bool = True,
+    ) -> None:
+        self.parameters, self.p, self.dtype = parameters, numbers(parameters), options.dtype
+        self._negative, self._rectangles = negative, rectangles
+        self._capabilities = options.device.capabilities
+        self.program = self._build(options, self.p)
 
-    def _build(self, options: AllPairsOptions, parameters: Parameters) -> Program:
+    def _build(self, options: AllPairsOptions, parameters: Numbers) -> Program:
         dtype = options.dtype
         bits = bool(parameters["bits"]) and dtype.itemsize > 2 and not self._negative
-        defines: dict[str, Any] = {
+        defines: dict[str, str | int] = {
             **arithmetic_defines(options.device, dtype, guard=self._negative, bits=bits),
             **self.defines(parameters),
         }
         if options.device.traits.prefetches:
             defines["PYAPSP_PREFETCH"] = 1
-        kernels = self.kernels
+        kernels = self.rectangle_kernels if self._rectangles else self.kernels
         if parameters.get("packed") and options.device.capabilities.packed16:
             kernels = options.device.vendor_file(kernels)
             defines |= {"PYAPSP_HAS_PACKED16": 1, "PYAPSP_VALUE_IS_SIGNED": int(dtype.kind == "i")}
@@ -166,7 +185,7 @@ class Product(ABC):
 
     @classmethod
     @abstractmethod
-    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the least demanding."""
 
     @classmethod
@@ -174,23 +193,23 @@ class Product(ABC):
     def fits(cls, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
 
-    @classmethod
+    @property
     @abstractmethod
-    def unit(cls, parameters: Parameters) -> int:
-        """Return what the rows and columns of everything must be a multiple of."""
+    def unit(self) -> int:
+        """What the rows and columns of everything must be a multiple of."""
 
-    @classmethod
+    @property
     @abstractmethod
-    def turn(cls, parameters: Parameters) -> tuple[int, int]:
-        """Return the steps, and the rows, that `multiply` takes at a time.
+    def turn(self) -> tuple[int, int]:
+        """The steps, and the rows, that `multiply` takes at a time.
 
         What is left over costs as much as a whole turn.
         """
 
     @classmethod
-    @abstractmethod
-    def defines(cls, parameters: Parameters) -> dict[str, int]:
+    def defines(cls, parameters: Numbers) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
+        return {f"PYAPSP_{name.upper()}": parameters[name] for name in cls.macros}
 
     def pitch(self, size: int) -> int:
         """Return the best number of values from row to row of a `size` x `size` matrix."""
@@ -272,6 +291,11 @@ class Product(ABC):
 
         The right factor takes part with all its rows, and its columns from its place on.
         """
+
+
+def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:
+    """Return the parameters of a form; its name is the only one that is no number."""
+    return {name: value for name, value in parameters.items() if not isinstance(value, str)}
 
 
 @lru_cache(maxsize=4096)  # a launch of a small matrix takes hardly longer than its arguments

@@ -10,21 +10,22 @@ as long as a register. With 16-bit values and 64 bytes this is more than the 16 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.product import (
-    Parameters,
+    Numbers,
     Product,
     Rectangle,
     Region,
     RightFactor,
     ints,
+    numbers,
 )
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = ["Panels"]
 
@@ -42,14 +43,16 @@ class Panels(Product):
         | {"group_rows", "group_columns"}
     )
     kernels = "all_pairs/dense/fw_minplus.cpu.cl"
+    rectangle_kernels = "all_pairs/dense/fw_minplus_rectangles.cpu.cl"
+    macros = ("rows", "strips", "width", "unroll", "block", "group_rows", "group_columns")
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
-        super().__init__(options, parameters, negative=negative)
-        self._units: int = options.device.capabilities.compute_units
-        self._most: int = options.device.capabilities.max_allocation
+    @property
+    def _units(self) -> int:
+        """The cores."""
+        return self._capabilities.compute_units
 
     @classmethod
-    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the least demanding."""
         lanes = options.device.traits.lanes(options.dtype.itemsize, long=True)
         # additions and minima of integers use more execution units, and need a larger block; of
@@ -74,12 +77,12 @@ class Panels(Product):
             }
 
     @classmethod
-    def fits(cls, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(cls, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
-        p = parameters
-        unit = cls.unit(parameters)
+        p = numbers(parameters)
+        unit = _unit(p)
         slab = p["block"] * p["strips"] * p["width"] * options.dtype.itemsize
-        return bool(
+        return (
             p["width"] <= options.device.traits.lanes(options.dtype.itemsize, long=True)
             and p["rows"] in _ROWS
             and p["tile"] % unit == 0
@@ -90,31 +93,20 @@ class Panels(Product):
             and slab <= options.device.capabilities.local_memory
         )
 
-    @classmethod
-    def unit(cls, parameters: Mapping[str, Any]) -> int:
-        """Return what the rows and columns of everything must be a multiple of."""
-        p = parameters
-        return math.lcm(p["rows"], p["strips"] * p["width"])
+    @property
+    def unit(self) -> int:
+        """What the rows and columns of everything must be a multiple of."""
+        return _unit(self.p)
+
+    @property
+    def turn(self) -> tuple[int, int]:
+        """The steps, and the rows, that `multiply` takes at a time."""
+        return self.p["block"], self.p["group_rows"]
 
     @classmethod
-    def turn(cls, parameters: Parameters) -> tuple[int, int]:
-        """Return the steps, and the rows, that `multiply` takes at a time."""
-        return parameters["block"], parameters["group_rows"]
-
-    @classmethod
-    def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:
+    def defines(cls, parameters: Numbers) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
-        p = parameters
-        return {
-            "PYAPSP_ROWS": p["rows"],
-            "PYAPSP_STRIPS": p["strips"],
-            "PYAPSP_WIDTH": p["width"],
-            "PYAPSP_UNROLL": p["unroll"],
-            "PYAPSP_STEP": _step(p),
-            "PYAPSP_BLOCK": p["block"],
-            "PYAPSP_GROUP_ROWS": p["group_rows"],
-            "PYAPSP_GROUP_COLUMNS": p["group_columns"],
-        }
+        return super().defines(parameters) | {"PYAPSP_STEP": _step(parameters)}
 
     def pitch(self, size: int) -> int:
         """Return a pitch with which the rows of a register block lie in different cache sets.
@@ -123,7 +115,7 @@ class Panels(Product):
         """
         row = size * self.dtype.itemsize
         spread = row % _FAR != 0 or size <= self.p["tile"]
-        if spread or size * (row + _LINE) > self._most:
+        if spread or size * (row + _LINE) > self._capabilities.max_allocation:
             return size
         return size + _LINE // self.dtype.itemsize
 
@@ -253,6 +245,10 @@ class Panels(Product):
         return [kernel(queue, groups, (1, 1), block, *place, *factors, *at)]
 
 
-def _step(parameters: Mapping[str, Any]) -> int:
+def _unit(p: Numbers) -> int:
+    return math.lcm(p["rows"], p["strips"] * p["width"])
+
+
+def _step(parameters: Numbers) -> int:
     """Return the pivots of a round inside a tile."""
     return math.lcm(parameters["rows"], parameters["unroll"])

@@ -7,22 +7,24 @@ the old values. This is for devices that do not hold the matrix.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.product import (
-    Parameters,
+    Numbers,
     Product,
     Rectangle,
     Region,
     RightFactor,
     ints,
+    numbers,
 )
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = ["Tiles"]
 
@@ -31,7 +33,7 @@ __all__ = ["Tiles"]
 # of 64-bit integers.
 _MOST_ON_CPU, _UPDATES_ON_CPU = 16, 128
 # How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
-_Place: TypeAlias = tuple[Any, ...]
+_Place: TypeAlias = tuple[cl.Buffer, np.int32, np.int32, np.int32]
 
 
 class _Span(NamedTuple):
@@ -62,15 +64,23 @@ class Tiles(Product):
         {"form", "block", "tile", "bits", "rows", "words", "group_x", "group_y", "slice"}
         | {"vector", "packed", "ahead", "separate"}
     )
-    kernels = "all_pairs/dense/fw_minplus.cl"
+    kernels = rectangle_kernels = "all_pairs/dense/fw_minplus.cl"
+    macros = ("rows", "words", "group_x", "group_y", "slice", "vector", "tile", "packed")
 
-    def __init__(self, options: AllPairsOptions, parameters: Parameters, *, negative: bool) -> None:
-        super().__init__(options, parameters, negative=negative)
-        self._small_p = self._smaller(parameters, options)
+    def __init__(
+        self,
+        options: AllPairsOptions,
+        parameters: Parameters,
+        *,
+        negative: bool,
+        rectangles: bool = True,
+    ) -> None:
+        super().__init__(options, parameters, negative=negative, rectangles=rectangles)
+        self._small_p = numbers(self._smaller(parameters, options))
         self._small = self._build(options, self._small_p)
 
     @classmethod
-    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, Any]]:
+    def candidates(cls, options: AllPairsOptions) -> Iterator[dict[str, int | str]]:
         """Yield parameter sets from the fastest to the least demanding."""
         value = options.dtype.itemsize
         packed = int(value == 2 and options.dtype.kind != "f")
@@ -104,9 +114,9 @@ class Tiles(Product):
             }
 
     @classmethod
-    def fits(cls, parameters: Mapping[str, Any], options: AllPairsOptions) -> bool:
+    def fits(cls, parameters: Parameters, options: AllPairsOptions) -> bool:
         """Return whether the parameters go together and are within the limits of the device."""
-        p, capabilities = parameters, options.device.capabilities
+        p, capabilities = numbers(parameters), options.device.capabilities
         register = p["rows"] * p["words"]
         large = register > _MOST_ON_CPU or register * p["slice"] > _UPDATES_ON_CPU
         if options.device.traits.scalar_groups and large:
@@ -132,39 +142,22 @@ class Tiles(Product):
             and local <= capabilities.local_memory
         )
 
-    @classmethod
-    def unit(cls, parameters: Mapping[str, Any]) -> int:
-        """Return what the rows and columns of everything must be a multiple of."""
-        p = parameters
-        return math.lcm(p["tile"], p["group_x"] * p["words"] * (1 + p["packed"]))
+    @property
+    def unit(self) -> int:
+        """What the rows and columns of everything must be a multiple of."""
+        return math.lcm(self.p["tile"], self.p["group_x"] * _values(self.p))
 
-    @classmethod
-    def turn(cls, parameters: Parameters) -> tuple[int, int]:
-        """Return the steps, and the rows, that `multiply` takes at a time."""
-        return cls.unit(parameters), cls.unit(parameters)
-
-    @classmethod
-    def defines(cls, parameters: Mapping[str, Any]) -> dict[str, int]:
-        """Return the macros of the kernel file, beside those of the number type."""
-        p = parameters
-        return {
-            "PYAPSP_ROWS": p["rows"],
-            "PYAPSP_WORDS": p["words"],
-            "PYAPSP_GROUP_X": p["group_x"],
-            "PYAPSP_GROUP_Y": p["group_y"],
-            "PYAPSP_SLICE": p["slice"],
-            "PYAPSP_VECTOR": p["vector"],
-            "PYAPSP_TILE": p["tile"],
-            "PYAPSP_PACKED": p["packed"],
-        }
+    @property
+    def turn(self) -> tuple[int, int]:
+        """The steps, and the rows, that `multiply` takes at a time."""
+        return self.unit, self.unit
 
     @classmethod
     def _smaller(cls, parameters: Parameters, options: AllPairsOptions) -> Parameters:
         """Return the parameters for a quarter of the tile."""
-        p = parameters
-        halves = {"rows": max(p["rows"] // 2, 1), "words": max(p["words"] // 2, 1)}
+        halves = {name: max(parameters.integer(name) // 2, 1) for name in ("rows", "words")}
         for slice_ in (32, 16, 8):
-            smaller = {**parameters, **halves, "slice": slice_}
+            smaller = parameters | halves | {"slice": slice_}
             if cls.fits(smaller, options):
                 return smaller
         return parameters
@@ -347,17 +340,24 @@ class Tiles(Product):
 
 
 def _of_rectangle(rectangle: Rectangle) -> _Place:
-    return (rectangle.buffer, *ints(rectangle.pitch, rectangle.row, rectangle.column))
+    pitch, row, column = ints(rectangle.pitch, rectangle.row, rectangle.column)
+    return rectangle.buffer, pitch, row, column
 
 
 def _of_factor(factor: RightFactor) -> _Place:
-    return (factor.buffer, *ints(factor.width, factor.row, factor.column))
+    pitch, row, column = ints(factor.width, factor.row, factor.column)
+    return factor.buffer, pitch, row, column
 
 
-def _group(p: Parameters) -> tuple[int, int]:
+def _group(p: Numbers) -> tuple[int, int]:
     return (p["group_x"], p["group_y"])
 
 
-def _items(p: Parameters, rows: int, columns: int) -> tuple[int, int]:
+def _items(p: Numbers, rows: int, columns: int) -> tuple[int, int]:
     """Return how many work-items cover a part of the matrix."""
-    return (columns // (p["words"] * (1 + p["packed"])), rows // p["rows"])
+    return (columns // _values(p), rows // p["rows"])
+
+
+def _values(p: Numbers) -> int:
+    """Return the values in a row of the register tile of a work-item."""
+    return p["words"] * (1 + p["packed"])

@@ -11,8 +11,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense import performance_model
-from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
 from pyapsp.device import device_errors, event_seconds
+from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
@@ -106,27 +107,20 @@ def defines(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> d
     }
 
 
-def close_pivot(
-    configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
-) -> cl.Event:
+def close_pivot(run: Run, K: int) -> cl.Event:
     """Enqueue Floyd-Warshall inside tile (K, K)."""
-    parameters = configuration.parameters
-    tile, width, height = parameters.integers("tile", "width", "h_pivot")
+    tile, width, height = run.configuration.parameters.integers("tile", "width", "h_pivot")
     group = (tile // width, height)
-    kernel = configuration.program.kernel("close_pivot")
-    return kernel(queue, group, group, distances, np.int32(configuration.size), np.int32(K))
+    size, kernel = np.int32(run.configuration.size), run.kernel("close_pivot")
+    return kernel(run.queue, group, group, run.buffers[0], size, np.int32(K))
 
 
-def close_panels(
-    configuration: Configuration, queue: cl.CommandQueue, distances: cl.Buffer, K: int
-) -> cl.Event:
+def close_panels(run: Run, K: int) -> cl.Event:
     """Enqueue the row and column tiles of tile (K, K); there must be some."""
-    parameters = configuration.parameters
-    x, y = parameters.integer("tile") // parameters.integer("width"), parameters.integer("h_panel")
-    others = configuration.size // parameters.integer("tile") - 1
-    kernel = configuration.program.kernel("close_panels")
-    everything = (others * x, 2 * y)
-    return kernel(queue, everything, (x, y), distances, np.int32(configuration.size), np.int32(K))
+    tile, width, y = run.configuration.parameters.integers("tile", "width", "h_panel")
+    x, others = tile // width, run.configuration.size // tile - 1
+    size, kernel = np.int32(run.configuration.size), run.kernel("close_panels")
+    return kernel(run.queue, (others * x, 2 * y), (x, y), run.buffers[0], size, np.int32(K))
 
 
 class Iterative(FloydWarshall):
@@ -136,21 +130,24 @@ class Iterative(FloydWarshall):
     ``selector`` decides how l is chosen if the caller has not set it.
     """
 
-    @abstractmethod
+    def defines(
+        self, graph: Graph, options: AllPairsOptions, parameters: Parameters
+    ) -> dict[str, str | int]:
+        """Return the macros of the kernel file."""
+        return defines(graph, options, parameters)
+
     def build(
         self, graph: Graph, options: AllPairsOptions, parameters: Parameters
     ) -> Configuration:
         """Build the kernels; l may still change."""
+        file = f"all_pairs/dense/{self.id.replace('-', '_')}.cl"
+        program = build(options.device, file, self.defines(graph, options, parameters))
+        tile = parameters.integer("tile")
+        tiles = -(-graph.n // tile)
+        return Configuration(Parameters(parameters), program, tiles * tile, tiles)
 
     @abstractmethod
-    def enqueue_others(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        distances: cl.Buffer,
-        K: int,
-        count: int,
-    ) -> cl.Event:
+    def enqueue_others(self, run: Run, K: int, count: int) -> cl.Event:
         """Enqueue the tiles off the row and column of tile (K, K), `count` being l."""
 
     @abstractmethod
@@ -218,31 +215,19 @@ class Iterative(FloydWarshall):
             pattern = np.array(infinity(options.dtype), options.dtype)
             cl.enqueue_fill_buffer(queue, scratch, pattern, 0, size**2 * value)
             for count in counts:
-                events = [
-                    self.enqueue_others(configuration, queue, scratch, 0, count)
-                    for _ in range(1 + _LAUNCHES)
-                ]
+                run = Run(configuration, queue, [scratch])
+                events = [self.enqueue_others(run, 0, count) for _ in range(1 + _LAUNCHES)]
                 queue.finish()
                 seconds[count] = median(event_seconds(event) for event in events[1:])
             scratch.release()
         return seconds
 
-    def enqueue_round(
-        self,
-        configuration: Configuration,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        number: int,
-    ) -> list[cl.Event]:
+    def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
         """Enqueue the pivot tile, its row and column tiles, and all others."""
-        (distances,) = buffers
-        events = [close_pivot(configuration, queue, distances, number)]
-        if configuration.rounds > 1:
-            count = int(configuration.parameters.integer("l"))
-            events += [
-                close_panels(configuration, queue, distances, number),
-                self.enqueue_others(configuration, queue, distances, number, count),
-            ]
+        events = [close_pivot(run, number)]
+        if run.configuration.rounds > 1:
+            count = run.configuration.parameters.integer("l")
+            events += [close_panels(run, number), self.enqueue_others(run, number, count)]
         return events
 
     def _has_room(self, configuration: Configuration, options: AllPairsOptions) -> bool:

@@ -13,7 +13,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -166,15 +165,17 @@ class DeviceBlock:
         before, settled = self.words, self.marks
         if not self._falls:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
-        found = before, settled, self.flag, *sizes
-        falling = *self._entering, self.sources, self.costs, *found, np.int32(not self._falls)
-        self._launch("block_fall", *falling, lanes=self._lanes)
+        results = before, settled, self.flag, *sizes
+        entering, costs, waits = self._entering, self.costs, np.int32(not self._falls)
+        self._launch(
+            "block_fall", *entering, self.sources, costs, *results, waits, lanes=self._lanes
+        )
         # if weights are positive and sums exact, every vertex has a predecessor of smaller cost
         waiting = 0 if self._falls else self.read_flag() & _WAITING
         while waiting:
             cl.enqueue_copy(self.queue, self.flag, np.zeros(1, np.int32))
-            self._launch("block_level", *self._entering, self.costs, before, settled, *sizes)
-            self._launch("block_settle", *found)
+            self._launch("block_level", *entering, costs, before, settled, *sizes)
+            self._launch("block_settle", *results)
             state = self.read_flag()
             assert state & _ADVANCED, "costs that no tight path attains"
             waiting = state & _WAITING
@@ -207,8 +208,8 @@ class DeviceBlock:
         """Return the number of costs in each bin of this width."""
         step, kind = self._dtype.type(width), self._sum.type
         bins = bins_of(kind(largest.max(initial=0)), kind(step))
-        counts, found = np.zeros(bins, np.int64), np.empty(bins, np.uint32)
-        buffer = self._buffer(found.nbytes)
+        counts, part = np.zeros(bins, np.int64), np.empty(bins, np.uint32)
+        buffer = self._buffer(part.nbytes)
         group = self._transposer[0] * self._transposer[1]
         entries = self._n * self._width
         items = min(-(-entries // group), _GROUPS) * group
@@ -216,15 +217,15 @@ class DeviceBlock:
         at_once = max((2**32 - 1) // max(entries, 1), 1)
         kernel = self._program.kernel("block_histogram")
         for start in range(0, self._blocks, at_once):
-            cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.uint32), 0, found.nbytes)
+            cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.uint32), 0, part.nbytes)
             sizes = np.int32(self._n), np.int32(self._width), np.int32(bins)
             shape = (items, min(at_once, self._blocks - start)), (group, 1)
             kernel(self.queue, *shape, self.costs, buffer, *sizes, step, np.int32(start))
-            cl.enqueue_copy(self.queue, found, buffer)
-            counts += found
+            cl.enqueue_copy(self.queue, part, buffer)
+            counts += part
         return counts
 
-    def _launch(self, kernel: str, *arguments: Any, lanes: int = 1) -> None:
+    def _launch(self, kernel: str, *arguments: cl.Buffer | np.generic, lanes: int = 1) -> None:
         """Launch a kernel with a work-item for each (strip of sources, vertex, block)."""
         groups = -(-self._n * self._width // lanes // self._group)
         items = groups * self._group, 1, self._blocks

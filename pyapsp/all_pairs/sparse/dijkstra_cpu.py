@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def _search(
     sources: np.ndarray,
     distances: np.ndarray,
     predecessors: np.ndarray,
-    infinity: Any,
+    infinity: np.generic,
 ) -> None:
     """Dijkstra from each source; with an array of shape (0, 0) predecessors are not computed.
 

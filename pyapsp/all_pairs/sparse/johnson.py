@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ import pyopencl as cl
 from pyapsp.all_pairs.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
-from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, SourceBlocks
+from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, Built, SourceBlocks
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -40,12 +40,12 @@ class _State:
     """The planned search, with placeholder weights, and the kernels of the potentials."""
 
     search: SourceBlocks
-    plan: Plan[Graph, AllPairsOptions, Any]
+    plan: Plan[Graph, AllPairsOptions, Built]
     program: Program
 
     @property
     def hash(self) -> str:
-        return str(self.plan.state.hash)
+        return self.plan.state.hash
 
 
 @register
@@ -64,7 +64,7 @@ class Johnson(SourceBlocks):
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, Any]:
+    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, _State]:
         """Check weights and memory, plan the search and build the kernels."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
@@ -73,9 +73,9 @@ class Johnson(SourceBlocks):
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
-            held = _held(graph, options)
+            dtype = _dtype_of_potentials(graph, options)
             # the potentials must be subtracted from its rows, so it cannot return sums
-            inner = replace(options, dtype=held, out=None, cutoff=None, totals=False)
+            inner = replace(options, dtype=dtype, out=None, cutoff=None, totals=False)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
             stand_in = graph.with_weights(abs(graph.weights))
@@ -99,17 +99,19 @@ class Johnson(SourceBlocks):
         if not graph.has_negative:
             return None
         search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
-        return search.predict(graph, replace(options, dtype=_held(graph, options)), rows)
+        return search.predict(
+            graph, replace(options, dtype=_dtype_of_potentials(graph, options)), rows
+        )
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, _State]) -> bool:
         """Return whether the rows are those of the search."""
-        state: _State = plan.state
+        state = plan.state
         return not plan.input.has_negative and state.search.downloads(state.plan)
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _State], watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input
-        state: _State = plan.state
+        state = plan.state
         if not graph.has_negative:
             return state.search.open(state.plan, watch)
         dtype = state.plan.options.dtype
@@ -146,7 +148,7 @@ class _Lowered:
         distances[unreached] = limit
 
 
-def _held(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:
+def _dtype_of_potentials(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:
     """Return the type of potentials and of distances between them."""
     if graph.is_integer:
         for dtype in map(np.dtype, (np.int32, np.int64)):
@@ -181,7 +183,7 @@ def _potentials(
     weights = entering.weights.astype(dtype)
     arcs = [upload(queue, each, watch) for each in (entering.indptr, entering.indices, weights)]
     potentials, parents = np.zeros(graph.n, dtype), np.full(graph.n, -1, np.int32)
-    before, after, found = (
+    before, after, parents_there = (
         upload(queue, each, watch) for each in (potentials, potentials, parents)
     )
     changed = np.zeros(1, np.int32)
@@ -189,14 +191,14 @@ def _potentials(
     round_of_all = program.kernel("johnson_round")
     for done in range(1, graph.n + 1):
         cl.enqueue_copy(queue, flag, np.zeros(1, np.int32))
-        round_of_all(queue, (graph.n,), None, *arcs, before, after, found, flag)
+        round_of_all(queue, (graph.n,), None, *arcs, before, after, parents_there, flag)
         before, after = after, before
         cl.enqueue_copy(queue, changed, flag)
         if not changed[0]:
             break
         # a cycle of parents is a negative cycle; it appears long before the last round
         if done & (done - 1) == 0 or done == graph.n:
-            cl.enqueue_copy(queue, parents, found)
+            cl.enqueue_copy(queue, parents, parents_there)
             if _goes_round(parents) or done == graph.n:
                 refuse_negative_cycle(graph, dtype)
     cl.enqueue_copy(queue, potentials, before)

@@ -10,16 +10,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
-from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.device import Device
-from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
@@ -115,7 +115,7 @@ class MsBfs(TunableBlocks):
         answer = [_answer(graph, options) * sources]
         return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
 
-    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, words = options.device, parameters.integer("words")
         lanes, strips, width, rows = _shape(device, words)
@@ -139,7 +139,7 @@ class MsBfs(TunableBlocks):
             "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
             "PYAPSP_LANE_BITS": bits,
         }
-        return _Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
+        return Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
@@ -165,25 +165,13 @@ class MsBfs(TunableBlocks):
             words += _BEFORE[scalar]
         return graph.n * graph.n * rows * words / rate + levels * _LEVEL
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
         """Return False on the host, where kernels write the rows."""
         return not in_place(plan.options.device.handle)
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Searches:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, watch)
-
-
-@dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the rows and sums after it."""
-
-    search: Program
-    rows: Program
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 @dataclass(frozen=True)
@@ -206,7 +194,7 @@ class _Frontier:
 class _Searches:
     """The levels of all blocks, and the distances and sums from their bits."""
 
-    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> None:
         graph, options, words = plan.input, plan.options, plan.parameters.integer("words")
         device = options.device
         self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
@@ -214,7 +202,7 @@ class _Searches:
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
         self._queue = device.queue()
-        self._programs: _Programs = plan.state
+        self._programs: Programs = plan.state
         self._strip = _strip(graph, device)[0]
         self._strips = _STRIPS[device.traits.scalar_groups]
         lanes, _, _, rows = _shape(device, words)
@@ -237,7 +225,7 @@ class _Searches:
         self._plane = np.uint64(self._blocks * graph.n * words)
         self._state = np.zeros(_STATE + self._blocks * words, np.uint32)
         # the states of the level before, of this one, and of the next one
-        self._told = [self._buffer(self._state.nbytes) for _ in range(3)]
+        self._states = [self._buffer(self._state.nbytes) for _ in range(3)]
         self._numbers = np.int32(self._state.size)
         self._sources = self._buffer(4 * self.size)
         answer = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
@@ -267,9 +255,9 @@ class _Searches:
         count, n = sources.size, self._n
         largest = np.zeros(count, self._dtype)
         pairs = [count]
-        for level, (found, alive) in enumerate(self.search(sources), start=1):
+        for level, (reached, alive) in enumerate(self.search(sources), start=1):
             largest[alive] = level
-            pairs.append(found)
+            pairs.append(reached)
         ranges = min(_RANGES, max(n, 1))
         shape = self._blocks, ranges, self._words * _BITS
         results = [np.empty(shape, kind) for kind in (np.uint64, np.uint32)]
@@ -301,10 +289,10 @@ class _Searches:
         items = -(-self._n * self._words // (strip * group)) * group, self._blocks
         numbers = np.int32(strip), np.int32(self._capacity), self._plane, self._numbers
         clear = self._programs.search.kernel("ms_bfs_clear")
-        clear(self._queue, items, (group, 1), *bits, *self._told[1:], *sizes, *numbers)
+        clear(self._queue, items, (group, 1), *bits, *self._states[1:], *sizes, *numbers)
         self._digits = 0
         cl.enqueue_copy(self._queue, self._sources, sources.astype(np.int32))
-        bits = self._seen, self._frontier, self._marks, self._lists[0], self._told[1]
+        bits = self._seen, self._frontier, self._marks, self._lists[0], self._states[1]
         arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
         start(self._queue, (sources.size,), None, *arrays)
@@ -324,34 +312,36 @@ class _Searches:
 
     def _push(self, level: int) -> _Frontier:
         """Search a level from the rows of the list, and replace the list."""
-        (before, told, spare), rows = self._told, self._blocks * self._n
+        (before, state, spare), rows = self._states, self._blocks * self._n
         bits, sizes = (self._seen, self._frontier, self._next), (np.int32(self._n), np.int32(level))
-        lists = self._marks, *self._lists, before, told
+        lists = self._marks, *self._lists, before, state
         following = *sizes, spare, self._numbers
         self._over(rows, 1, "ms_bfs_push", *self._leaving, *bits, *lists, *following)
         self._lists.reverse()
-        arrays = self._lists[0], *bits, self._planes, told, *sizes, self._plane
+        arrays = self._lists[0], *bits, self._planes, state, *sizes, self._plane
         self._over(rows, 1, "ms_bfs_settle", *arrays)
         return self._read()
 
     def _pull(self, level: int) -> _Frontier:
         """Search a level for all rows; the list is not updated."""
-        before, state, spare = self._told
+        before, state, spare = self._states
         bits = self._seen, self._frontier, self._next, self._planes, before
-        told = self._marks, state, self._leaving[0], np.int32(self._n)
+        lists = self._marks, state, self._leaving[0], np.int32(self._n)
         place = np.int32(level), self._plane
-        arrays = *self._pieces, self._entering[1], *bits, *told, np.int32(self._count), *place
-        self._over(self._count, self._blocks, "ms_bfs_pull", *arrays, spare, self._numbers)
+        sizes = np.int32(self._count), *place
+        pieces, heads, more = self._pieces, self._entering[1], (spare, self._numbers)
+        over = self._count, self._blocks, "ms_bfs_pull"
+        self._over(*over, *pieces, heads, *bits, *lists, *sizes, *more)
         if self._joints:
             rows = self._joined, self._seen, self._next, self._frontier, self._planes
-            joined = *rows, *told, np.int32(self._joints), *place
+            joined = *rows, *lists, np.int32(self._joints), *place
             self._over(self._joints, self._blocks, "ms_bfs_join", *joined)
         self._frontier, self._next = self._next, self._frontier
         return self._read()
 
     def _list(self, level: int) -> None:
         """List the rows with new bits at a level."""
-        arrays = self._marks, self._next, self._lists[0], self._told[0]
+        arrays = self._marks, self._next, self._lists[0], self._states[0]
         sizes = np.int32(self._n), np.int32(level), np.int32(self._strips)
         group = _VERTICES // self._strips
         items = -(-self._n // _VERTICES) * group, self._blocks
@@ -359,8 +349,8 @@ class _Searches:
 
     def _read(self) -> _Frontier:
         """Return the state of a level, and make it the previous level."""
-        self._told.append(self._told.pop(0))
-        cl.enqueue_copy(self._queue, self._state, self._told[0])
+        self._states.append(self._states.pop(0))
+        cl.enqueue_copy(self._queue, self._state, self._states[0])
         _, widest, *halves = self._state[:6].tolist()
         return _Frontier(widest, halves[0] + (halves[1] << 32), halves[2] + (halves[3] << 32))
 
@@ -375,14 +365,16 @@ class _Searches:
             cl.enqueue_fill_buffer(self._queue, more, zero, *place)
             self._planes, self._capacity = more, self._capacity + _PLANES
 
-    def _over(self, rows: int, blocks: int, kernel: str, *arguments: Any) -> None:
+    def _over(
+        self, rows: int, blocks: int, kernel: str, *arguments: cl.Buffer | np.generic
+    ) -> None:
         """Launch a kernel whose work-items share rows."""
         lanes, height, _ = self._group
         groups = min(-(-rows // height), max(self._most // (lanes * height), 1))
         items = lanes, max(groups, 1) * height, blocks
         self._programs.search.kernel(kernel)(self._queue, items, self._group, *arguments)
 
-    def _each(self, kernel: str, strip: int, *arguments: Any) -> None:
+    def _each(self, kernel: str, strip: int, *arguments: cl.Buffer | np.generic) -> None:
         """Launch a kernel with a work-item for each (strip of vertices, word, block).
 
         On CPUs the words of a strip follow each other, because they are in the same cache lines.

@@ -9,15 +9,14 @@ A large delta (32 mean weights) costs more additions and saves rounds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
-from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
-from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
+from pyapsp.device.kernels import Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
@@ -34,18 +33,6 @@ _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
 # vertices took 11 ms.
 _LEVEL = 3.5e-6
-
-
-@dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the rows and sums after it."""
-
-    search: Program
-    block: Program
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 @register
@@ -127,7 +114,7 @@ class NearFar(TunableBlocks):
         block = DeviceBlock.buffers(graph, options, width, blocks, **scratch)
         return [*block, _lists(graph, blocks)]
 
-    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> _Programs:
+    def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
         if parameters.integer("group") == 1:
@@ -144,13 +131,13 @@ class NearFar(TunableBlocks):
                 "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
             }
             search = build(device, "all_pairs/sparse/near_far.cl", defines)
-        return _Programs(search, DeviceBlock.build(options, parameters.integer("sources")))
+        return Programs(search, DeviceBlock.build(options, parameters.integer("sources")))
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, _Programs]) -> bool:
+    def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
         """Return True: kernels write rows of any type, or they are converted on the way."""
         return True
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> _Search:
+    def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Search:
         """Copy the graph to the device."""
         return _Search(plan, watch)
 
@@ -158,13 +145,13 @@ class NearFar(TunableBlocks):
 class _Search(BlockSearch):
     """One launch for several blocks of sources."""
 
-    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Programs], watch: Stopwatch) -> None:
+    def __init__(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         programs, width = plan.state, parameters.integer("sources")
         self._blocks = _blocks(graph, options, parameters)
         scratch = _scratch(options, parameters)
         shape = width, self._blocks
-        block = DeviceBlock(graph, options, *shape, programs.block, watch, **scratch)
+        block = DeviceBlock(graph, options, *shape, programs.rows, watch, **scratch)
         super().__init__(block, self._blocks * width)
         context = block.queue.context
         lists = _lists(graph, self._blocks)
@@ -222,10 +209,11 @@ def _lists(graph: Graph, blocks: int) -> int:
     return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
 
 
-def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> Any:
+def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> np.generic:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
     with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
         delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
         if options.dtype.kind in "iu":
             delta = min(max(round(delta), 1), int(infinity(options.dtype)))
-        return options.dtype.type(delta)
+        step: np.generic = options.dtype.type(delta)
+        return step

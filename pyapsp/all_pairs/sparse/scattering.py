@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
-from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
-from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
+from pyapsp.device.kernels import Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions, Weights
@@ -20,16 +20,10 @@ __all__ = ["ApspIterative", "ApspTasks", "ApspTasksUnshared"]
 
 
 @dataclass(frozen=True)
-class _Programs:
-    """The kernels of the search, and of the rows and sums after it."""
+class _Programs(Programs):
+    """The kernels, and in how many passes the costs are updated."""
 
-    search: Program
-    block: Program
     passes: int
-
-    @property
-    def hash(self) -> str:
-        return self.search.hash
 
 
 class _Scattering(TunableBlocks):
@@ -112,7 +106,7 @@ class _Search(BlockSearch):
         self, plan: Plan[Graph, AllPairsOptions, _Programs], width: int, watch: Stopwatch
     ) -> None:
         programs, n, vertices = plan.state, plan.input.n, plan.parameters.integer("vertices")
-        block = DeviceBlock(plan.input, plan.options, width, 1, programs.block, watch)
+        block = DeviceBlock(plan.input, plan.options, width, 1, programs.rows, watch)
         super().__init__(block, width)
         self._kernels = [
             programs.search.kernel(f"scattering_{name}") for name in ("start", "scatter", "check")

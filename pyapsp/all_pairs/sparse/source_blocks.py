@@ -18,6 +18,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ from pyapsp.base.host import flush
 from pyapsp.base.progress import of_sources
 from pyapsp.base.reuse import empty, empty_beside
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.numbers.checks import (
@@ -42,11 +43,11 @@ from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.landing import converter, expected
-from pyapsp.registry import Plan, Stats
+from pyapsp.registry import AnyPlan, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = ["BlockSolver", "Session", "SourceBlocks", "TunableBlocks"]
+__all__ = ["BlockSolver", "Built", "Programs", "Session", "SourceBlocks", "TunableBlocks"]
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
 # for devices with scalar groups (CPUs).
@@ -88,27 +89,45 @@ class BlockSolver(Protocol):
         """
 
 
-class SourceBlocks(AllPairsMethod):
-    """Base of the methods that solve a block of sources at a time.
+class Built(Protocol):
+    """The state of a plan, for instance its program."""
 
-    The state of a plan has a ``hash``, the hash of the kernels.
-    """
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The kernels of the search, and of the rows and sums after it."""
+
+    search: Program
+    rows: Program
+
+    @property
+    def hash(self) -> str:
+        """The hash of those of the search."""
+        return self.search.hash
+
+
+class SourceBlocks(AllPairsMethod):
+    """Base of the methods that solve a block of sources at a time."""
 
     by_source = True
 
     @abstractmethod
-    def open(self, plan: Plan[Graph, AllPairsOptions, Any], watch: Stopwatch) -> BlockSolver:
+    def open(self, plan: AnyPlan, watch: Stopwatch) -> BlockSolver:
         """Copy the graph to the device, if the method uses one; the watch measures transfers."""
 
-    def downloads(self, plan: Plan[Graph, AllPairsOptions, Any]) -> bool:
+    def downloads(self, plan: AnyPlan) -> bool:
         """Return whether all rows come by `download`, in any type that holds the distances."""
         return False
 
-    def start(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Session:
+    def start(self, plan: AnyPlan) -> Session:
         """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Built]) -> Rows:
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
@@ -137,7 +156,7 @@ class SourceBlocks(AllPairsMethod):
 
 def _expected(
     method: SourceBlocks,
-    plan: Plan[Graph, AllPairsOptions, Any],
+    plan: Plan[Graph, AllPairsOptions, Built],
     *rows: np.ndarray | DeviceRows | None,
 ) -> AbstractContextManager[None]:
     """Clear new rows if they come by `download`; others write rows themselves."""
@@ -155,7 +174,7 @@ class Session:
         The number of sources that are solved at once.
     """
 
-    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Any]) -> None:
+    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Built]) -> None:
         self._method, self._plan = method, plan
         self._watch, self._seconds = Stopwatch(), 0.0
         with self._at_work():
@@ -189,19 +208,19 @@ class Session:
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
             downloads = self._method.downloads(self._plan)
-            held = target.dtype == options.dtype or downloads
+            direct = target.dtype == options.dtype or downloads
             if isinstance(target, DeviceRows):
                 # the host checks rows, and hides what is beyond the cutoff
                 checks = options.must_check(graph)
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
-                held = downloads and not checks and options.cutoff is None
-            rows: Any = target if held else np.empty(target.shape, options.dtype)
+                direct = downloads and not checks and options.cutoff is None
+            rows: Any = target if direct else np.empty(target.shape, options.dtype)
             wide = None
             if downloads and target.dtype != options.dtype:
                 wide = converter(options.device, target, self._plan.spare_bytes)
-            found: Any = rows if wide is None else wide
+            into: Any = rows if wide is None else wide
             with self._at_work(), _expected(self._method, self._plan, rows, before):
-                most = self._solver.solve_block(sources[some], found, before)
+                most = self._solver.solve_block(sources[some], into, before)
                 if wide is not None:
                     with self._watch.by_the_host("transfer"):
                         wide.fetch(rows)
@@ -213,7 +232,7 @@ class Session:
             options.hide(rows, before)
             if isinstance(target, DeviceRows):
                 target.put(converted(rows, target.dtype))
-            elif not held:
+            elif not direct:
                 converted(rows, target.dtype, target)
 
     def totals(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -47,8 +46,8 @@ def totals_of(rows: np.ndarray, width: float | None = None) -> Totals:
     if width is not None:
         bins_of(near.max(initial=0), width)
         # same as the kernels: divide and round down, because a remainder may differ by rounding
-        found = near[reached].astype(kind)
-        bins = found // int(width) if kind.kind == "i" else np.floor(found / width)
+        finite = near[reached].astype(kind)
+        bins = finite // int(width) if kind.kind == "i" else np.floor(finite / width)
         counts = np.bincount(bins.astype(np.int64)).astype(np.int64)
     largest = near.max(axis=1, initial=0)
     with np.errstate(over="ignore"):  # a sum that is too large is inf, as on a device
@@ -56,7 +55,7 @@ def totals_of(rows: np.ndarray, width: float | None = None) -> Totals:
     return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
 
 
-def bins_of(largest: Any, width: float) -> int:
+def bins_of(largest: int | np.generic, width: float) -> int:
     """Return the number of bins of this width up to the largest distance.
 
     Raises

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -70,15 +72,15 @@ def diameter(
     PyApspError
         As `eccentricity`.
     """
-    options: Any = {"method": method, "device": device, "memory_limit": memory_limit}
+    search = partial(Searches, method=method, device=device, memory_limit=memory_limit)
     graph = as_graph(graph, flag("directed", "diameter", directed), copy=False)
     if graph.n == 0:
         raise ParameterError("a graph without vertices has no diameter")
     if graph.is_symmetric:
         graph = graph.symmetrized()  # then the distances to a vertex equal those from it
-    single = Searches(graph, [0], rows=True, **options)
+    single = search(graph, [0], rows=True)
     graph = single.graph
-    back = Searches(graph.reversed(), [0], rows=True, **options) if graph.directed else single
+    back = search(graph.reversed(), [0], rows=True) if graph.directed else single
     bounds, several = _Bounds(graph, single.kind), None
     while (left := bounds.open()).size:
         if left.size > _BATCH and bounds.gains(left.size):
@@ -88,7 +90,7 @@ def diameter(
             continue
         batch = bounds.likeliest(left, _BATCH * (1 if comm is None else comm.size))
         if several is None:
-            several = Searches(graph, batch, depth=int(bounds.largest), comm=comm, **options)
+            several = search(graph, batch, depth=int(bounds.largest), comm=comm)
         for some, totals in several.totals(batch):
             bounds.settle(batch[some], totals.largest)
     largest: int | float = bounds.largest.item()
@@ -117,7 +119,7 @@ class _Bounds:
         if graph.directed:
             self._part = connected_components(graph.to_scipy(), connection="strong")[1]
 
-    def _longest(self, vertices: Any) -> Any:
+    def _longest(self, vertices: ArrayLike) -> np.ndarray:
         """Return the largest length of a path through this number of vertices."""
         with np.errstate(over="ignore"):  # rounded up, and at most infinity of the type
             length = np.subtract(vertices, 1) * (float(self._graph.max_magnitude) * (1 + 2**-50))

@@ -48,8 +48,8 @@ def weights_of(m, n, dtype, *, negative=False, seed=0):
 def by_scipy(weights, dtype):
     far = infinity(np.dtype(dtype))
     arcs = np.where(weights == 0, np.inf, weights.astype(float))
-    found = [csgraph.floyd_warshall(csgraph.csgraph_from_dense(w, np.inf)) for w in arcs]
-    return np.where(np.isinf(found), far, found)
+    answer = [csgraph.floyd_warshall(csgraph.csgraph_from_dense(w, np.inf)) for w in arcs]
+    return np.where(np.isinf(answer), far, answer)
 
 
 def run(make, weights, device, **options):
@@ -142,11 +142,11 @@ def test_remarks_are_those_of_the_graph(lanes, device):
     weights[22, 1, 2], weights[22, 2, 1] = 1, -2
     weights[39, 4, 4] = -1
     _, remarks = run(one_group(5, device, "float32", lanes=lanes), weights, device)
-    found = {place: Remark(int(remarks[place])) for place in np.flatnonzero(remarks)}
-    assert found.keys() == {3, 17, 22, 39}
-    assert found[3] & Remark.BAD
-    assert found[17] & Remark.LONG
-    assert found[22] & found[39] & Remark.CYCLE
+    answer = {place: Remark(int(remarks[place])) for place in np.flatnonzero(remarks)}
+    assert answer.keys() == {3, 17, 22, 39}
+    assert answer[3] & Remark.BAD
+    assert answer[17] & Remark.LONG
+    assert answer[22] & answer[39] & Remark.CYCLE
 
 
 def rounds(method, n, device, dtype, **parameters):
@@ -264,11 +264,11 @@ def test_slots_move_graphs_at_once_and_keep_them_apart(device, monkeypatch):
     assert not remarks.any()
     # through the one entrance, with what is kept between batches
     for _ in range(3):
-        found, before = pyapsp.solve_many(
+        answers, before = pyapsp.solve_many(
             weights[:20], dtype="float32", predecessors=True, group=6, device=device
         )
-        np.testing.assert_array_equal(found, distances[:20])
-        np.testing.assert_array_equal(before == -9999, np.isinf(found) | (np.eye(20) == 1))
+        np.testing.assert_array_equal(answers, distances[:20])
+        np.testing.assert_array_equal(before == -9999, np.isinf(answers) | (np.eye(20) == 1))
 
 
 def test_a_run_may_be_left_and_the_slots_used_again(device, monkeypatch):

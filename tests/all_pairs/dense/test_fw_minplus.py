@@ -286,11 +286,11 @@ def test_groups_have_fewer_rows_on_many_cores(device, monkeypatch):
     tuned = Parameters(given), None  # kept, as the result for a tuning row is
     monkeypatch.setattr(tuning_method, "tuned", lambda self, *_: None if self.parameters else tuned)
     monkeypatch.setattr(Panels, "candidates", lambda _: iter([given]))
-    graph, found = random_graph(100), []
+    graph, heights = random_graph(100), []
     for cores in (2, 16, 2):
         capabilities = replace(device.capabilities, compute_units=cores)
         monkeypatch.setattr(Device, "capabilities", capabilities)
         for method in (FwMinplus(), FwMinplus(form="panels", group_rows=384)):
             parameters, _ = method.choose_parameters(graph, options(device, "float32"), rows=True)
-            found.append(parameters["group_rows"])
-    assert found == [192, 384, 96, 384, 192, 384]
+            heights.append(parameters["group_rows"])
+    assert heights == [192, 384, 96, 384, 192, 384]

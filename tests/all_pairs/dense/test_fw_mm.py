@@ -11,6 +11,7 @@ import pytest
 import pyapsp
 from pyapsp import verify
 from pyapsp.all_pairs.dense import register_tiles
+from pyapsp.all_pairs.dense.floyd_warshall import Run
 from pyapsp.cli.options import parameter_of
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
@@ -44,7 +45,7 @@ def on_device(method, device, n, launch):
     buffer = cl.Buffer(
         queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=before
     )
-    launch(configuration, queue, buffer)
+    launch(Run(configuration, queue, [buffer]))
     after = np.empty_like(before)
     cl.enqueue_copy(queue, after, buffer)
     return before, after
@@ -64,9 +65,7 @@ def legal_shapes(device):
 def test_the_product_leaves_the_pivots_row_and_column_alone(K, count, device):
     tile = 16
     method = pyapsp.method("fw-mm", tile=tile)
-    before, after = on_device(
-        method, device, 150, lambda *where: method.enqueue_others(*where, K, count)
-    )
+    before, after = on_device(method, device, 150, lambda run: method.enqueue_others(run, K, count))
     pivot = slice(K * tile, (K + 1) * tile)
     paths = before[:, pivot, None] + before[None, pivot, :]
     expected = np.minimum(before, paths.min(axis=1))
@@ -81,18 +80,14 @@ def test_pivot_and_panels(tile, height, device):
     method = pyapsp.method("fw-mm", tile=tile, h_pivot=height, h_panel=height)
     K = 1
     pivot = slice(K * tile, (K + 1) * tile)
-    before, after = on_device(
-        method, device, 150, lambda *where: register_tiles.close_pivot(*where, K)
-    )
+    before, after = on_device(method, device, 150, lambda run: register_tiles.close_pivot(run, K))
     expected = before.copy()
     for k in range(pivot.start, pivot.stop):
         path = expected[pivot, k, None] + expected[None, k, pivot]
         expected[pivot, pivot] = np.minimum(expected[pivot, pivot], path)
     np.testing.assert_array_equal(after, expected)
 
-    before, after = on_device(
-        method, device, 150, lambda *where: register_tiles.close_panels(*where, K)
-    )
+    before, after = on_device(method, device, 150, lambda run: register_tiles.close_panels(run, K))
     expected = before.copy()
     rows, columns = expected[pivot], expected[:, pivot]
     for k in range(tile):

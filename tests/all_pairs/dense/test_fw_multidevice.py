@@ -73,21 +73,21 @@ def test_every_division_gives_the_same(n, m, form, copies, device):
     graph = fractions(n, m * n, seed=n)
     expected = csgraph.floyd_warshall(graph.to_scipy()) if graph.m else np.zeros((n, n))
     for block, count in ((32, 1), (32, 2), (64, 3), (96, 2), (4096, 2)):
-        found = pyapsp.solve(graph, multidevice(block=block), device=[device] * count).distances
+        distances = pyapsp.solve(graph, multidevice(block=block), device=[device] * count).distances
         if graph.m:
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            np.testing.assert_allclose(distances, expected, rtol=1e-12)
         if block == 32:  # the same steps on one device and on two, and those of fw-outofcore
             streamed = pyapsp.method("fw-outofcore", block=block)
             alone = pyapsp.solve(graph, streamed, device=device).distances
-            np.testing.assert_array_equal(found, alone)
+            np.testing.assert_array_equal(distances, alone)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint16"])
 def test_every_type(dtype, form, copies, device):
     graph = generators.random_graph(150, 900, 99, seed=1)
-    found = pyapsp.solve(graph, multidevice(block=32), dtype=dtype, device=[device, device])
+    result = pyapsp.solve(graph, multidevice(block=32), dtype=dtype, device=[device, device])
     plain = pyapsp.solve(graph, "fw-naive", dtype=dtype, device=device)
-    np.testing.assert_array_equal(found.distances, plain.distances)
+    np.testing.assert_array_equal(result.distances, plain.distances)
 
 
 def test_predecessors_rows_cutoff_and_memory_of_the_device(device, tmp_path):
@@ -97,8 +97,8 @@ def test_predecessors_rows_cutoff_and_memory_of_the_device(device, tmp_path):
     some = pyapsp.solve(graph, multidevice(block=32), device=several, sources=[7, 3], cutoff=0.5)
     near = np.where(result.distances[[7, 3]] > 0.5, np.inf, result.distances[[7, 3]])
     np.testing.assert_array_equal(some.distances, near)
-    kept = pyapsp.solve(graph, multidevice(block=32), device=several, keep="device")
-    np.testing.assert_array_equal(kept.distances, result.distances)
+    resident = pyapsp.solve(graph, multidevice(block=32), device=several, keep="device")
+    np.testing.assert_array_equal(resident.distances, result.distances)
     out = np.lib.format.open_memmap(tmp_path / "out.npy", "w+", np.float64, (140, 140))
     mapped = pyapsp.solve(graph, multidevice(block=32), device=several, out=out, predecessors=True)
     assert mapped.distances is out
@@ -112,9 +112,9 @@ def test_negative_weights_and_cycles(device):
     tails, heads, weights = graph.arcs()
     potentials = np.random.default_rng(1).integers(0, 50, 120)
     shifted = graph.with_weights(weights + potentials[heads] - potentials[tails])
-    found = pyapsp.solve(shifted, multidevice(block=32), device=several, dtype="int32")
+    result = pyapsp.solve(shifted, multidevice(block=32), device=several, dtype="int32")
     plain = pyapsp.solve(shifted, "fw-naive", device=device, dtype="int32")
-    np.testing.assert_array_equal(found.distances, plain.distances)
+    np.testing.assert_array_equal(result.distances, plain.distances)
     broken = graph.with_weights(weights - 30)
     for predecessors in (False, True):
         with pytest.raises(errors.NegativeCycleError):
@@ -188,8 +188,8 @@ def test_a_slab_is_no_larger_than_an_allocation(device, monkeypatch):
     monkeypatch.setattr(
         type(device), "buffer", lambda self, size: sizes.append(size) or buffer(self, size)
     )
-    found = pyapsp.solve(graph, method, device=[device, device]).distances
-    np.testing.assert_allclose(found, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
+    distances = pyapsp.solve(graph, method, device=[device, device]).distances
+    np.testing.assert_allclose(distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
     assert max(sizes) == one
 
 
@@ -286,8 +286,8 @@ def test_a_device_that_is_late(step, slow, device, monkeypatch):
         return original(self, number, *others)
 
     monkeypatch.setattr(Share, step, late)
-    found = pyapsp.solve(graph, multidevice(block=32), device=[device] * 3).distances
-    np.testing.assert_allclose(found, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
+    distances = pyapsp.solve(graph, multidevice(block=32), device=[device] * 3).distances
+    np.testing.assert_allclose(distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
 
 
 def test_a_copy_to_the_host_that_is_late(device, monkeypatch):
@@ -300,8 +300,8 @@ def test_a_copy_to_the_host_that_is_late(device, monkeypatch):
         return original(self, number, memory)
 
     monkeypatch.setattr(Share, "send", late)
-    found = pyapsp.solve(graph, multidevice(block=32), device=[device] * 2).distances
-    np.testing.assert_allclose(found, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
+    distances = pyapsp.solve(graph, multidevice(block=32), device=[device] * 2).distances
+    np.testing.assert_allclose(distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-12)
 
 
 def test_a_panel_stays_until_the_updates_with_it_have_ended(device):
@@ -375,16 +375,16 @@ def test_progress_and_its_exception(device, monkeypatch):
     from pyapsp.all_pairs.dense.multidevice import passes
 
     monkeypatch.setattr(passes, "_LOOK", 1e-4)
-    graph, told = fractions(400, 2000), []
+    graph, reported = fractions(400, 2000), []
     result = pyapsp.solve(
         graph,
         multidevice(block=32),
         device=[device, device],
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: reported.append((done, total)),
     )
     passes_of_all = -(-400 // result.stats["parameters"]["block"])
-    assert told == sorted(set(told))
-    assert told[-1] == (passes_of_all, passes_of_all)
+    assert reported == sorted(set(reported))
+    assert reported[-1] == (passes_of_all, passes_of_all)
 
     def stop(done, total):
         raise KeyboardInterrupt

@@ -18,8 +18,8 @@ def random_graph(n, *, low=1, high=100, seed=0):
     rng = np.random.default_rng(seed)
     tails, heads = rng.integers(0, n, (2, 5 * n))
     weights = rng.integers(low, high, tails.size)
-    kept = tails != heads
-    return Graph.from_arcs(n, tails[kept], heads[kept], weights[kept])
+    proper = tails != heads
+    return Graph.from_arcs(n, tails[proper], heads[proper], weights[proper])
 
 
 def assert_solves(graph, method, device, dtype="int32"):

@@ -215,9 +215,9 @@ def test_whole_numbers_in_a_float_graph_are_taken(device):
 def test_tiles_and_contiguity(bits, parameters, n, device):
     rng = np.random.default_rng(n)
     tails, heads = rng.integers(0, n, (2, 4 * n))
-    kept = tails != heads
-    weights = rng.integers(0, {4: 2, 8: 12, 16: 3000}[bits], kept.sum())
-    graph = Graph.from_arcs(n, tails[kept], heads[kept], weights)
+    proper = tails != heads
+    weights = rng.integers(0, {4: 2, 8: 12, 16: 3000}[bits], proper.sum())
+    graph = Graph.from_arcs(n, tails[proper], heads[proper], weights)
     expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=device).distances
     for tile, contiguous in ((32, 1), (64, 0), (128, 1)):
         method = pyapsp.method(f"fw-packed{bits}", tile=tile, contiguous=contiguous, **parameters)
@@ -256,8 +256,8 @@ def test_wide_vectors_are_worth_their_while_on_a_cpu(bits, device):
         pytest.skip("the vectors are those of a CPU")
     rng, n = np.random.default_rng(0), 1024
     tails, heads = rng.integers(0, n, (2, 8 * n))
-    kept = tails != heads
-    graph = Graph.from_arcs(n, tails[kept], heads[kept], rng.integers(1, 9, kept.sum()))
+    proper = tails != heads
+    graph = Graph.from_arcs(n, tails[proper], heads[proper], rng.integers(1, 9, proper.sum()))
 
     def seconds(method):
         return min(

@@ -157,8 +157,8 @@ def test_no_task_may_start_while_another_uses_its_tiles(seed, order, device):
 def grid(n, seed=0):
     rng = np.random.default_rng(seed)
     tails, heads = rng.integers(0, n, (2, 4 * n))
-    kept = tails != heads
-    return Graph.from_arcs(n, tails[kept], heads[kept], rng.integers(1, 1000, kept.sum()))
+    proper = tails != heads
+    return Graph.from_arcs(n, tails[proper], heads[proper], rng.integers(1, 1000, proper.sum()))
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 
 import pyapsp
 from pyapsp import verify
+from pyapsp.all_pairs.dense.floyd_warshall import Run
 from pyapsp.errors import ParameterError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
@@ -32,7 +33,7 @@ def test_others(K, count, subtile, device):
     buffer = cl.Buffer(
         queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=before
     )
-    method.enqueue_others(configuration, queue, buffer, K, count)
+    method.enqueue_others(Run(configuration, queue, [buffer]), K, count)
     after = np.empty_like(before)
     cl.enqueue_copy(queue, after, buffer)
     pivot = slice(K * tile, (K + 1) * tile)

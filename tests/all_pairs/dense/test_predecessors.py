@@ -38,9 +38,9 @@ def test_only_the_broken_row_is_rebuilt():
 
 
 def test_sound_rows_are_kept():
-    kept = SOUND.copy()
-    assert mend_predecessors(ZERO_CYCLE, DISTANCES, kept) == 0
-    np.testing.assert_array_equal(kept, SOUND)
+    before = SOUND.copy()
+    assert mend_predecessors(ZERO_CYCLE, DISTANCES, before) == 0
+    np.testing.assert_array_equal(before, SOUND)
 
 
 def test_positive_weights_need_no_look():
@@ -125,7 +125,7 @@ def graph_of(kind, n=70):
 def by_slabs(graph, result, device, rows):
     """Return the predecessors for the distances of a result, found by slabs of so many rows."""
     distances, n = result.distances, graph.n
-    found = np.full((n, n), -1, np.int32)
+    before = np.full((n, n), -1, np.int32)
     read, written = np.zeros(n, int), []
 
     def deliver(first, last, into):
@@ -136,7 +136,7 @@ def by_slabs(graph, result, device, rows):
     def take(first, last, some):
         assert some.shape == (last - first, n)
         written.extend(range(first, last))
-        found[first:last] = some
+        before[first:last] = some
 
     options = AllPairsOptions(device, distances.dtype, predecessors=True)
     recovery = rows if isinstance(rows, Recovery) else Recovery(graph, options, rows)
@@ -144,7 +144,7 @@ def by_slabs(graph, result, device, rows):
     recovery.run_slabs(device.queue(), deliver, take, Stopwatch(), largest_distance=largest)
     assert written == list(range(n))
     assert ((read == 2) | (read == 3)).all()
-    return found
+    return before
 
 
 def in_core(graph, result, device):
@@ -155,9 +155,9 @@ def in_core(graph, result, device):
     queue, flags = device.queue(), cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
     matrix = cl.Buffer(queue.context, flags, hostbuf=padded)
     recovery = Recovery(graph, AllPairsOptions(device, distances.dtype, predecessors=True))
-    found = np.empty((n, n), np.int32)
-    recovery.run(queue, matrix, n + 3, distances, found, Stopwatch())
-    return found
+    before = np.empty((n, n), np.int32)
+    recovery.run(queue, matrix, n + 3, distances, before, Stopwatch())
+    return before
 
 
 @pytest.fixture(params=["scalar groups", "wide groups"])
@@ -192,8 +192,8 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
     assert outcome.ok, outcome.fault
     for rows, stripe in ((1, 2**20), (13, 2**20), (33, 1), (69, 5 * 8 * graph.n), (200, 2**20)):
         monkeypatch.setattr(module, "_STRIPE", stripe)
-        found = by_slabs(graph, result, device, rows)
-        np.testing.assert_array_equal(found, result.predecessors, str((rows, stripe)))
+        distances = by_slabs(graph, result, device, rows)
+        np.testing.assert_array_equal(distances, result.predecessors, str((rows, stripe)))
 
 
 @pytest.mark.parametrize(("kind", "first_pass"), [("whole", False), ("complete", True)])
@@ -280,8 +280,8 @@ def test_zero_cycles_are_mended_by_slabs(dtype, device):
     )
     result = pyapsp.solve(graph, "fw-minplus", dtype=dtype, predecessors=True, device=device)
     for rows in (1, 17, 61):
-        found = replace(result, predecessors=by_slabs(graph, result, device, rows))
-        outcome = verify.certificate(graph, found, device=device)
+        distances = replace(result, predecessors=by_slabs(graph, result, device, rows))
+        outcome = verify.certificate(graph, distances, device=device)
         assert outcome.ok, outcome.fault
 
 

@@ -10,6 +10,7 @@ from pyapsp.all_pairs.dense.fw_minplus import FORMS
 from pyapsp.all_pairs.dense.product import Rectangle, RightFactor
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 SETS = {
     "panels": {"block": 64, "tile": 32, "rows": 4, "strips": 2, "unroll": 1}
@@ -25,7 +26,7 @@ ROWS, COLUMNS, COLUMN, PITCH = 64, 96, 32, 160
 def form(request, device):
     """A product in one form, built."""
     options = AllPairsOptions(device, np.dtype("int32"))
-    parameters = {"form": request.param, "bits": 0, **SETS[request.param]}
+    parameters = Parameters(SETS[request.param], form=request.param, bits=0)
     if request.param == "panels":
         parameters["width"] = min(4, device.traits.lanes(4))
     assert FORMS[request.param].fits(parameters, options)

@@ -6,29 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import verify
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 
+from .answers import assert_solves
+
 
 def unweighted(n, m, seed=0):
     graph = generators.random_graph(n, m, seed=seed)
     return graph.with_weights(np.ones(graph.m, np.int64))
-
-
-def assert_solves(graph, result, device):
-    expected = csgraph.shortest_path(graph.to_scipy().astype(float), unweighted=True)
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
-    if result.predecessors is not None:
-        found = verify.certificate(graph, result, device=device)
-        assert found.ok, found.fault
 
 
 @pytest.mark.parametrize("weight", [0, 2, -1, 0.5])
@@ -43,9 +34,9 @@ def test_weights_are_refused(weight, device):
 @pytest.mark.parametrize("group", [1, 8, 64, 256])
 @pytest.mark.parametrize("sources", [1, 16, 64, 65536])
 def test_every_block_and_group(sources, group, device):
-    asked = pyapsp.method("apsp-bfs", sources=sources, group=group)
+    method = pyapsp.method("apsp-bfs", sources=sources, group=group)
     graph = unweighted(83, 250)
-    result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
+    result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
     assert result.stats["parameters"] == {"sources": sources, "group": group}
     assert_solves(graph, result, device)
 

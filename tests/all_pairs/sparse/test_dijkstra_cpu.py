@@ -32,10 +32,10 @@ def test_the_compiler_runs_in_planning(device):
 def test_any_number_of_threads(threads, device):
     """n is no multiple of what a thread takes at a time, nor of a block."""
     graph = generators.random_graph(203, 1500, seed=2)
-    asked = pyapsp.method("dijkstra-cpu", threads=threads)
+    method = pyapsp.method("dijkstra-cpu", threads=threads)
     seen = []
     result = pyapsp.solve(
-        graph, asked, predecessors=True, device=device, progress=lambda *step: seen.append(step)
+        graph, method, predecessors=True, device=device, progress=lambda *step: seen.append(step)
     )
     np.testing.assert_array_equal(
         result.distances, csgraph.dijkstra(graph.to_scipy().astype(float))

@@ -20,6 +20,8 @@ from pyapsp.graph import Graph, generators
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.paths import AllPairsOptions
 
+from . import answers
+
 SEARCHES = Johnson.choices["search"]
 
 
@@ -34,12 +36,7 @@ def negative(n, m, seed=0, most=30, zeros=False):
 
 def assert_solves(graph, result, device):
     expected = csgraph.johnson(graph.to_scipy().astype(float))
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(result.distances < result.infinity, finite)
-    np.testing.assert_array_equal(result.distances[finite], expected[finite])
-    if result.predecessors is not None:
-        found = verify.certificate(graph, result, device=device)
-        assert found.ok, found.fault
+    answers.assert_solves(graph, result, device, expected)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "int16"])
@@ -47,10 +44,10 @@ def assert_solves(graph, result, device):
 def test_every_search_and_type(search, dtype, device):
     if dtype == "float16" and not device.capabilities.fp16:
         dtype = "float32"
-    asked = pyapsp.method("johnson", search=search)
+    method = pyapsp.method("johnson", search=search)
     for graph in (negative(90, 500, 1), negative(70, 300, 2, zeros=True), negative(80, 90, 3)):
         assert graph.has_negative
-        result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+        result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
         assert result.distances.dtype == dtype
         assert result.stats["parameters"] == {"search": search}
         assert_solves(graph, result, device)
@@ -92,10 +89,10 @@ def test_rounding_stays_within_bounds(device, seed, n, scale):
     graph = Graph.from_arcs(n, tails, heads, weights)
     assume(find_negative_cycle(graph) is None)
     result = pyapsp.solve(graph, "johnson", predecessors=True, device=device)
-    found = verify.against_scipy(graph, result)
-    assert found.ok, found
-    found = verify.certificate(graph, result, device=device)
-    assert found.ok, found.fault
+    check = verify.against_scipy(graph, result)
+    assert check.ok, check
+    check = verify.certificate(graph, result, device=device)
+    assert check.ok, check.fault
 
 
 def test_a_long_negative_cycle_is_named_with_the_labels_of_the_file(device):
@@ -206,9 +203,9 @@ def test_without_64_bit_floats(device, monkeypatch):
 
 def test_graphs_without_negative_weights_go_to_the_search(device):
     graph = generators.random_graph(60, 300, seed=1)
-    asked = {"dtype": "int16", "predecessors": True, "device": device}
-    result = pyapsp.solve(graph, "johnson", **asked)
-    direct = pyapsp.solve(graph, "near-far", **asked)
+    options = {"dtype": "int16", "predecessors": True, "device": device}
+    result = pyapsp.solve(graph, "johnson", **options)
+    direct = pyapsp.solve(graph, "near-far", **options)
     np.testing.assert_array_equal(result.distances, direct.distances)
     assert result.stats["peak_device_bytes"] == direct.stats["peak_device_bytes"]
 

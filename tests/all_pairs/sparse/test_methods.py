@@ -44,8 +44,8 @@ def assert_solves(graph, result):
 
 
 def assert_sound(graph, result, device):
-    found = verify.certificate(graph, result, device=device)
-    assert found.ok, found.fault
+    check = verify.certificate(graph, result, device=device)
+    assert check.ok, check.fault
     assert result.predecessors is not None
 
 
@@ -161,8 +161,8 @@ def test_float_weights_agree_within_rounding(method, device):
         if refused(method, dtype, device):
             continue
         result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
-        found = verify.against_scipy(graph, result)
-        assert found.ok, found
+        check = verify.against_scipy(graph, result)
+        assert check.ok, check
         assert_sound(graph, result, device)
 
 
@@ -271,12 +271,12 @@ def test_progress_and_cancellation(method, device):
 def test_memory_limit(method, device):
     graph = fitting(whole(3, 200, 900, 0, 9), method)
     for wanted in (False, True):
-        asked = {"dtype": "float32", "predecessors": wanted, "device": device}
+        options = {"dtype": "float32", "predecessors": wanted, "device": device}
         with pytest.raises(DeviceMemoryError) as caught:
-            pyapsp.solve(graph, method, memory_limit=4 * graph.m, **asked)
+            pyapsp.solve(graph, method, memory_limit=4 * graph.m, **options)
         needed = caught.value.needed
         assert needed > 4 * graph.m
-        result = pyapsp.solve(graph, method, memory_limit=needed, **asked)
+        result = pyapsp.solve(graph, method, memory_limit=needed, **options)
         assert result.stats["peak_device_bytes"] == needed
         assert_solves(graph, result)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,29 +11,20 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp import verify
 from pyapsp.all_pairs.sparse import ms_bfs, source_blocks
 from pyapsp.all_pairs.sparse.ms_bfs import MsBfs
 from pyapsp.device import Device, model
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
-from pyapsp.graph import Graph, datasets, generators
+from pyapsp.graph import Graph, generators
 from pyapsp.numbers import precision
 from pyapsp.numbers.precision import DTYPES
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import problem
 
-MIRRORS = [
-    folder
-    for folder in (
-        os.environ.get("PYAPSP_DATA_MIRROR", ""),
-        Path(__file__).parents[4] / "shared" / "data",
-    )
-    if folder and Path(folder).is_dir()
-]
-# a checkout alone has the samples; the real graphs are searched where a mirror is at hand
-GRAPHS = [name for name in datasets.names() if MIRRORS or not datasets.get(name).url]
+from .answers import GRAPHS, assert_solves, assert_totals, expected_rows
+
 # What makes a frontier small enough to be pushed: any, none.
 ALWAYS, NEVER = (1e-9, 2**31), (2**62, 0)
 
@@ -77,19 +66,6 @@ SHAPES = {
     "star": Graph.from_arcs(95, [0] * 94, range(1, 95), directed=False),
     "loops": Graph.from_arcs(40, range(40), range(40)),
 }
-
-
-def expected_rows(graph, sources=None):
-    return csgraph.dijkstra(graph.to_scipy().astype(float), unweighted=True, indices=sources)
-
-
-def assert_solves(graph, result, device, expected=None):
-    expected = expected_rows(graph, result.sources) if expected is None else expected
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
-    if result.predecessors is not None:
-        checked = verify.certificate(graph, result, device=device)
-        assert checked.ok, checked.fault
 
 
 def solve(graph, device, words=2, **options):
@@ -245,11 +221,11 @@ def test_very_long_distances(dtype, device):
     steps = np.arange(5000.0) - sources
     for directed in (False, True):
         graph = line(5000, directed)
-        asked = {"sources": sources.ravel(), "dtype": dtype, "predecessors": False}
-        result = solve(graph, device, 1, **asked)
-        found = np.where(result.distances < result.infinity, result.distances, np.inf)
+        options = {"sources": sources.ravel(), "dtype": dtype, "predecessors": False}
+        result = solve(graph, device, 1, **options)
+        distances = np.where(result.distances < result.infinity, result.distances, np.inf)
         expected = np.where(steps < 0, np.inf if directed else -steps, steps)
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(distances, expected)
 
 
 def test_long_distances_between_many_vertices(device):
@@ -304,8 +280,8 @@ def test_a_cutoff(cutoff, device, directions):
 
 
 def assert_solves_within(result, expected):
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
+    distances = np.where(result.distances < result.infinity, result.distances, np.inf)
+    np.testing.assert_array_equal(distances, expected)
     there = np.isfinite(expected) & (expected > 0)
     np.testing.assert_array_equal(result.predecessors != NO_PREDECESSOR, there)
 
@@ -322,20 +298,20 @@ def test_rows_are_no_wider_than_the_sources(count, widest, device):
     assert result.stats["parameters"]["words"] <= widest
     expected = np.abs(np.arange(2048) - np.arange(count)[:, None])
     np.testing.assert_array_equal(result.distances, expected)
-    asked = solve(graph, device, 8, sources=range(count))
-    assert asked.stats["parameters"] == {"words": 8}
-    np.testing.assert_array_equal(asked.distances, expected)
+    options = solve(graph, device, 8, sources=range(count))
+    assert options.stats["parameters"] == {"words": 8}
+    np.testing.assert_array_equal(options.distances, expected)
 
 
 def test_rows_get_narrower_where_memory_is_short(device):
     n = 2**17
     star = Graph.from_arcs(n, [0] * (n - 1), range(1, n), directed=False)
-    asked = {"sources": range(500), "method": "ms-bfs", "device": device}
-    found = pyapsp.eccentricity(star, **asked, memory_limit=2**25)
-    assert found.tolist() == [1] + 499 * [2]
+    options = {"sources": range(500), "method": "ms-bfs", "device": device}
+    eccentricities = pyapsp.eccentricity(star, **options, memory_limit=2**25)
+    assert eccentricities.tolist() == [1] + 499 * [2]
     with pytest.raises(DeviceMemoryError):
         pyapsp.eccentricity(
-            star, **asked | {"method": pyapsp.method("ms-bfs", words=16)}, memory_limit=2**25
+            star, **options | {"method": pyapsp.method("ms-bfs", words=16)}, memory_limit=2**25
         )
 
 
@@ -426,28 +402,9 @@ def test_any_graph(device, arcs, out_of_hub, directed, few, piece, words, dtype)
     assert_solves(graph, result, device)
 
 
-@pytest.fixture(scope="module")
-def load(tmp_path_factory):
-    """Load a data set without its weights, and rows of it that SciPy found; once for all."""
-    known = {}
-
-    def loaded(name):
-        if name not in known:
-            graph = unweighted(datasets.load(name))
-            sources = np.random.default_rng(1).permutation(graph.n)[:40]
-            known[name] = graph, sources, expected_rows(graph, sources)
-        return known[name]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYAPSP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        if MIRRORS:
-            patch.setenv("PYAPSP_DATA_MIRROR", str(MIRRORS[0]))
-        yield loaded
-
-
 @pytest.mark.parametrize("name", GRAPHS)
 def test_data_sets(name, load, device):
-    graph, sources, expected = load(name)
+    graph, sources, expected = load(name, weights=1)
     result = pyapsp.solve(
         graph, "ms-bfs", sources=sources, dtype="int16", predecessors=True, device=device
     )
@@ -455,33 +412,6 @@ def test_data_sets(name, load, device):
 
 
 # -- sums --------------------------------------------------------------------------------------
-
-
-def assert_totals(graph, dtype, device, sources, width=None, words=1, **options):
-    """Compare the sums of the method with those of SciPy's rows, block after block."""
-    method = MsBfs(words=words)
-    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True, **options)
-    session = method.start(method.plan(graph, options))
-    rows = expected_rows(graph, sources)
-    reached = np.isfinite(rows)
-    near = np.where(reached, rows, 0)
-    counted, seen = np.zeros(0, np.int64), 0
-    for some, totals in session.totals(sources, width):
-        seen += sources[some].size
-        assert totals.largest.dtype == dtype
-        np.testing.assert_array_equal(totals.largest, near[some].max(axis=1))
-        np.testing.assert_array_equal(totals.total, near[some].sum(axis=1))
-        np.testing.assert_array_equal(totals.reached, reached[some].sum(axis=1))
-        assert (totals.counts is None) == (width is None)
-        if width is not None:
-            longer = max(counted.size, totals.counts.size)
-            counted = np.pad(counted, (0, longer - counted.size))
-            counted[: totals.counts.size] += totals.counts
-    assert seen == sources.size
-    if width is not None:
-        bins = np.floor(rows[reached] / width).astype(np.int64)
-        np.testing.assert_array_equal(counted, np.bincount(bins))
-    return session
 
 
 @pytest.mark.parametrize("few", [ALWAYS, NEVER], ids=str)
@@ -493,24 +423,25 @@ def test_sums(dtype, few, device, monkeypatch):
     for graph in (SHAPES["tailed"], SHAPES["falling apart"], Graph.from_arcs(40, [], [])):
         sources = np.append(np.arange(graph.n), [3, 3, graph.n - 1])
         for width in (None, 1, 3):
-            assert_totals(graph, dtype, device, sources, width)
+            assert_totals(MsBfs(words=1), graph, dtype, device, sources, width)
 
 
 def test_sums_of_several_launches(device):
     graph = arcs_of(7, 400, 1200)
-    session = assert_totals(graph, "int32", device, np.arange(400), 1, memory_limit=120_000)
+    method, sources = MsBfs(words=1), np.arange(400)
+    session = assert_totals(method, graph, "int32", device, sources, 1, memory_limit=120_000)
     assert session.size < 400
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33])
 def test_sums_over_few_vertices(n, device):
     """Fewer vertices than ranges that are summed side by side, and one more."""
-    assert_totals(line(n), "int32", device, np.arange(n), width=1)
+    assert_totals(MsBfs(words=1), line(n), "int32", device, np.arange(n), width=1)
 
 
 def test_sums_of_long_distances(device):
     graph = line(300)
-    assert_totals(graph, "int32", device, np.arange(300), width=7, words=4)
+    assert_totals(MsBfs(words=4), graph, "int32", device, np.arange(300), width=7)
 
 
 def test_blocks_in_parallel_grow_with_the_cores_of_a_cpu(device, monkeypatch):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,25 +16,13 @@ from pyapsp.all_pairs.sparse import device_block, near_far
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
-from pyapsp.graph import Graph, datasets, generators
+from pyapsp.graph import Graph, generators
 from pyapsp.numbers.precision import DTYPES, infinity
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import database
 
-MIRRORS = [
-    folder
-    for folder in (
-        os.environ.get("PYAPSP_DATA_MIRROR", ""),
-        Path(__file__).parents[4] / "shared" / "data",
-    )
-    if folder and Path(folder).is_dir()
-]
-# a checkout alone has the samples; the real graphs are solved where a mirror is at hand
-GRAPHS = [
-    name
-    for name in datasets.names()
-    if (MIRRORS or not datasets.get(name).url) and not name.startswith("negative")
-]
+from .answers import GRAPHS, assert_solves, assert_totals
+
 # One work-item, and groups of one crew and of several.
 SHAPES = [(16, 1), (8, 64), (32, 32)]
 
@@ -53,19 +39,6 @@ def star(leaves, weight=1):
     return Graph.from_arcs(
         leaves + 1, np.zeros(leaves, int), ends, ends % 7 * weight, directed=False
     )
-
-
-def expected_rows(graph, sources=None):
-    return csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources)
-
-
-def assert_solves(graph, result, device, expected=None):
-    expected = expected_rows(graph, result.sources) if expected is None else expected
-    found = np.where(result.distances < result.infinity, result.distances, np.inf)
-    np.testing.assert_array_equal(found, expected)
-    if result.predecessors is not None:
-        checked = verify.certificate(graph, result, device=device)
-        assert checked.ok, checked.fault
 
 
 # -- parameters --------------------------------------------------------------------------------
@@ -102,9 +75,9 @@ def test_every_block_and_group(sources, group, device):
             )
         return
     for delta in (25, 6400):
-        asked = pyapsp.method("near-far", sources=sources, group=group, delta=delta)
-        result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
-        assert result.stats["parameters"] == asked.parameters
+        method = pyapsp.method("near-far", sources=sources, group=group, delta=delta)
+        result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+        assert result.stats["parameters"] == method.parameters
         assert_solves(graph, result, device)
 
 
@@ -113,17 +86,17 @@ def test_groups_beyond_the_device(device, monkeypatch):
     monkeypatch.setattr(Device, "capabilities", few)
     with pytest.raises(ParameterError, match="at least sources; and at most 64"):
         pyapsp.solve(star(9), pyapsp.method("near-far", group=128), device=device)
-    asked = pyapsp.method("near-far", group=64, sources=8)
-    assert_solves(star(9), pyapsp.solve(star(9), asked, device=device), device)
+    method = pyapsp.method("near-far", group=64, sources=8)
+    assert_solves(star(9), pyapsp.solve(star(9), method, device=device), device)
 
 
 def test_wide_types_need_wide_atomics_in_groups(device, monkeypatch):
     lacking = dataclasses.replace(device.capabilities, int64_atomics=False)
     monkeypatch.setattr(Device, "capabilities", lacking)
-    asked = pyapsp.method("near-far", group=64, sources=8)
+    method = pyapsp.method("near-far", group=64, sources=8)
     with pytest.raises(ParameterError, match="group must be 1"):
-        pyapsp.solve(star(9), asked, dtype="float64", device=device)
-    assert_solves(star(9), pyapsp.solve(star(9), asked, dtype="float32", device=device), device)
+        pyapsp.solve(star(9), method, dtype="float64", device=device)
+    assert_solves(star(9), pyapsp.solve(star(9), method, dtype="float32", device=device), device)
     alone = pyapsp.solve(star(9), "near-far", dtype="int64", device=device)
     assert alone.stats["parameters"]["group"] == 1
     assert_solves(star(9), alone, device)
@@ -139,8 +112,8 @@ def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
     """Also if delta is lost in rounding next to a distance, or larger than every distance."""
     monkeypatch.setattr(near_far, "_delta", lambda *_: np.dtype(dtype).type(delta))
     graph = whole(2, 80, 300, 0, 2**20)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -151,9 +124,9 @@ def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
     last = infinity(np.dtype(dtype)) - 1
     weights = [last, last - 1, 1, last, 1, last]
     graph = Graph.from_arcs(6, [0, 0, 1, 1, 2, 3], [2, 1, 2, 3, 4, 5], weights)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1], delta=6400)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1], delta=6400)
     options = {"dtype": dtype, "cutoff": last - 1, "device": device}
-    result = pyapsp.solve(graph, asked, **options)
+    result = pyapsp.solve(graph, method, **options)
     finite = result.distances < result.infinity
     exact = np.array(
         [
@@ -181,8 +154,8 @@ def test_weights_near_the_largest_float(dtype, device):
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_zero_weights_only(dtype, shape, device):
     graph = whole(3, 70, 140, 0, 0)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -190,18 +163,18 @@ def test_zero_weights_only(dtype, shape, device):
 def test_many_arcs_are_shared_among_the_crews(shape, device):
     """Degrees at, above and below 8 for each crew, which is what a crew walks alone."""
     crews = max(shape[1] // shape[0], 1)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
     for leaves in (8 * crews, 8 * crews + 1, 300):
         graph = star(leaves)
-        result = pyapsp.solve(graph, asked, sources=range(0, leaves, 9), device=device)
+        result = pyapsp.solve(graph, method, sources=range(0, leaves, 9), device=device)
         assert_solves(graph, result, device)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sources_repeated_and_in_any_order(shape, device):
     graph, sources = whole(4, 60, 250), [7, 7, 3, 59, 7, 0, 3] * 5
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, sources=sources, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, sources=sources, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -212,11 +185,11 @@ def test_sources_repeated_and_in_any_order(shape, device):
 def test_several_blocks_of_several_launches(shape, device, monkeypatch):
     monkeypatch.setattr(near_far, "_BLOCKS", 1)
     graph = whole(5, 131, 600)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
     steps = []
     result = pyapsp.solve(
         graph,
-        asked,
+        method,
         predecessors=True,
         device=device,
         progress=lambda *step: steps.append(step),
@@ -229,13 +202,13 @@ def test_several_blocks_of_several_launches(shape, device, monkeypatch):
 
 def test_memory_decides_how_many_blocks(device):
     graph = whole(6, 400, 1600)
-    asked = pyapsp.method("near-far", sources=8)
+    method = pyapsp.method("near-far", sources=8)
     runs = {}
     for limit in (10**6, 10**7, None):
         steps = []
         result = pyapsp.solve(
             graph,
-            asked,
+            method,
             dtype="int32",
             memory_limit=limit,
             device=device,
@@ -246,7 +219,7 @@ def test_memory_decides_how_many_blocks(device):
         runs[limit] = len(steps)
     assert runs[10**6] > runs[10**7] >= runs[None] == 1
     with pytest.raises(DeviceMemoryError):
-        pyapsp.solve(graph, asked, memory_limit=20_000, device=device)
+        pyapsp.solve(graph, method, memory_limit=20_000, device=device)
 
 
 def test_memory_is_what_was_planned(device, monkeypatch):
@@ -299,8 +272,8 @@ def test_any_graph(device, arcs, out_of_hub, directed, shape, dtype):
     arcs = [*arcs, *((0, head, weight) for head, weight in enumerate(out_of_hub))]
     tails, heads, weights = zip(*arcs, strict=True) if arcs else ((), (), ())
     graph = Graph.from_arcs(45, tails, heads, np.array(weights, np.int64), directed=directed)
-    asked = pyapsp.method("near-far", sources=shape[0], group=shape[1])
-    result = pyapsp.solve(graph, asked, dtype=dtype, predecessors=True, device=device)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
     assert_solves(graph, result, device)
 
 
@@ -321,26 +294,7 @@ def test_any_graph_with_negative_weights(device, arcs, out_of_hub, potential):
     assert_solves(graph, result, device, expected)
 
 
-@pytest.fixture(scope="module")
-def load(tmp_path_factory):
-    """Load a data set, and rows of it that SciPy found; once for all devices."""
-    known = {}
-
-    def loaded(name):
-        if name not in known:
-            graph = datasets.load(name)
-            sources = np.random.default_rng(1).permutation(graph.n)[:40]
-            known[name] = graph, sources, expected_rows(graph, sources)
-        return known[name]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYAPSP_CACHE", str(tmp_path_factory.mktemp("cache")))
-        if MIRRORS:
-            patch.setenv("PYAPSP_DATA_MIRROR", str(MIRRORS[0]))
-        yield loaded
-
-
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("name", [name for name in GRAPHS if not name.startswith("negative")])
 def test_data_sets(name, load, device):
     graph, sources, expected = load(name)
     result = pyapsp.solve(
@@ -350,32 +304,6 @@ def test_data_sets(name, load, device):
 
 
 # -- sums --------------------------------------------------------------------------------------
-
-
-def assert_totals(method, graph, dtype, device, sources, width=None):
-    """Compare the sums of a method with those of SciPy's rows, block after block."""
-    options = AllPairsOptions(device, np.dtype(dtype), sources=sources, totals=True)
-    session = method.start(method.plan(graph, options))
-    rows = expected_rows(graph, sources)
-    reached = np.isfinite(rows)
-    near = np.where(reached, rows, 0)
-    counted = np.zeros(0, np.int64)
-    seen = 0
-    for some, totals in session.totals(sources, width):
-        seen += sources[some].size
-        assert totals.largest.dtype == dtype
-        np.testing.assert_array_equal(totals.largest, near[some].max(axis=1))
-        np.testing.assert_array_equal(totals.total, near[some].sum(axis=1))
-        np.testing.assert_array_equal(totals.reached, reached[some].sum(axis=1))
-        assert (totals.counts is None) == (width is None)
-        if width is not None:
-            longer = max(counted.size, totals.counts.size)
-            counted = np.pad(counted, (0, longer - counted.size))
-            counted[: totals.counts.size] += totals.counts
-    assert seen == sources.size
-    if width is not None:
-        bins = np.floor(rows[reached] / width).astype(np.int64)
-        np.testing.assert_array_equal(counted, np.bincount(bins))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

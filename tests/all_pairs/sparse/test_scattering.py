@@ -7,7 +7,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
@@ -15,6 +14,8 @@ from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+
+from .answers import assert_solves
 
 SCATTERING = [
     each.id
@@ -32,39 +33,29 @@ def hub(n, seed=0):
     return Graph.from_arcs(n, tails, heads, rng.integers(0, 50, 3 * n))
 
 
-def assert_solves(graph, result, device):
-    expected = csgraph.dijkstra(graph.to_scipy().astype(float))
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(result.distances < result.infinity, finite)
-    np.testing.assert_array_equal(result.distances[finite], expected[finite])
-    if result.predecessors is not None:
-        found = verify.certificate(graph, result, device=device)
-        assert found.ok, found.fault
-
-
 @pytest.mark.pairwise
 @pytest.mark.parametrize("vertices", [1, 2, 4, 16])
 @pytest.mark.parametrize("sources", [1, 2, 4, 8, 32, 256])
 @pytest.mark.parametrize("method", TASKS)
 def test_every_shape_of_groups(method, sources, vertices, device):
     """Degrees below and above N, and blocks that n does not fill."""
-    asked = pyapsp.method(method, sources=sources, vertices=vertices)
+    chosen = pyapsp.method(method, sources=sources, vertices=vertices)
     graph = hub(75)
     if sources * vertices > device.capabilities.max_work_group_size:
         with pytest.raises(ParameterError, match="sources x vertices must be at most"):
-            pyapsp.solve(graph, asked, dtype="int32", device=device)
+            pyapsp.solve(graph, chosen, dtype="int32", device=device)
         return
-    result = pyapsp.solve(graph, asked, dtype="int32", predecessors=True, device=device)
+    result = pyapsp.solve(graph, chosen, dtype="int32", predecessors=True, device=device)
     assert result.stats["parameters"] == {"sources": sources, "vertices": vertices}
     assert_solves(graph, result, device)
 
 
 @pytest.mark.parametrize("vertices", [32, 128, 1024])
 def test_every_group_of_the_iterative_method(vertices, device):
-    asked = pyapsp.method("apsp-iterative", vertices=vertices)
+    method = pyapsp.method("apsp-iterative", vertices=vertices)
     if vertices > device.capabilities.max_work_group_size:
         pytest.skip("the device has no such groups")
-    result = pyapsp.solve(hub(75), asked, dtype="int32", predecessors=True, device=device)
+    result = pyapsp.solve(hub(75), method, dtype="int32", predecessors=True, device=device)
     assert_solves(hub(75), result, device)
 
 
@@ -87,9 +78,9 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
     real = device.capabilities
     small = property(lambda self: dataclasses.replace(real, local_memory=4096))
     monkeypatch.setattr(Device, "capabilities", small)
-    asked = pyapsp.method("apsp-tasks", sources=128, vertices=4)
+    method = pyapsp.method("apsp-tasks", sources=128, vertices=4)
     with pytest.raises(ParameterError, match="4096 bytes of local memory"):
-        pyapsp.solve(hub(75), asked, dtype="int64", device=device)
+        pyapsp.solve(hub(75), method, dtype="int64", device=device)
     result = pyapsp.solve(hub(75), "apsp-tasks", dtype="int64", device=device)
     assert_solves(hub(75), result, device)
 
@@ -119,20 +110,20 @@ def test_memory_is_as_published(device):
     n, m = 500, 2000
     graph = generators.random_graph(n, m, seed=1)
     for sources, wanted in itertools.product((8, 32), (False, True)):
-        asked = pyapsp.method("apsp-tasks", sources=sources)
+        method = pyapsp.method("apsp-tasks", sources=sources)
         options = AllPairsOptions(device, np.dtype(np.int32), predecessors=wanted)
         words = 3 * sources * n + (1 + wanted) * (2 * (n + 1) + 2 * m) + sources + 1
-        assert asked.plan(graph, options).device_bytes == 4 * words
+        assert method.plan(graph, options).device_bytes == 4 * words
 
 
 def test_where_memory_is_short_fewer_sources_are_solved_at_once(device):
     graph = generators.random_graph(500, 2000, seed=1)
     options = AllPairsOptions(device, np.dtype(np.int32))
-    asked = pyapsp.method("apsp-tasks")
-    whole = asked.plan(graph, options)
+    method = pyapsp.method("apsp-tasks")
+    whole = method.plan(graph, options)
     assert whole.parameters == {"sources": 32, "vertices": 4}
     limited = dataclasses.replace(options, memory_limit=whole.device_bytes // 3)
-    assert asked.plan(graph, limited).parameters["sources"] == 8
+    assert method.plan(graph, limited).parameters["sources"] == 8
     with pytest.raises(DeviceMemoryError):
         pyapsp.method("apsp-tasks", sources=32).plan(graph, limited)
 

@@ -77,9 +77,9 @@ def test_components_of_many_sizes(directed, weighted, device, monkeypatch):
     heads = np.concatenate([ball[1], chain[1:]])
     weights = rng.integers(1, 5, tails.size) if weighted else None
     graph = Graph.from_arcs(200, tails, heads, weights, directed=directed)
-    found = summaries.diameter(graph, device=device)
-    assert found == largest(graph)
-    assert type(found) is int
+    diameter = summaries.diameter(graph, device=device)
+    assert diameter == largest(graph)
+    assert type(diameter) is int
 
 
 def test_one_way_out(device, monkeypatch):
@@ -112,9 +112,9 @@ def test_random_lengths(device, monkeypatch):
         tails, heads, _ = graph.arcs()
         weights = (matrix + matrix.T)[tails, heads]
         graph = Graph.from_arcs(150, tails, heads, weights, directed=bool(seed % 2))
-        found = summaries.diameter(graph, device=device)
+        diameter = summaries.diameter(graph, device=device)
         rounding = 1e-13 if device.capabilities.fp64 else 1e-6
-        np.testing.assert_allclose(found, largest(graph), rtol=rounding)
+        np.testing.assert_allclose(diameter, largest(graph), rtol=rounding)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -126,8 +126,8 @@ def test_weights_whose_bound_is_past_int64(directed, device):
 
 def test_arcs_walked_both_ways(device):
     graph = generators.random_graph(60, 90, 9, seed=3)
-    found = summaries.diameter(graph, directed=False, device=device)
-    assert found == largest(graph.symmetrized())
+    diameter = summaries.diameter(graph, directed=False, device=device)
+    assert diameter == largest(graph.symmetrized())
 
 
 BY_SOURCE = [each for each in pyapsp.methods("all-pairs") if each.by_source]
@@ -167,8 +167,8 @@ def test_few_searches_in_a_small_world(directed, device, searched):
 
 def test_memory_and_parameters(device):
     graph = generators.grid_2d(20, 20, seed=1)
-    asked = {"memory_limit": 200_000, "device": device}
-    assert summaries.diameter(graph, **asked) == largest(graph)
+    options = {"memory_limit": 200_000, "device": device}
+    assert summaries.diameter(graph, **options) == largest(graph)
     with pytest.raises(DeviceMemoryError):
         summaries.diameter(graph, memory_limit=10_000, device=device)
     with pytest.raises(ParameterError, match="'method' parameter"):

@@ -14,10 +14,10 @@ from pyapsp.graph import generators
 def test_sources_are_counted(name, device):
     graph, seen = generators.random_graph(90, seed=2), []
     function = getattr(summaries, name)
-    asked = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
-    found = function(graph, progress=lambda *step: seen.append(step), **asked)
+    method = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
+    answer = function(graph, progress=lambda *step: seen.append(step), **method)
     assert seen == [(32, 90), (64, 90), (90, 90)]
-    np.testing.assert_array_equal(found, function(graph, **asked))
+    np.testing.assert_array_equal(answer, function(graph, **method))
 
 
 def test_an_exception_ends_the_run(device):

@@ -72,67 +72,67 @@ def near_of(graph):
 
 
 def test_eccentricity_and_radius(graph, device):
-    found = summaries.eccentricity(graph, device=device)
-    assert found.dtype == (np.int64 if graph.is_integer else np.float64)
-    np.testing.assert_array_equal(found, near_of(graph).max(axis=1))
+    eccentricities = summaries.eccentricity(graph, device=device)
+    assert eccentricities.dtype == (np.int64 if graph.is_integer else np.float64)
+    np.testing.assert_array_equal(eccentricities, near_of(graph).max(axis=1))
     radius = summaries.radius(graph, device=device)
     assert radius == near_of(graph).max(axis=1).min()
     assert type(radius) is (int if graph.is_integer else float)
     if graph.is_unweighted:
-        np.testing.assert_array_equal(found, graph.to_igraph().eccentricity(mode="out"))
+        np.testing.assert_array_equal(eccentricities, graph.to_igraph().eccentricity(mode="out"))
 
 
 def test_average_shortest_path_length(graph, device):
-    found = summaries.average_shortest_path_length(graph, device=device)
+    mean = summaries.average_shortest_path_length(graph, device=device)
     theirs = graph.to_igraph()
     weights = None if graph.m == 0 else edges_of(graph)[2].tolist()
     expected = theirs.average_path_length(directed=graph.directed, unconn=True, weights=weights)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    np.testing.assert_allclose(mean, expected, rtol=1e-13)
 
 
 def test_wiener_index(graph, device):
-    found = summaries.wiener_index(graph, device=device)
+    total = summaries.wiener_index(graph, device=device)
     expected = networkx.wiener_index(graph.to_networkx(), weight="weight")
-    assert found == expected
+    assert total == expected
     exact = graph.is_integer and np.isfinite(expected)
-    assert type(found) is (int if exact else float)
+    assert type(total) is (int if exact else float)
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_wiener_index_of_what_hangs_together(directed, device):
     graph = generators.connected_graph(40, 70, 9, seed=1)
     graph = Graph.from_arcs(40, *graph.arcs()) if directed else graph
-    found = summaries.wiener_index(graph, device=device)
-    assert found == networkx.wiener_index(graph.to_networkx(), weight="weight")
+    total = summaries.wiener_index(graph, device=device)
+    assert total == networkx.wiener_index(graph.to_networkx(), weight="weight")
     halves = graph.with_weights(graph.weights / 2)
-    assert summaries.wiener_index(halves, device=device) == found / 2
+    assert summaries.wiener_index(halves, device=device) == total / 2
 
 
 @pytest.mark.parametrize("improved", [False, True])
 def test_closeness(graph, improved, device):
-    found = summaries.closeness_centrality(graph, improved=improved, device=device)
+    closeness = summaries.closeness_centrality(graph, improved=improved, device=device)
     expected = networkx.closeness_centrality(
         graph.to_networkx(), distance="weight", wf_improved=improved
     )
-    np.testing.assert_allclose(found, [expected[v] for v in range(graph.n)], rtol=1e-13)
+    np.testing.assert_allclose(closeness, [expected[v] for v in range(graph.n)], rtol=1e-13)
 
 
 @pytest.mark.parametrize("width", [1, 2, 7])
 def test_distance_histogram(graph, width, device):
-    found = summaries.distance_histogram(graph, width=width, device=device)
-    assert found.dtype == np.int64
+    counts = summaries.distance_histogram(graph, width=width, device=device)
+    assert counts.dtype == np.int64
     rows = rows_of(graph)
     counted = np.isfinite(rows) & ~np.eye(graph.n, dtype=bool)
     bins = np.floor(rows[counted] / width).astype(int)
-    np.testing.assert_array_equal(found, np.bincount(bins, minlength=1))
+    np.testing.assert_array_equal(counts, np.bincount(bins, minlength=1))
 
 
 def test_a_fraction_as_width(device):
     graph = GRAPHS["quarters"]
-    found = summaries.distance_histogram(graph, width=0.5, device=device)
+    counts = summaries.distance_histogram(graph, width=0.5, device=device)
     rows = rows_of(graph)
     counted = np.isfinite(rows) & ~np.eye(graph.n, dtype=bool)
-    np.testing.assert_array_equal(found, np.bincount(np.floor(rows[counted] * 2).astype(int)))
+    np.testing.assert_array_equal(counts, np.bincount(np.floor(rows[counted] * 2).astype(int)))
 
 
 ARC = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([0, 1, 1, 2, 9]))
@@ -159,47 +159,47 @@ def test_any_small_graph(device, arcs, directed, weighted):
 
 def test_some_sources_in_their_order(graph, device):
     sources = [graph.n - 1, 0, graph.n - 1]
-    asked = {"sources": sources, "device": device}
-    every = summaries.eccentricity(graph, device=device)
-    np.testing.assert_array_equal(summaries.eccentricity(graph, **asked), every[sources])
-    every = summaries.closeness_centrality(graph, device=device)
-    np.testing.assert_array_equal(summaries.closeness_centrality(graph, **asked), every[sources])
+    options = {"sources": sources, "device": device}
+    answer = summaries.eccentricity(graph, device=device)
+    np.testing.assert_array_equal(summaries.eccentricity(graph, **options), answer[sources])
+    answer = summaries.closeness_centrality(graph, device=device)
+    np.testing.assert_array_equal(summaries.closeness_centrality(graph, **options), answer[sources])
     rows = rows_of(graph)[sources]
     others = np.isfinite(rows)
     others[np.arange(3), sources] = False
-    found = summaries.distance_histogram(graph, width=3, **asked)
+    summary = summaries.distance_histogram(graph, width=3, **options)
     bins = np.floor(rows[others] / 3).astype(int)
-    np.testing.assert_array_equal(found, np.bincount(bins, minlength=1))
+    np.testing.assert_array_equal(summary, np.bincount(bins, minlength=1))
     expected = rows[others].mean() if others.any() else np.nan
-    found = summaries.average_shortest_path_length(graph, **asked)
-    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    summary = summaries.average_shortest_path_length(graph, **options)
+    np.testing.assert_allclose(summary, expected, rtol=1e-13)
 
 
 def test_arcs_walked_both_ways(device):
     graph = whole(9, 40, 60)
     near = near_of(graph.symmetrized())
-    found = summaries.eccentricity(graph, directed=False, device=device)
-    np.testing.assert_array_equal(found, near.max(axis=1))
-    found = summaries.closeness_centrality(graph, directed=False, device=device)
+    answer = summaries.eccentricity(graph, directed=False, device=device)
+    np.testing.assert_array_equal(answer, near.max(axis=1))
+    answer = summaries.closeness_centrality(graph, directed=False, device=device)
     expected = networkx.closeness_centrality(graph.symmetrized().to_networkx(), distance="weight")
-    np.testing.assert_allclose(found, [expected[v] for v in range(40)], rtol=1e-13)
+    np.testing.assert_allclose(answer, [expected[v] for v in range(40)], rtol=1e-13)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_says_the_same(method, device):
     graph = GRAPHS["weighted"]
-    found = summaries.eccentricity(graph, method=method, device=device)
-    np.testing.assert_array_equal(found, near_of(graph).max(axis=1))
-    found = summaries.distance_histogram(graph, method=method, device=device)
-    np.testing.assert_array_equal(found, summaries.distance_histogram(graph, device=device))
+    answer = summaries.eccentricity(graph, method=method, device=device)
+    np.testing.assert_array_equal(answer, near_of(graph).max(axis=1))
+    answer = summaries.distance_histogram(graph, method=method, device=device)
+    np.testing.assert_array_equal(answer, summaries.distance_histogram(graph, device=device))
 
 
 @pytest.mark.parametrize("method", [each.id for each in BY_SOURCE if each.requires.unweighted])
 def test_methods_for_arcs_of_one(method, device):
     graph = GRAPHS["unweighted both ways"]
-    asked = pyapsp.method(method)
-    found = summaries.average_shortest_path_length(graph, method=asked, device=device)
-    assert found == summaries.average_shortest_path_length(graph, device=device)
+    chosen = pyapsp.method(method)
+    mean = summaries.average_shortest_path_length(graph, method=chosen, device=device)
+    assert mean == summaries.average_shortest_path_length(graph, device=device)
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_the_method_that_is_taken(graph, expected, device, monkeypatch):
     real = searches._method
 
     def spy(*arguments):
-        found = real(*arguments)
-        taken.append(found.id)
-        return found
+        answer = real(*arguments)
+        taken.append(answer.id)
+        return answer
 
     monkeypatch.setattr(searches, "_method", spy)
     np.testing.assert_array_equal(
@@ -238,8 +238,8 @@ def test_negative_weights(device):
     reached = np.isfinite(rows)
     near = np.where(reached, rows, 0)
     np.testing.assert_array_equal(summaries.eccentricity(graph, device=device), near.max(axis=1))
-    found = summaries.average_shortest_path_length(graph, device=device)
-    assert found == near.sum() / (reached.sum() - 40)
+    mean = summaries.average_shortest_path_length(graph, device=device)
+    assert mean == near.sum() / (reached.sum() - 40)
 
 
 def test_neighbours_are_brought_together(device, monkeypatch):
@@ -253,12 +253,12 @@ def test_neighbours_are_brought_together(device, monkeypatch):
     tails, heads, weights = grid.arcs()
     graph = Graph.from_arcs(144, mixed[tails], mixed[heads], weights)
     sources = mixed[:50]
-    found = summaries.eccentricity(graph, sources, device=device)
-    np.testing.assert_array_equal(found, near_of(graph).max(axis=1)[sources])
+    answer = summaries.eccentricity(graph, sources, device=device)
+    np.testing.assert_array_equal(answer, near_of(graph).max(axis=1)[sources])
     assert len(taken) == 1
-    found = summaries.closeness_centrality(graph, sources, device=device)
+    answer = summaries.closeness_centrality(graph, sources, device=device)
     expected = networkx.closeness_centrality(graph.to_networkx(), distance="weight")
-    np.testing.assert_allclose(found, [expected[v] for v in sources], rtol=1e-13)
+    np.testing.assert_allclose(answer, [expected[v] for v in sources], rtol=1e-13)
     assert len(taken) == 2
     summaries.eccentricity(grid, device=device)  # which is in a good order
     assert len(taken) == 2
@@ -268,8 +268,8 @@ def test_the_matrix_is_never_there(device):
     """A limit far below n x n values, on the device; the host is left with n."""
     graph = whole(11, 900, 3000)
     limit = 900 * 900 * 4 // 4
-    found = summaries.eccentricity(graph, memory_limit=limit, device=device)
-    np.testing.assert_array_equal(found, near_of(graph).max(axis=1))
+    eccentricities = summaries.eccentricity(graph, memory_limit=limit, device=device)
+    np.testing.assert_array_equal(eccentricities, near_of(graph).max(axis=1))
     with pytest.raises(DeviceMemoryError):
         summaries.eccentricity(graph, memory_limit=20_000, device=device)
 
@@ -281,10 +281,10 @@ def test_paths_past_the_range_of_the_type(kind, device):
     n = 300
     weights = np.append(np.full(n - 2, kind(0.5) if kind is np.float64 else 1), kind(heavy))
     graph = Graph.from_arcs(n, range(n - 1), range(1, n), weights)
-    found = summaries.eccentricity(graph, device=device)
+    eccentricities = summaries.eccentricity(graph, device=device)
     expected = np.append(weights[::-1].cumsum()[::-1], 0)
-    np.testing.assert_allclose(found, expected, rtol=0 if kind is np.int64 else 1e-12)
-    assert summaries.diameter(graph, device=device) == found.max()
+    np.testing.assert_allclose(eccentricities, expected, rtol=0 if kind is np.int64 else 1e-12)
+    assert summaries.diameter(graph, device=device) == eccentricities.max()
     with pytest.raises(PrecisionError, match="a distance is too large"):
         summaries.eccentricity(Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [2**61] * 3), device=device)
 
@@ -294,8 +294,8 @@ def test_whole_floats_past_int64(device):
     graph = Graph.from_arcs(4, [0, 1, 2, 3], [1, 2, 3, 0], [1e300, 2.0, 3.0, 1.0])
     assert summaries.diameter(graph, device=device) == 1e300
     assert summaries.radius(graph, device=device) == 6
-    found = summaries.eccentricity(graph, device=device)
-    np.testing.assert_array_equal(found, [1e300, 6, 1e300, 1e300])
+    eccentricities = summaries.eccentricity(graph, device=device)
+    np.testing.assert_array_equal(eccentricities, [1e300, 6, 1e300, 1e300])
     assert summaries.wiener_index(graph, device=device) == pytest.approx(6e300, rel=1e-15)
     mean = summaries.average_shortest_path_length(graph, device=device)
     assert mean == pytest.approx(6e300 / 12, rel=1e-15)
@@ -403,12 +403,12 @@ def test_bins_without_number(kind, method, device):
     far = Graph.from_arcs(3, [0, 1], [1, 2], np.array([2.0**33, 2.0**40]).astype(kind) / kind(1))
     with pytest.raises(ParameterError, match="so wide that"):
         summaries.distance_histogram(far, method=method, device=device)
-    found = summaries.distance_histogram(far, width=2**34, method=method, device=device)
-    assert (found[0], found.sum(), found.size) == (1, 3, 65)
+    counts = summaries.distance_histogram(far, width=2**34, method=method, device=device)
+    assert (counts[0], counts.sum(), counts.size) == (1, 3, 65)
     for width in (2**40, 2**70, 1e300):
         near = GRAPHS["weighted"]
-        found = summaries.distance_histogram(near, width=width, method=method, device=device)
-        assert found.tolist() == [np.isfinite(rows_of(near)).sum() - near.n]
+        counts = summaries.distance_histogram(near, width=width, method=method, device=device)
+        assert counts.tolist() == [np.isfinite(rows_of(near)).sum() - near.n]
 
 
 @pytest.mark.parametrize("method", ["auto", "dijkstra-cpu"])
@@ -417,8 +417,8 @@ def test_a_distance_has_the_same_bin_beside_any_other(method, device):
     for lengths in ([0.5, 0.5], [0.5, 0.5, 0.25]):
         n = len(lengths) + 1
         graph = Graph.from_arcs(n, range(n - 1), range(1, n), lengths)
-        found = summaries.distance_histogram(graph, [0], width=0.1, method=method, device=device)
-        assert np.flatnonzero(found).tolist() == [5, 10, 12][: n - 1]
+        counts = summaries.distance_histogram(graph, [0], width=0.1, method=method, device=device)
+        assert np.flatnonzero(counts).tolist() == [5, 10, 12][: n - 1]
 
 
 def test_negative_distances_have_no_bins(device):
@@ -454,10 +454,10 @@ def test_a_limit_that_is_none(summary, device):
 
 
 def test_no_sources(device):
-    asked = {"sources": [], "device": device}
-    assert summaries.eccentricity(GRAPHS["weighted"], **asked).shape == (0,)
-    assert summaries.distance_histogram(GRAPHS["weighted"], **asked).shape == (0,)
-    assert np.isnan(summaries.average_shortest_path_length(GRAPHS["weighted"], **asked))
+    options = {"sources": [], "device": device}
+    assert summaries.eccentricity(GRAPHS["weighted"], **options).shape == (0,)
+    assert summaries.distance_histogram(GRAPHS["weighted"], **options).shape == (0,)
+    assert np.isnan(summaries.average_shortest_path_length(GRAPHS["weighted"], **options))
 
 
 def test_graphs_of_other_packages(device):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntFlag
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -53,19 +53,19 @@ class Buffers:
 class Form(ABC):
     """One way to solve many graphs of n vertices, built for a device and a number type.
 
+    It is built for graphs with, or without, negative weights. Without, the distances of a graph
+    with negative weights are undefined, and the kernel sets `Remark.NEGATIVE`.
+
     Parameters
     ----------
     n : int
         Vertices of each graph, at least 1.
     options : AllPairsOptions
         Device and dtype.
-    negative : bool
-        Whether there may be negative weights. If not, the distances of a graph with negative
-        weights are undefined, and the kernel sets `Remark.NEGATIVE`.
 
     Attributes
     ----------
-    parameters : dict
+    parameters : mapping of str to int or str
         Every one, resolved.
     limit : int or float
         Distances are below it.
@@ -75,11 +75,11 @@ class Form(ABC):
         Of the kernels.
     """
 
-    parameters: dict[str, Any]
+    parameters: Mapping[str, int | str]
     most: int
     hash: str
 
-    def __init__(self, n: int, options: AllPairsOptions, *, negative: bool) -> None:
+    def __init__(self, n: int, options: AllPairsOptions) -> None:
         self.n, self.dtype = n, options.dtype
         is_float = options.dtype.kind == "f"
         self.limit = float(np.finfo(options.dtype).max) if is_float else infinity(options.dtype)

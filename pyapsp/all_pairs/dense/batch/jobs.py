@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch.pipeline import Job
 from pyapsp.base.errors import GraphError, ParameterError
@@ -68,19 +68,19 @@ class Part(Group):
         directed: bool = True,
     ) -> None:
         super().__init__(range(part.start, part.stop), distances, before)
-        self._given, self._directed = array[part], directed
+        self._array, self._directed = array[part], directed
 
     def graph(self, place: int) -> Graph:
         """Return a graph, counted in this group."""
-        return Graph.from_dense(self._given[place], directed=self._directed)
+        return Graph.from_dense(self._array[place], directed=self._directed)
 
     def weights(self) -> np.ndarray:
         """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
-        given = self._given if self._directed else _symmetrized(self._given)
-        held, wrong = _held(given, self.distances.dtype)
+        weights = self._array if self._directed else _symmetrized(self._array)
+        values, wrong = _converted(weights, self.distances.dtype)
         if wrong is not None:
             self.suspects.update(np.flatnonzero(wrong.any(axis=(1, 2))).tolist())
-        return np.ascontiguousarray(held)
+        return np.ascontiguousarray(values)
 
 
 class Listed(Group):
@@ -152,7 +152,7 @@ def narrowest(weights: np.ndarray) -> np.dtype:
     return np.dtype(np.float32 if is_float and weights.dtype.itemsize <= 4 else np.float64)
 
 
-def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
+def array_dtype(weights: np.ndarray, dtype: DTypeLike | None) -> np.dtype:
     """Check an array of weights, and choose the type of the distances."""
     if isinstance(weights, np.ma.MaskedArray):
         raise GraphError("a 3-D array with a mask is no batch: give a list of masked arrays")
@@ -165,7 +165,7 @@ def array_dtype(weights: np.ndarray, dtype: Any) -> np.dtype:
     return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
-def check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype) -> None:
+def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
     """Raise an error unless `out` is a writeable C-contiguous array of this shape and type."""
     if not (
         isinstance(out, np.ndarray)
@@ -187,7 +187,7 @@ def _symmetrized(weights: np.ndarray) -> np.ndarray:
     return np.where(weights == 0, other, np.where(other == 0, weights, smaller))
 
 
-def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
+def _converted(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray | None]:
     """Return weights in another type, and which of them it may not hold; None if it holds all.
 
     These are weights out of range, integers that are rounded, and weights that would become zero.
@@ -199,15 +199,17 @@ def _held(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray 
         weights = weights.astype(np.float32)  # which compares with every number
     if dtype.kind == "f":
         with np.errstate(over="ignore", under="ignore"):
-            held = weights.astype(dtype)
+            values = weights.astype(dtype)
         if weights.dtype.kind == "f":
             if np.can_cast(weights.dtype, dtype, "safe"):
-                return held, None
-            return held, ((held == 0) & (weights != 0)) | (np.isinf(held) & np.isfinite(weights))
+                return values, None
+            return values, ((values == 0) & (weights != 0)) | (
+                np.isinf(values) & np.isfinite(weights)
+            )
         if np.can_cast(weights.dtype, dtype, "safe"):
-            return held, None
+            return values, None
         exact = 2 ** (np.finfo(dtype).nmant + 1)
-        return held, np.abs(held) > exact
+        return values, np.abs(values) > exact
     far = infinity(dtype)
     if weights.dtype.kind == "f":
         none = np.isposinf(weights)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -50,12 +49,12 @@ class OneGroup(Form):
     def __init__(
         self, n: int, options: AllPairsOptions, *, negative: bool, **parameters: int
     ) -> None:
-        super().__init__(n, options, negative=negative)
+        super().__init__(n, options)
         device, dtype = options.device, options.dtype
         by_cores = device.traits.scalar_groups and "group_x" not in parameters
         self._cores = device.capabilities.compute_units if by_cores else 0
         bits = dtype.itemsize > 2 and not negative
-        defines: dict[str, Any] = {
+        defines: dict[str, str | int] = {
             **arithmetic_defines(device, dtype, guard=negative, bits=bits),
             **raw_defines(options),
         }
@@ -63,15 +62,15 @@ class OneGroup(Form):
             kernels, mine = self._of_core(device, parameters)
         else:
             kernels, mine = "all_pairs/dense/fw_onegroup.cl", self._of_registers(device, parameters)
-        self.parameters = mine
+        self.parameters = self._p = mine
         defines |= {f"PYAPSP_{name.upper()}": value for name, value in mine.items()}
         self._program = build(device, kernels, defines)
         self.hash = self._program.hash
 
-    def _of_registers(self, device: Device, given: dict[str, int]) -> dict[str, int]:
+    def _of_registers(self, device: Device, parameters: dict[str, int]) -> dict[str, int]:
         largest = device.capabilities.max_work_group_size
         for x, y, columns in _SHAPES:
-            x, y = given.get("group_x", x), given.get("group_y", y)
+            x, y = parameters.get("group_x", x), parameters.get("group_y", y)
             if self.n <= x * columns and x * y <= largest:
                 return {"group_x": x, "group_y": y, "columns": -(-self.n // x)}
         raise CapabilityError(
@@ -79,13 +78,13 @@ class OneGroup(Form):
             f"and this has {self.n}"
         )
 
-    def _of_core(self, device: Device, given: dict[str, int]) -> tuple[str, dict[str, int]]:
+    def _of_core(self, device: Device, parameters: dict[str, int]) -> tuple[str, dict[str, int]]:
         width = device.traits.lanes(self.dtype.itemsize)
         step = 4 if self.n <= 32 else 8
         # two strips are faster, unless they need more padding
         sizes = [_multiple(self.n, math.lcm(step, strips * width)) for strips in (1, 2)]
         padded = self.n < width or sizes[0] ** 3 > _PADDED * self.n**3
-        if given.get("lanes", padded and width > 1):
+        if parameters.get("lanes", padded and width > 1):
             self._size = self.n
             self._values = self.n**2 * width
             return "all_pairs/dense/fw_onegroup.lanes.cl", {"lanes": 1, "width": width}
@@ -100,7 +99,7 @@ class OneGroup(Form):
             "step": step,
             "unroll": 1 if near else 2,
             "block": sizes[strips - 1] if near else _BLOCK,
-            **given,
+            **parameters,
         }
         span = chosen["strips"] * width
         self._size = _multiple(self.n, math.lcm(chosen["step"], span))
@@ -116,16 +115,16 @@ class OneGroup(Form):
     ) -> list[cl.Event]:
         """Enqueue the one kernel."""
         kernel = self._program.kernel("fw_onegroup")
-        given = (buffers.weights, buffers.distances, buffers.remarks)
+        arrays = (buffers.weights, buffers.distances, buffers.remarks)
         how = (np.int32(zero_is_arc), self.longest())
         if not self._cores:
-            x, y = self.parameters["group_x"], self.parameters["group_y"]
-            return [kernel(queue, (graphs * x, y), (x, y), *given, np.int32(self.n), *how)]
+            x, y = self._p["group_x"], self._p["group_y"]
+            return [kernel(queue, (graphs * x, y), (x, y), *arrays, np.int32(self.n), *how)]
         matrices, counter = buffers.scratch
         cl.enqueue_fill_buffer(queue, counter, np.zeros(1, np.int32), 0, 4)
         place = (np.int32(graphs), np.int32(self.n), np.int32(self._size))
         groups = (min(self._cores, graphs),)
-        return [kernel(queue, groups, (1,), *given, counter, matrices, *place, *how)]
+        return [kernel(queue, groups, (1,), *arrays, counter, matrices, *place, *how)]
 
 
 def most_vertices(device: Device) -> int:

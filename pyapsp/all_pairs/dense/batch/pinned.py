@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import choose, device_errors
+from pyapsp.device import DeviceLike, choose, device_errors
 from pyapsp.device.kernels.mapped import pinned
 from pyapsp.graph.validation import integer
 
@@ -21,7 +20,7 @@ _places: dict[int, int] = {}
 
 
 def pinned_empty(
-    shape: int | tuple[int, ...], dtype: DTypeLike = np.float64, device: Any = None
+    shape: int | tuple[int, ...], dtype: DTypeLike = np.float64, device: DeviceLike = None
 ) -> np.ndarray:
     """Return a new array in pinned memory, which a device reads and writes directly.
 

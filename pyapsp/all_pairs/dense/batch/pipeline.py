@@ -276,12 +276,12 @@ def _collect(some: _UnderWay[J]) -> _UnderWay[J]:
     return some
 
 
-def _later(items: Iterable[A], held: int, step: Callable[[A], B]) -> Iterator[B]:
-    """Yield ``step(item)`` for each item, `held` items later."""
+def _later(items: Iterable[A], delay: int, step: Callable[[A], B]) -> Iterator[B]:
+    """Yield ``step(item)`` for each item, `delay` items later."""
     waiting: deque[A] = deque()
     for item in items:
         waiting.append(item)
-        if len(waiting) > held:
+        if len(waiting) > delay:
             yield step(waiting.popleft())
     while waiting:
         yield step(waiting.popleft())

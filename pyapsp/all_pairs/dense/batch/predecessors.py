@@ -43,9 +43,9 @@ class Search:
     ) -> cl.Event:
         """Enqueue the search; it sets `Remark.UNSOUND` for graphs where it failed."""
         kernel = self._program.kernel("batch_predecessors")
-        given = (buffers.weights, buffers.distances, buffers.before, buffers.remarks)
+        arrays = (buffers.weights, buffers.distances, buffers.before, buffers.remarks)
         sizes = ((graphs * self._n * self._items,), (self._items,))
-        event: cl.Event = kernel(queue, *sizes, *given, np.int32(self._n), np.int32(zero_is_arc))
+        event: cl.Event = kernel(queue, *sizes, *arrays, np.int32(self._n), np.int32(zero_is_arc))
         return event
 
 
@@ -72,7 +72,7 @@ def find_predecessors(graph: Graph, options: AllPairsOptions, distances: np.ndar
         queue, flags = options.device.queue(), cl.mem_flags
         copied = flags.READ_ONLY | flags.COPY_HOST_PTR
         matrix = cl.Buffer(queue.context, copied, hostbuf=np.ascontiguousarray(distances))
-        found = np.empty((graph.n, graph.n), np.int32)
-        recovery.run(queue, matrix, graph.n, distances, found, Stopwatch())
+        before = np.empty((graph.n, graph.n), np.int32)
+        recovery.run(queue, matrix, graph.n, distances, before, Stopwatch())
         matrix.release()
-    return found
+    return before

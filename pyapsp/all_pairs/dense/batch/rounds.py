@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.batch.form import Buffers, Form, raw_defines
-from pyapsp.all_pairs.dense.floyd_warshall import FloydWarshall
+from pyapsp.all_pairs.dense.floyd_warshall import FloydWarshall, Run
 from pyapsp.all_pairs.dense.fw_packed import FwPacked
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph
@@ -41,7 +41,7 @@ class Rounds(Form):
     def __init__(
         self, method: FloydWarshall, n: int, options: AllPairsOptions, *, negative: bool
     ) -> None:
-        super().__init__(n, options, negative=negative)
+        super().__init__(n, options)
         # a method uses only the size of a graph, and whether weights are negative
         some = Graph.from_arcs(n, [0], [min(1, n - 1)], [-1 if negative else 1])
         chosen, _ = method.choose_parameters(some, options, rows=False)
@@ -95,7 +95,7 @@ class Rounds(Form):
                 self.longest(),
             )
         ]
-        for some in self._method.enqueue_rounds(configuration, queue, buffers.scratch):
+        for some in self._method.enqueue_rounds(Run(configuration, queue, buffers.scratch)):
             events += some
         restore = self._program.kernel("batch_restore")
         go = (self._items, self.n, graphs)
@@ -106,4 +106,4 @@ class Rounds(Form):
 
     def finish(self, queue: cl.CommandQueue, buffers: Buffers) -> None:
         """Call the method's check of its scratch buffers."""
-        self._method.finish(self._configuration, queue, buffers.scratch)
+        self._method.finish(Run(self._configuration, queue, buffers.scratch))

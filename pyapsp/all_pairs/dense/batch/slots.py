@@ -30,7 +30,7 @@ __all__ = ["Moving", "Sharing", "Slot"]
 
 _INT = np.dtype(np.int32)
 # Bytes of pinned memory that are kept for the next batch: pinning takes longer than a small batch.
-_KEPT = 2**28
+_IDLE_BYTES = 2**28
 
 T = TypeVar("T")
 Answers = tuple[np.ndarray, ...]
@@ -83,6 +83,14 @@ class Slot(ABC):
         self._mine: list[cl.Buffer] = []
         self._scratch_of: Form | None = None
         self._scratch: list[cl.Buffer] = []
+        try:
+            self._allocate(graphs * n * n, options.dtype)
+        except BaseException:
+            self.release()
+            raise
+
+    def _allocate(self, values: int, dtype: np.dtype) -> None:  # noqa: B027
+        """Allocate the memory of this kind of slot, for a number of distances."""
 
     @abstractmethod
     def start(self, weights: Callable[[], np.ndarray], answers: Answers) -> None:
@@ -109,9 +117,11 @@ class Slot(ABC):
         self._kernels = form.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
         if self._search is not None:
             self._search.enqueue(queue, buffers, m, zero_is_arc=zero_is_arc)
-        self._found = self._told(m)
-        self._moves.append(cl.enqueue_copy(queue, self._found, self._remarks, is_blocking=False))
-        self._send_back(buffers)
+        self._host_remarks = self._remark_array(m)
+        self._moves.append(
+            cl.enqueue_copy(queue, self._host_remarks, self._remarks, is_blocking=False)
+        )
+        self._send_back()
         queue.flush()
         self._buffers = buffers
 
@@ -137,9 +147,9 @@ class Slot(ABC):
         watch = Stopwatch()
         for event in self._kernels:
             watch.add("kernel", event)
-        return self._found.copy(), watch.span("kernel")
+        return self._host_remarks.copy(), watch.span("kernel")
 
-    def _told(self, m: int) -> np.ndarray:
+    def _remark_array(self, m: int) -> np.ndarray:
         """Return the array for the remarks."""
         return np.empty(m, _INT)
 
@@ -148,7 +158,7 @@ class Slot(ABC):
         """Enqueue the upload of the weights."""
 
     @abstractmethod
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         """Enqueue the download of the answers."""
 
     @abstractmethod
@@ -197,10 +207,10 @@ class Sharing(Slot):
         self._mine = [cl.Buffer(self._context, read, hostbuf=self._weights)]
         for each in self._answers:
             self._mine.append(cl.Buffer(self._context, write, hostbuf=each))
-        given, distances, *before = self._mine
-        return Buffers(given, distances, self._remarks, self._scratch, *before)
+        weights, distances, *before = self._mine
+        return Buffers(weights, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         pass
 
     def _take_back(self, buffers: Buffers) -> None:
@@ -227,31 +237,19 @@ class Moving(Slot):
     The copies use a pinned array, unless the array of the caller is pinned.
     """
 
-    def __init__(
-        self,
-        options: AllPairsOptions,
-        n: int,
-        graphs: int,
-        pool: ThreadPoolExecutor | None,
-        search: Search | None = None,
-    ) -> None:
-        super().__init__(options, n, graphs, pool, search)
-        size = graphs * n * n * options.dtype.itemsize
-        answers = [size] if search is None else [size, graphs * n * n * _INT.itemsize]
+    def _allocate(self, values: int, dtype: np.dtype) -> None:
+        size, searches = values * dtype.itemsize, self._search is not None
+        answers = [size, values * _INT.itemsize] if searches else [size]
         self._own: list[cl.Buffer] = []
         self._pinned: list[_Pinned] = []
-        try:
-            # the search needs both the weights and the distances
-            for each in answers if search is None else [*answers, size]:
-                self._own.append(self._buffer(each))
-            for each in [*answers, graphs * _INT.itemsize]:
-                self._pinned.append(_Pinned.of(self._queue, each))
-        except BaseException:
-            self.release()
-            raise
+        # the search needs both the weights and the distances
+        for each in [*answers, size] if searches else answers:
+            self._own.append(self._buffer(each))
+        for each in [*answers, self._graphs * _INT.itemsize]:
+            self._pinned.append(_Pinned.of(self._queue, each))
         self._values, self._weights = self._own[: len(answers)], self._own[-1]
 
-    def _told(self, m: int) -> np.ndarray:
+    def _remark_array(self, m: int) -> np.ndarray:
         # a copy to memory that is not pinned would wait for all earlier commands
         return self._pinned[-1].array((m,), _INT)
 
@@ -259,11 +257,11 @@ class Moving(Slot):
         """Begin to copy the weights to pinned memory."""
 
         def stage() -> np.ndarray:
-            given = weights()
-            if is_pinned(given):
-                return given
-            staging = self._pinned[0].array(given.shape, given.dtype)
-            copy(staging, given)
+            values = weights()
+            if is_pinned(values):
+                return values
+            staging = self._pinned[0].array(values.shape, values.dtype)
+            copy(staging, values)
             return staging
 
         self._staged, self._answers = self._begun(stage), answers
@@ -275,7 +273,7 @@ class Moving(Slot):
         distances, *before = self._values
         return Buffers(self._weights, distances, self._remarks, self._scratch, *before)
 
-    def _send_back(self, buffers: Buffers) -> None:
+    def _send_back(self) -> None:
         self._landings: list[tuple[np.ndarray, np.ndarray]] = []
         for each, values, memory in zip(self._answers, self._values, self._pinned, strict=False):
             landing = each if is_pinned(each) else memory.array(each.shape, each.dtype)
@@ -331,7 +329,7 @@ class _Pinned:
         freed: list[_Pinned] = []
         with self._lock:
             self._idle.append(self)
-            while sum(each._bytes.size for each in self._idle) > _KEPT:
+            while sum(each._bytes.size for each in self._idle) > _IDLE_BYTES:
                 freed.append(self._idle.pop(0))
         for each in freed:
             each._free()

@@ -111,15 +111,15 @@ def divided(
     """
     blocks = _blocks(n, unit, step) if block is None else [up_to(min(block, n), unit)]
     fastest = sorted(range(1, len(rates)), key=lambda number: -rates[number].product)
-    found: list[Division] = []
+    candidates: list[Division] = []
     for count in range(len(rates), 0, -1):
         members = tuple(sorted([0, *fastest[: count - 1]]))
         divisions = (_division(n, size, item, rates, members, each, unit, step) for each in blocks)
         # a block may be too large, or a device too slow, for each to have one
-        found += [each for each in divisions if len(set(each.owners)) == count]
-        if found and everyone:
+        candidates += [each for each in divisions if len(set(each.owners)) == count]
+        if candidates and everyone:
             break
-    return min(found, key=lambda each: each.seconds)
+    return min(candidates, key=lambda each: each.seconds)
 
 
 def _blocks(n: int, unit: int, step: int) -> list[int]:
@@ -156,9 +156,9 @@ def _division(
 
 def _owners(count: int, rates: Sequence[float]) -> tuple[int, ...]:
     """Share blocks among devices in proportion to rates: each goes to whom it makes least late."""
-    given, owners = [0] * len(rates), []
+    counts, owners = [0] * len(rates), []
     for _ in range(count):
-        owner = min(range(len(rates)), key=lambda who: (given[who] + 1) / rates[who])
-        given[owner] += 1
+        owner = min(range(len(rates)), key=lambda who: (counts[who] + 1) / rates[who])
+        counts[owner] += 1
         owners.append(owner)
     return tuple(owners)

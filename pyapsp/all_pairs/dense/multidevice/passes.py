@@ -29,8 +29,8 @@ def each_share(
     shares: Sequence[Share],
     work: Callable[[int, Share], None],
     *,
-    look: Callable[[], object] = lambda: None,
-    stop: Callable[[], object] = lambda: None,
+    look: Callable[[], None] = lambda: None,
+    stop: Callable[[], None] = lambda: None,
 ) -> None:
     """Call ``work(number, share)`` for all shares at the same time, and wait.
 
@@ -108,12 +108,12 @@ def run_passes(
             ended[device] = following
         share.finish()
 
-    told = -1
+    reported = -1
 
     def look() -> None:
-        nonlocal told
-        if progress is not None and (done := min(ended)) != told:
-            told = done
+        nonlocal reported
+        if progress is not None and (done := min(ended)) != reported:
+            reported = done
             progress(done, total)
 
     each_share(shares, work, look=look, stop=exchange.stop)

@@ -51,14 +51,14 @@ def buffers(
     values += [depth * size] * (len(division.members) > 1)
     values += [max(map(len, slabs)) * depth * depth] * _LANES
     values += 2 * panel_values(product, size, depth)
-    found = [item * count for count in values]
+    sizes = [item * count for count in values]
     if ArcWriter.suits(graph, product.dtype, item * graph.n**2):
         arcs = 0
         for first, last in map(division.rows, division.blocks(member)):
             arcs += int(graph.indptr[last] - graph.indptr[first])
-            found.append(8 * (last - first + 1))
-        found += [4 * arcs, item * arcs]
-    return found
+            sizes.append(8 * (last - first + 1))
+        sizes += [4 * arcs, item * arcs]
+    return sizes
 
 
 def _slabs(division: Division, device: Device, member: int, item: int) -> list[list[int]]:

@@ -13,21 +13,23 @@ import re
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from pyapsp.all_pairs.dense.outofcore import folders, manifest
 from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
+from pyapsp.all_pairs.dense.outofcore.manifest import Data, Manifest, State
 from pyapsp.all_pairs.dense.outofcore.storage import THREADS, Matrix
 from pyapsp.base.errors import CapabilityError, CheckpointError
 from pyapsp.base.files import atomic_write
+from pyapsp.base.json import Record
 
 __all__ = ["Checkpoint"]
 
@@ -64,7 +66,7 @@ class Checkpoint:
         snapshot that is damaged or of another run.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], subject: Mapping[str, Any]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], subject: Record) -> None:
         if not POSITIONED:
             raise CapabilityError("this system has no os.pwritev, which checkpoints need")
         self._folder = Path(folder)
@@ -90,9 +92,9 @@ class Checkpoint:
         self._lock.release()
 
     @property
-    def state(self) -> dict[str, Any] | None:
+    def state(self) -> State | None:
         """The state of the snapshot in the folder; None without one."""
-        return None if self._manifest is None else dict(self._manifest["state"])
+        return None if self._manifest is None else self._manifest.state
 
     def check_space(self, needed: int) -> None:
         """Raise an error if the disk is too small for the snapshots of a run.
@@ -129,7 +131,7 @@ class Checkpoint:
                 self._sweep(self._manifest)
         return (time.perf_counter() - started) * matrix.n / max(last, 1)
 
-    def save(self, matrix: Matrix, state: Mapping[str, Any]) -> float:
+    def save(self, matrix: Matrix, state: State) -> float:
         """Write a snapshot, then remove the previous one.
 
         Nothing may write to the matrix during this call.
@@ -137,8 +139,8 @@ class Checkpoint:
         Parameters
         ----------
         matrix : Matrix
-        state : dict
-            How far the run is, as JSON has it.
+        state : State
+            How far the run is.
 
         Returns
         -------
@@ -154,7 +156,6 @@ class Checkpoint:
             snapshot is as it was.
         """
         started = time.perf_counter()
-        state = manifest.plain(state)
         with folders.errors_of(self._folder, "write", matrix.nbytes):
             if not self._lock.in_place:
                 raise CheckpointError(f"{self._folder} was removed while the run used it")
@@ -168,7 +169,7 @@ class Checkpoint:
             self._sweep(self._manifest)
         return time.perf_counter() - started
 
-    def load(self, matrix: Matrix) -> dict[str, Any] | None:
+    def load(self, matrix: Matrix) -> State | None:
         """Put the matrix of the snapshot into `matrix`.
 
         Everything but the checksums of the data is checked before the first row is written, and
@@ -176,7 +177,7 @@ class Checkpoint:
 
         Returns
         -------
-        dict or None
+        State or None
             The state that was saved. None without a snapshot; `matrix` is then as it was.
 
         Raises
@@ -186,26 +187,24 @@ class Checkpoint:
         DiskSpaceError
             If `matrix` is a new file and the disk is full.
         """
-        found = self._manifest
-        if found is None:
+        snapshot = self._manifest
+        if snapshot is None:
             return None
-        manifest.compare(self._folder, found["matrix"], _described(matrix))
-        data = found["data"]
+        manifest.compare(self._folder, snapshot.matrix, _described(matrix))
+        data = snapshot.data
         row_bytes = matrix.n * matrix.dtype.itemsize
-        path, remedy = self._folder / data["file"], manifest.remedy(self._folder)
+        path, remedy = self._folder / data.file, manifest.remedy(self._folder)
         with folders.errors_of(self._folder, "read"):
             if not path.is_file():
                 raise CheckpointError(f"{path} is missing: {remedy}")
             size = path.stat().st_size
-            if size != data["bytes"]:
-                raise CheckpointError(
-                    f"{path} has {size} bytes instead of {data['bytes']}: {remedy}"
-                )
+            if size != data.bytes:
+                raise CheckpointError(f"{path} has {size} bytes instead of {data.bytes}: {remedy}")
             with FileIO(path) as file:
 
                 def restore(number: int, first: int, rows: np.ndarray) -> None:
                     transfer(os.preadv, file, first * row_bytes, rows)
-                    checksum, expected = zlib.crc32(rows.data), data["crc32"][number]
+                    checksum, expected = zlib.crc32(rows.data), data.crc32[number]
                     if checksum != expected:
                         raise CheckpointError(
                             f"{path}: block {number} (rows {first} to {first + len(rows) - 1}) is "
@@ -214,9 +213,8 @@ class Checkpoint:
                         )
                     matrix.write(first, first + len(rows), rows)
 
-                _each_block(matrix, data["rows"], matrix.n, restore)
-        state: dict[str, Any] = found["state"]
-        return state
+                _each_block(matrix, data.rows, matrix.n, restore)
+        return snapshot.state
 
     def remove(self) -> None:
         """Remove the snapshot, for the run is done; the folder stays.
@@ -233,21 +231,21 @@ class Checkpoint:
             self._manifest = None
             self._sweep()
 
-    def _read(self) -> dict[str, Any] | None:
+    def _read(self) -> Manifest | None:
         """Return the manifest in the folder, if it is one of this run."""
         return manifest.read(self._folder / _MANIFEST, self._subject)
 
-    def _replace(self, matrix: Matrix, state: dict[str, Any]) -> dict[str, Any]:
+    def _replace(self, matrix: Matrix, state: State) -> Manifest:
         """Write data and manifest, and return the manifest when it is safe on the disk."""
         data = self._write(matrix, matrix.n)
-        content = manifest.of(self._subject, state, _described(matrix), data)
+        content = Manifest(self._subject, state, _described(matrix), data)
         folders.sync(self._folder)
         with atomic_write(self._folder / _MANIFEST, "wb") as file:
-            file.write(manifest.encoded(content))
+            file.write(content.encoded())
         folders.sync(self._folder)
         return content
 
-    def _write(self, matrix: Matrix, last: int) -> dict[str, Any]:
+    def _write(self, matrix: Matrix, last: int) -> Data:
         """Write the rows before `last` to a new data file, and say what is in it."""
         name = f"distances-{secrets.token_hex(8)}.bin"
         rows, row_bytes = _block_rows(matrix), matrix.n * matrix.dtype.itemsize
@@ -260,13 +258,13 @@ class Checkpoint:
 
             checksums = _each_block(matrix, rows, last, store)
             os.fsync(file.fileno())
-        return {"file": name, "bytes": last * row_bytes, "rows": rows, "crc32": checksums}
+        return Data(name, last * row_bytes, rows, checksums)
 
-    def _sweep(self, *manifests: Mapping[str, Any] | None) -> None:
+    def _sweep(self, *manifests: Manifest | None) -> None:
         """Remove the data that none of these manifests names, and what killed saves left."""
-        kept = {each["data"]["file"] for each in manifests if each is not None}
+        named = {each.data.file for each in manifests if each is not None}
         for path in self._folder.iterdir():
-            if _STRAY.fullmatch(path.name) and path.name not in kept:
+            if _STRAY.fullmatch(path.name) and path.name not in named:
                 with suppress(OSError):  # the next sweep tries again
                     path.unlink()
 
@@ -299,6 +297,6 @@ def _each_block(
         return list(pool.map(one, range(len(starts))))
 
 
-def _described(matrix: Matrix) -> dict[str, Any]:
+def _described(matrix: Matrix) -> Record:
     # with its byte order
     return {"n": matrix.n, "dtype": matrix.dtype.str}

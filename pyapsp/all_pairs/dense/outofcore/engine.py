@@ -22,12 +22,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.all_pairs.dense.outofcore.interval import Interval
+from pyapsp.all_pairs.dense.outofcore.manifest import Decisive, Ranges, State
 from pyapsp.all_pairs.dense.outofcore.schedule import Schedule
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.worker import Worker
@@ -59,8 +60,8 @@ class Engine:
     checkpoint : Checkpoint or None
     interval : Interval or None
         When to save.
-    decisive : dict
-        Further data for the state of a checkpoint.
+    decisive : Decisive or None
+        Further data for the state of a checkpoint, if there is one.
     progress : callable or None
         Called as ``progress(done, total)``, with rows times passes.
     """
@@ -75,14 +76,14 @@ class Engine:
         *,
         checkpoint: Checkpoint | None = None,
         interval: Interval | None = None,
-        decisive: Mapping[str, Any] | None = None,
+        decisive: Decisive | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._matrix, self._devices, self._closer = matrix, devices, closer
         self._rates = rates
         self._block, self._progress = block, progress
         self._checkpoint, self._interval = checkpoint, interval
-        self._decisive = dict(decisive or {})
+        self._decisive = decisive
         self.passes = -(-matrix.n // block)
         self._unit = math.lcm(*(workers[0].unit for workers in devices))
         self._ahead = len(devices[0]) > 1
@@ -92,12 +93,12 @@ class Engine:
         self._schedule: Schedule | None = None
         self._running: list[Future[None]] = []
 
-    def run(self, state: Mapping[str, Any] | None = None) -> None:
+    def run(self, state: State | None = None) -> None:
         """Run the passes that are left.
 
         Parameters
         ----------
-        state : dict, optional
+        state : State, optional
             Of the checkpoint that the matrix was loaded from.
 
         Raises
@@ -108,7 +109,7 @@ class Engine:
             What `progress` raises, and KeyboardInterrupt. The rows at hand are finished first, and
             a checkpoint is saved.
         """
-        left = None
+        left: Ranges | None = None
         if state is not None:
             self._number, left = state["pass"], state["left"]
             self._opened = state.get("opened", self._number + (left is not None))
@@ -120,6 +121,7 @@ class Engine:
                 except BaseException:
                     if self._schedule is not None:
                         self._schedule.stop()
+                    wait(self._running)  # the opening of a block submits more to the pool
                     raise
             self._tell()
         except BaseException:
@@ -128,7 +130,7 @@ class Engine:
                 self._save()
             raise
 
-    def _passes(self, pool: ThreadPoolExecutor, left: list[list[int]] | None) -> None:
+    def _passes(self, pool: ThreadPoolExecutor, left: Ranges | None) -> None:
         """Run the passes that are left; of the first one only these rows, if they are given."""
         ready = False
         while self._number < self.passes:
@@ -228,9 +230,14 @@ class Engine:
             schedule.hold()
 
     def _save(self) -> None:
-        if self._checkpoint is None or self._interval is None:
+        if self._checkpoint is None or self._interval is None or self._decisive is None:
             return
         left = self._schedule.left if self._schedule is not None and self._is_open else None
-        state = {**self._decisive, "pass": self._number, "left": left, "opened": self._opened}
+        state: State = {
+            **self._decisive,
+            "pass": self._number,
+            "left": left,
+            "opened": self._opened,
+        }
         cost = self._checkpoint.save(self._matrix, state)
         self._interval.saved(cost, time.monotonic())

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Callable
 from io import FileIO
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,10 @@ _BUFFERS = 1024
 
 
 def transfer(
-    operation: Callable[[int, Any, int], int], file: FileIO, offset: int, rows: np.ndarray
+    operation: Callable[[int, list[memoryview], int], int],
+    file: FileIO,
+    offset: int,
+    rows: np.ndarray,
 ) -> None:
     """Copy rows that are contiguous in a file, but need not be contiguous in memory.
 
@@ -45,7 +47,7 @@ def transfer(
     if memory.flags.c_contiguous:
         memory = memory.reshape(1, -1)
     for first in range(0, len(memory), _BUFFERS):
-        buffers = list(memory[first : first + _BUFFERS])
+        buffers = [row.data for row in memory[first : first + _BUFFERS]]
         done = 0
         while done < len(buffers):
             # not more than about 2 GiB at a time, and any less
@@ -53,8 +55,8 @@ def transfer(
             if count == 0:
                 raise OSError(errno.EIO, "the file ends too early", file.name)
             offset += count
-            while done < len(buffers) and count >= buffers[done].size:
-                count -= buffers[done].size
+            while done < len(buffers) and count >= buffers[done].nbytes:
+                count -= buffers[done].nbytes
                 done += 1
             if count:
                 buffers[done] = buffers[done][count:]

@@ -8,14 +8,30 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias, TypedDict, cast
 
 from pyapsp.base.errors import CheckpointError
+from pyapsp.base.json import Json, Record
 from pyapsp.base.version import __version__
 
-__all__ = ["DATA", "SCHEMA", "compare", "encoded", "of", "parsed", "plain", "read", "remedy"]
+__all__ = [
+    "DATA",
+    "SCHEMA",
+    "Data",
+    "Decisive",
+    "Manifest",
+    "Ranges",
+    "State",
+    "compare",
+    "encoded",
+    "parsed",
+    "plain",
+    "read",
+    "remedy",
+]
 
 #: Names of data files.
 DATA = re.compile(r"distances-[0-9a-f]{16}\.bin")
@@ -23,37 +39,79 @@ SCHEMA = 2
 _FORMAT = "checkpoint of pyapsp"
 
 
-def of(
-    subject: Mapping[str, Any],
-    state: Mapping[str, Any],
-    matrix: Mapping[str, Any],
-    data: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the manifest of a snapshot.
+#: Ranges of rows: first, and one past the last.
+Ranges: TypeAlias = Sequence[Sequence[int]]
 
-    Parameters
+
+class Decisive(TypedDict):
+    """The data of a checkpoint that a resumed run needs, in addition to the progress.
+
+    Attributes
     ----------
-    subject : mapping
-        What the run is.
-    state : mapping
-        How far it was.
-    matrix : mapping
-        Its n and dtype.
-    data : mapping
-        The data file, its bytes, the rows under one checksum and the checksums.
+    block, unit : int
+        Pivots of a pass, and what they are a multiple of.
+    pivot : str
+        The parameter.
+    closer : int
+        The number of the device that closes pivot blocks.
+    closing : dict
+        The parameters of its product.
+    tuned : bool
+        Whether tuning rows were used.
     """
-    return {
-        "format": _FORMAT,
-        "schema": SCHEMA,
-        "pyapsp": __version__,
-        "subject": subject,
-        "state": state,
-        "matrix": matrix,
-        "data": data,
-    }
+
+    block: int
+    unit: int
+    pivot: str
+    closer: int
+    closing: dict[str, int | str]
+    tuned: bool
 
 
-def read(path: Path, subject: Mapping[str, Any]) -> dict[str, Any] | None:
+# the number of the pass, its rows that are not updated yet, and how many pivot blocks are open
+_Progress = TypedDict("_Progress", {"pass": int, "left": "Ranges | None", "opened": int})
+
+
+class State(Decisive, _Progress):
+    """The data of a checkpoint that a resumed run needs."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The content of the data file: its name and bytes, rows under one checksum, checksums."""
+
+    file: str
+    bytes: int
+    rows: int
+    crc32: list[int]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a snapshot.
+
+    Attributes
+    ----------
+    subject : dict
+        What the run is.
+    state : State
+        How far it was.
+    matrix : dict
+        Its n and dtype.
+    data : Data
+    """
+
+    subject: Record
+    state: State
+    matrix: Record
+    data: Data
+
+    def encoded(self) -> bytes:
+        """Return the content of the file."""
+        return encoded({"format": _FORMAT, "schema": SCHEMA, "pyapsp": __version__, **asdict(self)})
+
+
+def read(path: Path, subject: Record) -> Manifest | None:
     """Return a manifest, None if there is no such file.
 
     Raises
@@ -61,13 +119,16 @@ def read(path: Path, subject: Mapping[str, Any]) -> dict[str, Any] | None:
     CheckpointError
         If it is damaged, or has another schema or another subject.
     """
-    found = parsed(path, _FORMAT, SCHEMA, subject)
-    if found is not None and not _is_whole(found):
+    document = parsed(path, _FORMAT, SCHEMA, subject)
+    if document is None:
+        return None
+    manifest = _whole(document)
+    if manifest is None:
         raise CheckpointError(f"{path} is damaged, it lacks a field: {remedy(path.parent)}")
-    return found
+    return manifest
 
 
-def parsed(path: Path, form: str, schema: int, subject: Mapping[str, Any]) -> dict[str, Any] | None:
+def parsed(path: Path, form: str, schema: int, subject: Record) -> Record | None:
     """Return a manifest of this format and schema, None if there is no such file.
 
     Raises
@@ -81,24 +142,24 @@ def parsed(path: Path, form: str, schema: int, subject: Mapping[str, Any]) -> di
         return None
     way_out = remedy(path.parent)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged, no JSON: {way_out}") from None
-    if not isinstance(found, dict) or found.get("format") != form:
+    if not isinstance(document, dict) or document.get("format") != form:
         raise CheckpointError(f"{path} is not of a {form}: choose another folder")
-    if found.get("schema") != schema:
+    if document.get("schema") != schema:
         raise CheckpointError(
-            f"{path} has schema {found.get('schema')!r} and pyapsp {__version__} reads "
-            f"{schema}: continue with pyapsp {found.get('pyapsp')}, or {way_out}"
+            f"{path} has schema {document.get('schema')!r} and pyapsp {__version__} reads "
+            f"{schema}: continue with pyapsp {document.get('pyapsp')}, or {way_out}"
         )
-    content = {key: value for key, value in found.items() if key != "sha256"}
+    content = {key: value for key, value in document.items() if key != "sha256"}
     if text != encoded(content):
         raise CheckpointError(f"{path} is damaged, its checksum is wrong: {way_out}")
-    compare(path.parent, found.get("subject"), subject)
+    compare(path.parent, document.get("subject"), subject)
     return content
 
 
-def compare(folder: Path, theirs: Any, ours: Any, name: str = "") -> None:
+def compare(folder: Path, theirs: Json, ours: Json, name: str = "") -> None:
     """Refuse the first field in which what a checkpoint says differs from what this run says."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key in [*ours, *(key for key in theirs if key not in ours)]:
@@ -116,40 +177,42 @@ def remedy(folder: Path) -> str:
     return f"remove {folder} to start from the beginning"
 
 
-def plain(content: Mapping[str, Any]) -> dict[str, Any]:
+def plain(content: Mapping[str, Json]) -> Record:
     """Return what JSON makes of it."""
-    plain: dict[str, Any] = json.loads(json.dumps(content, allow_nan=False))
+    plain: Record = json.loads(json.dumps(content, allow_nan=False))
     return plain
 
 
-def encoded(content: Mapping[str, Any]) -> bytes:
+def encoded(content: Mapping[str, Json]) -> bytes:
     """Return the bytes of a manifest, with its checksum."""
     checksum = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     whole = {**content, "sha256": checksum}
     return (json.dumps(whole, sort_keys=True, indent=1) + "\n").encode()
 
 
-def _is_whole(found: Mapping[str, Any]) -> bool:
-    """Return whether a manifest has all fields of its data file."""
-    data, matrix = found.get("data"), found.get("matrix")
-    if not (isinstance(data, dict) and isinstance(matrix, dict)):
-        return False
+def _whole(document: Record) -> Manifest | None:
+    """Return a manifest that has all fields of its data file, else None."""
+    subject, state, matrix, data = (
+        document.get(name) for name in ("subject", "state", "matrix", "data")
+    )
+    if not (
+        isinstance(subject, dict)
+        and isinstance(state, dict)
+        and isinstance(matrix, dict)
+        and isinstance(data, dict)
+    ):
+        return None
     file, checksums = data.get("file"), data.get("crc32")
-    rows, count, n = (
-        _count(each) for each in (data.get("rows"), data.get("bytes"), matrix.get("n"))
-    )
-    return (
-        isinstance(found.get("state"), dict)
-        and isinstance(file, str)
-        and DATA.fullmatch(file) is not None
-        and rows > 0
-        and min(count, n) >= 0
-        and isinstance(checksums, list)
-        and len(checksums) == -(-n // rows)
-        and all(_count(each) >= 0 for each in checksums)
-    )
+    if not (isinstance(file, str) and DATA.fullmatch(file) and isinstance(checksums, list)):
+        return None
+    rows, count, n = _count(data.get("rows")), _count(data.get("bytes")), _count(matrix.get("n"))
+    sums = [_count(each) for each in checksums]
+    if rows <= 0 or min(count, n, *sums) < 0 or len(sums) != -(-n // rows):
+        return None
+    # a state of this schema
+    return Manifest(subject, cast("State", state), matrix, Data(file, count, rows, sums))
 
 
-def _count(value: object) -> int:
+def _count(value: Json) -> int:
     """Return a whole number, -1 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -23,8 +23,8 @@ from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError
 
 __all__ = [
-    "Asked",
     "Cut",
+    "CutOptions",
     "Machine",
     "best_cut",
     "helper_gain",
@@ -75,7 +75,7 @@ class Machine:
 
     def turns(self, unit: int) -> tuple[int, int]:
         """Return the steps, and the rows, of a turn of the product, in multiples of a unit."""
-        steps, rows = self.product.turn(self.product.p)
+        steps, rows = self.product.turn
         return math.lcm(unit, steps), math.lcm(unit, rows)
 
     def needed(self, shape: Shape) -> int:
@@ -89,7 +89,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CutOptions:
     """What a caller wants of a cut; None is left to the model."""
 
     block: int | None = None
@@ -126,7 +126,7 @@ class Cut:
     copying: float
 
 
-def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.0) -> Cut:
+def best_cut(n: int, unit: int, machine: Machine, options: CutOptions, gain: float = 0.0) -> Cut:
     """Return the fastest cut that a device has memory for, of those that were asked for.
 
     Parameters
@@ -135,7 +135,7 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.
     unit : int
         What every number is rounded up to a multiple of.
     machine : Machine
-    asked : Asked
+    options : CutOptions
     gain : float
         As for `predict`.
 
@@ -145,8 +145,8 @@ def best_cut(n: int, unit: int, machine: Machine, asked: Asked, gain: float = 0.
         If none fits; with the bytes of the smallest.
     """
     best, least = None, math.inf
-    splits = (False, True) if asked.separated is None else (asked.separated,)
-    for shape in _shapes(n, unit, machine, asked):
+    splits = (False, True) if options.separated is None else (options.separated,)
+    for shape in _shapes(n, unit, machine, options):
         least = min(machine.needed(shape), least)
         for separated in splits if machine.holds(shape) else ():
             cut = predict(shape, machine, separated=separated, gain=gain)
@@ -306,7 +306,7 @@ def required_bandwidth(cut: Cut, machine: Machine) -> float:
     return bandwidth_model.required_for_block(2 * updates, block, machine.item)
 
 
-def _shapes(n: int, unit: int, machine: Machine, asked: Asked) -> Iterator[Shape]:
+def _shapes(n: int, unit: int, machine: Machine, options: CutOptions) -> Iterator[Shape]:
     """Yield the shapes that are worth trying."""
     size, (steps, rows) = up_to(n, unit), machine.turns(unit)
     if machine.product.pitch(size) > size:
@@ -317,22 +317,22 @@ def _shapes(n: int, unit: int, machine: Machine, asked: Asked) -> Iterator[Shape
         return min(up_to(value, unit), size)
 
     blocks: Sequence[int]
-    if asked.block is not None:
-        blocks = [up(asked.block)]
+    if options.block is not None:
+        blocks = [up(options.block)]
     else:
         # so that the passes are about as long: 1, 2, 3, ... of them
         counts = sorted({round(1.25**k) for k in range(48)})
         even = [-(-size // count) for count in counts]
         blocks = sorted({up(b if b < steps else up_to(b, steps)) for b in even})
-    if asked.rows is not None:
-        heights = [up(asked.rows)]
+    if options.rows is not None:
+        heights = [up(options.rows)]
     else:
         fewer = {up(rows // k) for k in (2, 4, 8, 16)}
         heights = sorted(fewer | {up(k * rows) for k in _ROWS})
-    columns = size if asked.columns is None else up(asked.columns)
+    columns = size if options.columns is None else up(options.columns)
     turns: Sequence[int]
-    if asked.ahead is not None:
-        turns = (2,) if asked.ahead else (1,)
+    if options.ahead is not None:
+        turns = (2,) if options.ahead else (1,)
     else:
         # kernels of two passes only share a device that is also the host
         turns = (1,) if machine.speeds.shared else (1, 2)

@@ -6,24 +6,24 @@ kernels for these blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.manifest import Decisive, State
+from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.team import Team, products_for, team_of
 from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import CheckpointError, DeviceMemoryError
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = ["agreed", "prepare"]
 
 
-def agreed(
-    given: Mapping[str, Any], state: Mapping[str, Any], n: int, options: AllPairsOptions
-) -> dict[str, Any]:
+def agreed(parameters: Parameters, state: State, n: int, options: AllPairsOptions) -> Parameters:
     """Return the parameters asked for, with those of a checkpoint that decide the result.
 
     Raises
@@ -31,28 +31,29 @@ def agreed(
     CheckpointError
         If something else was asked for.
     """
-    asked = {name: given.get(name, state[name]) for name in ("block", "pivot")}
-    unit = state["unit"]
-    block = -(-asked["block"] // unit) * unit  # all blocks of more than n vertices are one
+    made_with = Parameters(block=state["block"], pivot=state["pivot"])
+    wanted = made_with | parameters
+    block = up_to(wanted.integer("block"), state["unit"])
     same = {
+        # all blocks of more than n vertices are one
         "block": min(block, n) == min(state["block"], n),
-        "pivot": asked["pivot"] == state["pivot"],
+        "pivot": wanted["pivot"] == state["pivot"],
     }
     for name, agrees in same.items():
         if not agrees:
             raise CheckpointError(
-                f"{options.checkpoint} was made with {name}={state[name]}, not {asked[name]}"
+                f"{options.checkpoint} was made with {name}={made_with[name]}, not {wanted[name]}"
             )
-    return {**given, **{name: state[name] for name in same}}
+    return parameters | made_with
 
 
 def prepare(
     array: np.ndarray,
     graph: Graph,
     options: AllPairsOptions,
-    given: Mapping[str, Any],
-    state: Mapping[str, Any] | None,
-) -> tuple[Team, dict[str, Any], tuple[str, ...]]:
+    parameters: Parameters,
+    state: State | None,
+) -> tuple[Team, Decisive, tuple[str, ...]]:
     """Return the work of each device.
 
     Tuned parameters may need more memory than the candidates. The candidates are used if the tuned
@@ -64,16 +65,15 @@ def prepare(
         For the distances.
     graph : Graph
     options : AllPairsOptions
-    given : mapping
-        Parameters, as `agreed`.
-    state : mapping or None
+    parameters : Parameters
+        As `agreed`.
+    state : State or None
         Of the checkpoint that the run goes on from.
 
     Returns
     -------
     team : Team
-    decisive : dict
-        The data of a checkpoint that a resumed run needs, in addition to the progress.
+    decisive : Decisive
     notes : tuple of str
 
     Raises
@@ -84,11 +84,11 @@ def prepare(
         If these devices would go on in other steps.
     """
 
-    def prepared(*, tuned: bool) -> tuple[Team, dict[str, Any]]:
+    def prepared(*, tuned: bool) -> tuple[Team, Decisive]:
         products = products_for(graph, options, state, tuned=tuned)
         with Matrix(array) as matrix:
-            team = team_of(matrix, options, products, given)
-        ours = _decisive(team, products, given, state=state, tuned=tuned)
+            team = team_of(matrix, options, products, parameters)
+        ours = _decisive(team, products, parameters, state=state, tuned=tuned)
         if state is not None:
             _check_same(ours, state, graph.n, options)
         return team, ours
@@ -111,25 +111,23 @@ def prepare(
 def _decisive(
     team: Team,
     products: Sequence[Product],
-    given: Mapping[str, Any],
+    parameters: Parameters,
     *,
-    state: Mapping[str, Any] | None,
+    state: State | None,
     tuned: bool,
-) -> dict[str, Any]:
+) -> Decisive:
     """Return the data of a checkpoint that a resumed run needs, in addition to the progress."""
     return {
         "block": team.cut.shape.block,
         "unit": team.unit if state is None else state["unit"],
-        "pivot": given.get("pivot", "device"),
+        "pivot": parameters.word("pivot") if "pivot" in parameters else "device",
         "closer": products.index(team.closing),
-        "closing": dict(team.closing.p),
+        "closing": dict(team.closing.parameters),
         "tuned": tuned,
     }
 
 
-def _check_same(
-    ours: Mapping[str, Any], state: Mapping[str, Any], n: int, options: AllPairsOptions
-) -> None:
+def _check_same(ours: Decisive, state: State, n: int, options: AllPairsOptions) -> None:
     """Raise an error if these devices would continue a checkpoint with other blocks or kernels."""
     blocks = [min(each["block"], n) for each in (state, ours)]
     if blocks[0] != blocks[1] or ours["closing"] != state["closing"]:

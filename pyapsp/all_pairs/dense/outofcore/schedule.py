@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import pairwise
 
 __all__ = ["Schedule"]
@@ -29,7 +29,7 @@ class Schedule:
     def __init__(
         self,
         ranges: Iterable[tuple[int, int]],
-        rates: dict[object, float],
+        rates: dict[Hashable, float],
         urgent: tuple[int, int] = (0, 0),
     ) -> None:
         self._urgent = urgent
@@ -37,8 +37,8 @@ class Schedule:
         self._rates = rates
         self._busy: set[tuple[int, int]] = set()
         self._changed = threading.Condition()
-        self._held = self._stopped = self._opening = False
-        self._retired: set[object] = set()
+        self._paused = self._stopped = self._opening = False
+        self._retired: set[Hashable] = set()
 
     @property
     def left(self) -> list[tuple[int, int]]:
@@ -46,18 +46,18 @@ class Schedule:
         with self._changed:
             return _merged([*self._left, *self._busy])
 
-    def more(self, who: object) -> bool:
+    def more(self, who: Hashable) -> bool:
         """Wait while the schedule is on hold, and return whether there may be work for a device."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._held or self._stopped)
+            self._changed.wait_for(lambda: not self._paused or self._stopped)
             return bool(self._left) and not self._stopped and who not in self._retired
 
-    def ranges(self, count: int, unit: int, who: object) -> Iterator[tuple[int, int]]:
-        """Yield ranges of at most `count` rows, a multiple of `unit` but for what is left over.
+    def ranges(self, count: int, who: Hashable) -> Iterator[tuple[int, int]]:
+        """Yield ranges of at most `count` rows.
 
         Ends when there are no more, when a hold begins, or when another device is better.
         """
-        while (rows := self._take(count, unit, who)) is not None:
+        while (rows := self._take(count, who)) is not None:
             yield rows
 
     def done(self, first: int, last: int) -> None:
@@ -73,7 +73,7 @@ class Schedule:
         """
 
         def ready() -> bool:
-            return not self._held and not any(map(self._is_urgent, (*self._left, *self._busy)))
+            return not self._paused and not any(map(self._is_urgent, (*self._left, *self._busy)))
 
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or ready())
@@ -89,17 +89,17 @@ class Schedule:
     def quiet(self) -> bool:
         """Whether it is on hold and nobody is at work any more."""
         with self._changed:
-            return self._held and not self._busy and not self._opening
+            return self._paused and not self._busy and not self._opening
 
     def hold(self) -> None:
         """Hand out nothing more for the time being."""
         with self._changed:
-            self._held = True
+            self._paused = True
 
     def release(self) -> None:
         """End a hold."""
         with self._changed:
-            self._held = False
+            self._paused = False
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -108,9 +108,9 @@ class Schedule:
             self._stopped = True
             self._changed.notify_all()
 
-    def _take(self, count: int, unit: int, who: object) -> tuple[int, int] | None:
+    def _take(self, count: int, who: Hashable) -> tuple[int, int] | None:
         with self._changed:
-            if self._held or self._stopped or not self._left:
+            if self._paused or self._stopped or not self._left:
                 return None
             main = who == next(iter(self._rates))
             fast = 2 * self._rates[who] >= next(iter(self._rates.values()))

@@ -63,7 +63,7 @@ class Shape:
         """Return the values in each device buffer of a worker, by what it is for."""
         # a pivot block is closed, and then its rows are multiplied by it
         closing = self.block**2 + sum(product.scratch(self.block))
-        multiplying = self.block * (self.block + self.panel_columns(product.unit(product.p)))
+        multiplying = self.block * (self.block + self.panel_columns(product.unit))
         if not self.block_fits_slot:
             multiplying += self.block**2
         return {

@@ -91,7 +91,7 @@ def measure_device(
     bus : (float, float)
         Its `up` and `down`.
     """
-    queue, unit = device.queue(), product.unit(product.p)
+    queue, unit = device.queue(), product.unit
     heights = sorted({up_to(some, unit) for some in _SAMPLED})
     with device_errors(device, memory):
         rates = _product_rates(queue, product, unit, heights, n, memory)

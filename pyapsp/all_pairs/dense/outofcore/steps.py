@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -126,8 +126,8 @@ class Steps:
                 slot.save(step, self._enqueue(step, slot, slot.load(step)))
             return
         free = deque(self._slots)
-        coming: deque[tuple[Step, _Slot, Future[Any]]] = deque()
-        going: deque[tuple[_Slot, Future[Any]]] = deque()
+        coming: deque[tuple[Step, _Slot, Future[cl.Event | None]]] = deque()
+        going: deque[tuple[_Slot, Future[None]]] = deque()
 
         def compute() -> None:
             step, slot, brought = coming.popleft()

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -247,8 +246,8 @@ class Matrix:
             and (memory.strides[1] == self.dtype.itemsize or memory.size == 0)
         ):
             rule = f"at least {shape} values of {self.dtype}, contiguous within a row"
-            given = f"{memory.dtype} {memory.shape}, strides {memory.strides}"
-            raise ParameterError.of("into" if name == "read" else "source", owner, rule, given)
+            got = f"{memory.dtype} {memory.shape}, strides {memory.strides}"
+            raise ParameterError.of("into" if name == "read" else "source", owner, rule, got)
         return start, memory[: shape[0], : shape[1]]
 
     def _part(self, rows: slice, start: int, like: np.ndarray) -> np.ndarray:
@@ -259,7 +258,7 @@ class Matrix:
 
     def _move(
         self,
-        operation: Callable[[int, Any, int], int],
+        operation: Callable[[int, list[memoryview], int], int],
         rows: slice,
         start: int,
         memory: np.ndarray,

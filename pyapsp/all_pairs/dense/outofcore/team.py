@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
+from pyapsp.all_pairs.dense.outofcore.manifest import State
 from pyapsp.all_pairs.dense.outofcore.pinning import PinnedRows, can_pin
 from pyapsp.all_pairs.dense.outofcore.planner import (
-    Asked,
     Cut,
+    CutOptions,
     Machine,
     best_cut,
     helper_gain,
@@ -32,6 +32,7 @@ from pyapsp.base.errors import CapabilityError, CheckpointError
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 __all__ = ["Member", "Team", "limits", "product_for", "products_for", "team_of"]
 
@@ -129,9 +130,22 @@ def limits(device: Device, options: AllPairsOptions) -> tuple[int, int]:
 
 
 def product_for(
-    graph: Graph, options: AllPairsOptions, state: Mapping[str, Any] | None, *, tuned: bool
+    graph: Graph,
+    options: AllPairsOptions,
+    closing: Mapping[str, int | str] | None = None,
+    *,
+    tuned: bool = True,
 ) -> Product:
     """Return the product for a device: of a checkpoint, of tuning rows, or else untuned.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : AllPairsOptions
+    closing : mapping, optional
+        The parameters of the product of the checkpoint.
+    tuned : bool
+        Whether tuning rows are used.
 
     Raises
     ------
@@ -140,30 +154,27 @@ def product_for(
     CheckpointError
         If the kernels of the checkpoint do not fit the device.
     """
-    if state is not None:
-        parameters = state["closing"]
-        if not FORMS[parameters["form"]].fits(parameters, options):
+    if closing is not None:
+        parameters = Parameters(closing)
+        if not FORMS[parameters.word("form")].fits(parameters, options):
             raise CheckpointError(
                 f"{options.checkpoint} was made with kernels that do not fit {options.device.name}"
             )
     else:
         parameters, _ = FwMinplus().choose_parameters(graph, options, rows=tuned)
-    return FORMS[parameters["form"]](options, parameters, negative=graph.has_negative)
+    return FORMS[parameters.word("form")](options, parameters, negative=graph.has_negative)
 
 
 def products_for(
-    graph: Graph, options: AllPairsOptions, state: Mapping[str, Any] | None, *, tuned: bool
+    graph: Graph, options: AllPairsOptions, state: State | None, *, tuned: bool
 ) -> list[Product]:
     """Return the products for all devices; a checkpoint says which kernels close pivot blocks."""
     devices = (options.device, *options.helpers)
-    closing = 0 if state is None else min(state["closer"], len(devices) - 1)
+    closing: dict[int, dict[str, int | str]] = {}
+    if state is not None:
+        closing = {min(state["closer"], len(devices) - 1): state["closing"]}
     return [
-        product_for(
-            graph,
-            replace(options, device=device),
-            state if number == closing else None,
-            tuned=tuned,
-        )
+        product_for(graph, replace(options, device=device), closing.get(number), tuned=tuned)
         for number, device in enumerate(devices)
     ]
 
@@ -172,7 +183,7 @@ def team_of(
     matrix: Matrix,
     options: AllPairsOptions,
     products: Sequence[Product],
-    given: Mapping[str, Any],
+    parameters: Parameters,
 ) -> Team:
     """Measure the devices, cut the matrix, and decide who takes part.
 
@@ -184,7 +195,7 @@ def team_of(
         With the devices.
     products : sequence of Product
         For each of them.
-    given : mapping
+    parameters : Parameters
         The parameters of the method that were asked for.
 
     Raises
@@ -195,7 +206,7 @@ def team_of(
         If the first device does not hold the smallest cut.
     """
     devices = (options.device, *options.helpers)
-    unit = math.lcm(*(product.unit(product.p) for product in products))
+    unit = math.lcm(*(product.unit for product in products))
     machines = []
     for device, product in zip(devices, products, strict=True):
         memory, largest = limits(device, options)
@@ -203,20 +214,25 @@ def team_of(
         pins = can_pin(device, matrix)
         machines.append(Machine(product, speeds, memory, largest, pins=pins))
     lead = machines[0]
-    wanted = {name: given.get(name) for name in ("block", "rows", "columns")}
-    split = {"fused": False, "separated": True}.get(given.get("split", ""))
-    ahead = {"on": True, "off": False}.get(given.get("lookahead", "auto"))
-    hoped = 0.0
-    if given.get("helpers", "auto") != "none":
+    sizes = {
+        name: parameters.integer(name)
+        for name in ("block", "rows", "columns")
+        if name in parameters
+    }
+    separated = parameters["split"] == "separated" if "split" in parameters else None
+    ahead = {"on": True, "off": False}.get(str(parameters.get("lookahead")))
+    helpers, hoped = parameters.get("helpers", "auto"), 0.0
+    if helpers != "none":
         hoped = sum(each.speeds.product / lead.speeds.product for each in machines[1:])
-    cut = best_cut(matrix.n, unit, lead, Asked(**wanted, separated=split, ahead=ahead), hoped)
+    cut = best_cut(
+        matrix.n, unit, lead, CutOptions(**sizes, separated=separated, ahead=ahead), hoped
+    )
     members, closer, gain, why = [Member(devices[0], lead, cut.shape)], 0, 0.0, []
     for device, machine in zip(devices[1:], machines[1:], strict=True):
-        closes = given.get("pivot") == "host" and device.kind == "cpu" and closer == 0
+        closes = parameters.get("pivot") == "host" and device.kind == "cpu" and closer == 0
         shape = helper_shape(cut, unit, machine, lead.speeds)
         adds = helper_gain(cut, machine.speeds, lead.speeds)
-        asked = given.get("helpers", "auto")
-        useful = asked == "all" or closes or (asked == "auto" and adds > _GAIN)
+        useful = helpers == "all" or closes or (helpers == "auto" and adds > _GAIN)
         helps = useful and shape is not None
         reason = f"it would add {100 * adds:.1f} % to the updates of the first"
         if shape is None:
@@ -226,7 +242,7 @@ def team_of(
             closer = len(members) if closes else closer
             members.append(Member(device, machine, shape))
             gain += adds
-    if given.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
+    if parameters.get("pivot") == "host" and closer == 0 and devices[0].kind != "cpu":
         raise CapabilityError("fw-outofcore with pivot=host needs a CPU among the devices")
     seconds = predict(cut.shape, lead, separated=cut.separated, gain=gain).seconds
     notes = (*_notes(cut, lead, seconds), *why)

@@ -6,7 +6,7 @@ device as the right factor, and updates other rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import ExitStack
 from functools import partial
 
@@ -53,7 +53,7 @@ class Worker:
     ) -> None:
         self.device, self.product, self.shape = device, product, shape
         self._matrix, self._separated, self._pinned = matrix, separated, pinned
-        self.unit = product.unit(product.p)
+        self.unit = product.unit
         self._item = product.dtype.itemsize
         self._buffers: dict[str, cl.Buffer] = {}
         self._first = self._depth = self._turn = 0
@@ -164,13 +164,13 @@ class Worker:
         right = self._right.at(part.first - first, part.low)
         return lambda block: self.product.unpack_right(self._queue, right, part.on(block))
 
-    def update(self, schedule: Schedule, mine: object) -> None:
+    def update(self, schedule: Schedule, mine: Hashable) -> None:
         """Update rows by the pivot block at hand, as long as there are any."""
         with device_errors(self.device, self.bytes):
             while schedule.more(mine):
                 self._steps.run(
                     step
-                    for rows in schedule.ranges(self.shape.rows, self.unit, mine)
+                    for rows in schedule.ranges(self.shape.rows, mine)
                     for step in self._updates(*rows, partial(schedule.done, *rows))
                 )
 

@@ -88,8 +88,8 @@ def data_file(folder):
 def assert_whole(folder, content, state=STATE):
     """The folder has this snapshot and nothing else."""
     assert files(folder) == sorted([data_file(folder).name, "manifest.json"])
-    found, array = load(folder)
-    assert found == state
+    answer, array = load(folder)
+    assert answer == state
     np.testing.assert_array_equal(array, content)
 
 
@@ -165,15 +165,15 @@ def test_removing_leaves_an_empty_folder(folder):
 
 def test_what_killed_saves_left_is_removed_and_nothing_else(folder):
     save(folder, values())
-    kept = {"notes.txt", "distances-1.bin", "distances-0123456789abcdef.bin.old", "manifest.json~"}
+    names = {"notes.txt", "distances-1.bin", "distances-0123456789abcdef.bin.old", "manifest.json~"}
     stray = {"distances-0123456789abcdef.bin", ".manifest.json.x_7a"}
-    for name in kept | stray:
+    for name in names | stray:
         (folder / name).write_text("x")
     with Checkpoint(folder, SUBJECT):
         pass
-    assert set(files(folder)) == kept | {data_file_named_in(folder), "manifest.json"}
-    found, array = load(folder)
-    assert found == STATE
+    assert set(files(folder)) == names | {data_file_named_in(folder), "manifest.json"}
+    answer, array = load(folder)
+    assert answer == STATE
     np.testing.assert_array_equal(array, values())
 
 

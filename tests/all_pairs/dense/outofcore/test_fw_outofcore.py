@@ -34,6 +34,7 @@ from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.device import devices, model
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 from pyapsp.registry.tuning import database
 
 
@@ -165,15 +166,15 @@ def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
 
 @pytest.mark.parametrize("lookahead", ["on", "off"])
 def test_all_devices_together(lookahead):
-    found = devices()
+    present = devices()
     graph = generators.random_graph(500, 3000, seed=4)
     method = outofcore(block=64, rows=32, helpers="all", lookahead=lookahead)
-    result = pyapsp.solve(graph, method, dtype="int32", device=found)
-    assert result.stats["devices"] == [each.name for each in found]
-    expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=found[0])
+    result = pyapsp.solve(graph, method, dtype="int32", device=present)
+    assert result.stats["devices"] == [each.name for each in present]
+    expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=present[0])
     np.testing.assert_array_equal(result.distances, expected.distances)
-    alone = pyapsp.solve(graph, outofcore(helpers="none"), dtype="int32", device=found)
-    assert alone.stats["devices"] == [found[0].name]
+    alone = pyapsp.solve(graph, outofcore(helpers="none"), dtype="int32", device=present)
+    assert alone.stats["devices"] == [present[0].name]
     np.testing.assert_array_equal(alone.distances, expected.distances)
 
 
@@ -232,9 +233,9 @@ def test_narrow_distances_and_an_array_of_another_type(device):
     out = np.full((1300, 1300), -1, np.int32)
     options = AllPairsOptions(device, np.dtype(np.uint16), answer=out.dtype, out=out)
     method = pyapsp.method("fw-outofcore")
-    found = method.run(method.plan(graph, options)).distances
-    assert found.dtype == np.uint16
-    np.testing.assert_array_equal(found, expected)
+    distances = method.run(method.plan(graph, options)).distances
+    assert distances.dtype == np.uint16
+    np.testing.assert_array_equal(distances, expected)
     result = pyapsp.solve(graph, device=device, memory_limit=3_500_000, out=out)
     assert result.stats["method"] == "fw-outofcore"
     assert result.distances is out
@@ -254,13 +255,14 @@ def coarsely_tuned(graph, device, tmp_path, monkeypatch):
     method, options = FwMinplus(), AllPairsOptions(device, np.dtype(np.float32))
     candidate, _ = method.choose_parameters(graph, options, rows=False)
     form, blocks = FORMS[candidate["form"]], method.choices["block"]
+    sets = (
+        candidate | {"tile": tile, "block": tile} | changed
+        for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
+        if tile in blocks
+    )
     coarse = max(
-        (
-            candidate | {"tile": tile, "block": tile} | changed
-            for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
-            if tile in blocks
-        ),
-        key=lambda each: form.unit(each) * form.fits(each, options),
+        (each for each in sets if form.fits(each, options)),
+        key=lambda each: form(options, each, negative=False).unit,
     )
     row = database.Row(
         method="fw-minplus",
@@ -342,9 +344,9 @@ def test_no_more_device_memory_than_planned(lookahead, device, counted):
 def test_the_memory_of_a_worker(rows, device, counted):
     """The pivot rows are multiplied, which takes more memory than to close a large block."""
     options = AllPairsOptions(device, np.dtype("float32"))
-    parameters = next(FwMinplus().candidates(options))
+    parameters = Parameters(next(FwMinplus().candidates(options)))
     product = FORMS[parameters["form"]](options, parameters, negative=False)
-    unit, block, n = product.unit(parameters), 2048, 2304
+    unit, block, n = product.unit, 2048, 2304
     shape = Shape(n, n, block, up_to(rows, unit), up_to(64, unit), slots=1)
     assert shape.block_fits_slot == (rows == block)
     with (
@@ -440,6 +442,16 @@ def test_progress_counts_up_to_the_end(lookahead, device):
     assert set(totals) == {300 * passes}
     assert list(done) == sorted(done)
     assert done[-1] == 300 * passes
+
+
+def test_a_run_that_is_cancelled_while_a_block_is_opened_is_saved(device, tmp_path, monkeypatch):
+    panel = Worker.panel
+    monkeypatch.setattr(Worker, "panel", lambda *row: (time.sleep(0.2), panel(*row)))
+    graph, method = halves(100, 700), outofcore(block=64, rows=32, interval=0)
+    same = {"dtype": "float32", "device": [device, device], "checkpoint": tmp_path / "checkpoint"}
+    with pytest.raises(Cancelled):
+        pyapsp.solve(graph, method, progress=cancel_after(0.0), **same)
+    assert pyapsp.solve(graph, method, **same).stats["resumed"]
 
 
 @pytest.mark.parametrize("lookahead", ["on", "off"])
@@ -682,11 +694,11 @@ def test_kill_at_any_instant(tmp_path):
         )
 
     undisturbed = start("", tmp_path / "whole.npy")
-    told = [time.monotonic() for _ in undisturbed.stdout]
+    reported = [time.monotonic() for _ in undisturbed.stdout]
     assert undisturbed.wait() == 0
     undisturbed.stdout.close()
     whole = np.load(tmp_path / "whole.npy")
-    longest = (told[-1] - told[0]) / 4
+    longest = (reported[-1] - reported[0]) / 4
 
     def saved():
         """Return the progress that the checkpoint is at."""

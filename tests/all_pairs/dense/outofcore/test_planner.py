@@ -10,13 +10,14 @@ import pytest
 
 from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.all_pairs.dense.outofcore import planner, team
-from pyapsp.all_pairs.dense.outofcore.planner import Asked, Machine, best_cut, predict
+from pyapsp.all_pairs.dense.outofcore.planner import CutOptions, Machine, best_cut, predict
 from pyapsp.all_pairs.dense.outofcore.shape import Shape
 from pyapsp.all_pairs.dense.outofcore.speeds import Speeds, measure
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Parameters
 
 FAST = Speeds(((16, 1e12),), 50e9, 50e9, 40e9, 40e9, shared=False)
 FREE = Speeds(((16, 1e12),), 50e9, 50e9, 1e12, 1e12, shared=False)  # of the host
@@ -68,49 +69,51 @@ def test_a_slow_bus_wants_larger_blocks_and_the_bound_says_so(product):
     large = cut_of(product, slow, n=8192, size=8192, block=2048, rows=64, columns=8192)
     assert small.bound == large.bound == "transfers"
     assert large.seconds < small.seconds / 4
-    chosen = best_cut(8192, UNIT, Machine(product, slow, 2**30, 2**30), Asked())
+    chosen = best_cut(8192, UNIT, Machine(product, slow, 2**30, 2**30), CutOptions())
     assert chosen.shape.block >= 2048
     assert chosen.separated  # half the way
 
 
 def test_the_cut_keeps_to_the_memory(product):
     for memory in (2**23, 2**24, 2**26, 2**28):
-        cut = best_cut(4096, UNIT, Machine(product, FAST, memory, memory), Asked())
+        cut = best_cut(4096, UNIT, Machine(product, FAST, memory, memory), CutOptions())
         assert cut.device_bytes <= memory
         buffers = cut.shape.buffers(product).values()
         assert cut.device_bytes == 4 * cut.shape.workers * sum(buffers)
         for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
             assert count % UNIT == 0
     largest = 2**21  # of one buffer
-    cut = best_cut(4096, UNIT, Machine(product, FAST, 2**28, largest), Asked())
+    cut = best_cut(4096, UNIT, Machine(product, FAST, 2**28, largest), CutOptions())
     assert 4 * cut.shape.block * cut.shape.size <= largest
     with pytest.raises(DeviceMemoryError) as caught:
-        best_cut(4096, UNIT, Machine(product, FAST, 2**16, 2**16), Asked())
+        best_cut(4096, UNIT, Machine(product, FAST, 2**16, 2**16), CutOptions())
     assert caught.value.available == 2**16
     assert 2**16 < caught.value.needed <= 2**23
 
 
 def test_rows_of_the_factor_do_not_meet_in_the_caches(product):
-    best = best_cut(4090, UNIT, Machine(product, FAST, 2**28, 2**28), Asked()).shape
+    best = best_cut(4090, UNIT, Machine(product, FAST, 2**28, 2**28), CutOptions()).shape
     assert best.size == 4096 + (UNIT if product.pitch(4096) > 4096 else 0)
 
 
 def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
-    asked = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
-    cut = best_cut(1900, UNIT, Machine(product, FAST, 2**28, 2**28), Asked(**asked))
+    options = {"block": 100, "rows": 48, "columns": 1000, "separated": True}
+    cut = best_cut(1900, UNIT, Machine(product, FAST, 2**28, 2**28), CutOptions(**options))
     shape = cut.shape
     assert (shape.block, shape.rows, shape.columns, shape.size) == (128, 64, 1024, 1920)
     assert cut.separated
     assert (
-        best_cut(100, UNIT, Machine(product, FAST, 2**28, 2**28), Asked(block=4096)).shape.block
+        best_cut(
+            100, UNIT, Machine(product, FAST, 2**28, 2**28), CutOptions(block=4096)
+        ).shape.block
         == 128
     )
 
 
 def test_helpers_want_smaller_blocks_without_look_ahead(product):
     """While the first device multiplies the rows of a block, the others wait."""
-    machine, asked = Machine(product, FREE, 2**30, 2**30), Asked(ahead=False)
-    alone, helped = (best_cut(16384, UNIT, machine, asked, gain) for gain in (0.0, 3.0))
+    machine, options = Machine(product, FREE, 2**30, 2**30), CutOptions(ahead=False)
+    alone, helped = (best_cut(16384, UNIT, machine, options, gain) for gain in (0.0, 3.0))
     assert helped.shape.block < alone.shape.block
     again = [
         predict(cut.shape, machine, separated=cut.separated, gain=3.0) for cut in (alone, helped)
@@ -154,10 +157,10 @@ def test_look_ahead_hides_what_a_block_takes(product):
     assert ideal < ahead.seconds < 0.92 * plain.seconds
     small = Machine(product, speeds, ahead.device_bytes - 1, 2**32)
     given = {"block": block, "rows": 256, "separated": False}
-    assert best_cut(n, UNIT, machine, Asked(**given), 1.0).shape.workers == 2
-    assert best_cut(n, UNIT, small, Asked(**given), 1.0).shape.workers == 1
+    assert best_cut(n, UNIT, machine, CutOptions(**given), 1.0).shape.workers == 2
+    assert best_cut(n, UNIT, small, CutOptions(**given), 1.0).shape.workers == 1
     with pytest.raises(DeviceMemoryError):
-        best_cut(n, UNIT, small, Asked(**given, ahead=True), 1.0)
+        best_cut(n, UNIT, small, CutOptions(**given, ahead=True), 1.0)
 
 
 def test_look_ahead_takes_as_long_as_its_own_block(product):
@@ -190,8 +193,8 @@ def test_the_host_has_no_work_with_pinned_rows_unless_it_takes_minima(product):
 def test_look_ahead_is_not_for_a_device_that_is_the_host(product):
     own = Speeds(((16, 1e11),), math.inf, math.inf, 40e9, 40e9, shared=True)
     machine = Machine(product, own, 2**30, 2**30)
-    assert best_cut(4096, UNIT, machine, Asked()).shape.workers == 1
-    assert best_cut(4096, UNIT, machine, Asked(ahead=True)).shape.workers == 2
+    assert best_cut(4096, UNIT, machine, CutOptions()).shape.workers == 1
+    assert best_cut(4096, UNIT, machine, CutOptions(ahead=True)).shape.workers == 2
 
 
 def test_a_helper_gets_parts_that_take_as_long(product):
@@ -222,16 +225,16 @@ def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
     helpers = (device,) * 3
     options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**30)
     with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
-        found = {
+        teams = {
             asked: team.team_of(
-                matrix, options, [product] * 4, {"helpers": asked, "lookahead": "off"}
+                matrix, options, [product] * 4, Parameters(helpers=asked, lookahead="off")
             )
             for asked in ("none", "all")
         }
-    assert [len(each.members) for each in found.values()] == [1, 4]
-    assert found["all"].cut.shape.block < found["none"].cut.shape.block
+    assert [len(each.members) for each in teams.values()] == [1, 4]
+    assert teams["all"].cut.shape.block < teams["none"].cut.shape.block
     for each, gain in (("none", 0.0), ("all", 3.0)):
-        told, cut = found[each].seconds, found[each].cut
-        machine = found[each].members[0].machine
+        seconds, cut = teams[each].seconds, teams[each].cut
+        machine = teams[each].members[0].machine
         again = predict(cut.shape, machine, separated=cut.separated, gain=gain)
-        assert told == again.seconds
+        assert seconds == again.seconds

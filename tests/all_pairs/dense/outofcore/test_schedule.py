@@ -10,7 +10,7 @@ from pyapsp.all_pairs.dense.outofcore.schedule import Schedule
 def test_one_device_gets_everything_in_order():
     schedule = Schedule([(0, 10), (20, 45)], {"main": 1.0})
     taken = []
-    for rows in schedule.ranges(16, 8, "main"):
+    for rows in schedule.ranges(16, "main"):
         taken.append(rows)
         schedule.done(*rows)
     assert taken == [(0, 10), (20, 36), (36, 45)]
@@ -20,7 +20,7 @@ def test_one_device_gets_everything_in_order():
 
 def test_what_is_not_done_is_left():
     schedule = Schedule([(0, 64)], {"main": 1.0})
-    ranges = schedule.ranges(16, 8, "main")
+    ranges = schedule.ranges(16, "main")
     first, second = next(ranges), next(ranges)
     schedule.done(*second)
     assert schedule.left == [(0, 16), (32, 64)]
@@ -30,9 +30,9 @@ def test_what_is_not_done_is_left():
 
 def test_a_hold_ends_the_ranges_and_waits_for_those_at_work():
     schedule = Schedule([(0, 64)], {"main": 1.0})
-    rows = next(schedule.ranges(16, 8, "main"))
+    rows = next(schedule.ranges(16, "main"))
     schedule.hold()
-    assert list(schedule.ranges(16, 8, "main")) == []
+    assert list(schedule.ranges(16, "main")) == []
     assert not schedule.quiet
     schedule.done(*rows)
     assert schedule.quiet
@@ -44,7 +44,7 @@ def test_a_hold_ends_the_ranges_and_waits_for_those_at_work():
     schedule.release()
     waiting.join()
     assert answers == [True]
-    assert next(schedule.ranges(16, 8, "main")) == (16, 32)
+    assert next(schedule.ranges(16, "main")) == (16, 32)
 
 
 def test_a_stop_is_for_ever():
@@ -53,15 +53,15 @@ def test_a_stop_is_for_ever():
     schedule.stop()
     assert not schedule.more("main")
     schedule.release()
-    assert list(schedule.ranges(16, 8, "main")) == []
+    assert list(schedule.ranges(16, "main")) == []
     assert schedule.left == [(0, 64)]
 
 
 def test_a_helper_takes_from_the_back():
     schedule = Schedule([(0, 1000)], {"main": 10.0, "helper": 1.0})
-    assert next(schedule.ranges(100, 8, "main")) == (0, 100)
-    assert next(schedule.ranges(32, 8, "helper")) == (968, 1000)
-    assert next(schedule.ranges(100, 8, "main")) == (100, 200)
+    assert next(schedule.ranges(100, "main")) == (0, 100)
+    assert next(schedule.ranges(32, "helper")) == (968, 1000)
+    assert next(schedule.ranges(100, "main")) == (100, 200)
 
 
 def test_fast_devices_take_urgent_rows_first():
@@ -69,7 +69,7 @@ def test_fast_devices_take_urgent_rows_first():
     schedule = Schedule([(0, 64), (80, 400)], rates, urgent=(48, 100))
     taken = []
     for who in ("helper", "slow", "main", "helper", "helper", "main"):
-        taken.append(next(schedule.ranges(16, 8, who)))
+        taken.append(next(schedule.ranges(16, who)))
         schedule.done(*taken[-1])
     assert taken == [(48, 64), (384, 400), (80, 96), (96, 100), (368, 384), (0, 16)]
     assert schedule.left == [(16, 48), (100, 368)]
@@ -78,7 +78,7 @@ def test_fast_devices_take_urgent_rows_first():
 def test_a_slow_device_leaves_the_end_to_the_others():
     schedule = Schedule([(0, 200)], {"main": 10.0, "helper": 1.0})
     # 32 rows take the helper as long as 320 take the main device
-    assert list(schedule.ranges(32, 8, "helper")) == []
+    assert list(schedule.ranges(32, "helper")) == []
     assert not schedule.more("helper")
     assert schedule.more("main")
     assert schedule.left == [(0, 200)]
@@ -89,7 +89,7 @@ def test_many_threads_share_without_loss():
     taken, lock = [], threading.Lock()
 
     def work(who, count):
-        for rows in schedule.ranges(count, 1, who):
+        for rows in schedule.ranges(count, who):
             with lock:
                 taken.append(rows)
             schedule.done(*rows)
@@ -109,7 +109,7 @@ def test_many_threads_share_without_loss():
 
 def test_a_block_is_opened_when_its_rows_are_updated_and_nothing_is_on_hold():
     schedule = Schedule([(0, 64)], {"main": 1.0}, urgent=(8, 16))
-    ranges = schedule.ranges(8, 8, "main")
+    ranges = schedule.ranges(8, "main")
     assert next(ranges) == (8, 16)
     schedule.hold()
     answers = []
