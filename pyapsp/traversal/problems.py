@@ -33,8 +33,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components import components
 from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
-from pyapsp.traversal.request import requested
-from pyapsp.traversal.search import sourced
+from pyapsp.traversal.request import requested, sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
 

@@ -1,4 +1,4 @@
-"""Checks of the arguments of `bfs` and `sssp`."""
+"""The request of `bfs` or `sssp`: checks of the arguments, and the default source."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.registry import Method, Request, request
-from pyapsp.traversal.search import default_source
 
-__all__ = ["requested"]
+__all__ = ["default_source", "requested", "sourced"]
 
 
 def requested(
@@ -99,3 +98,21 @@ def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, 
         return resolve(graph, dtype, name)
     # int32 holds every level: a shortest path has fewer arcs than the graph has vertices
     return only_int32(dtype, name), "levels are whole numbers"
+
+
+def default_source(graph: Graph) -> np.ndarray:
+    """Return the first vertex with the most leaving arcs; an empty array for an empty graph.
+
+    Returns
+    -------
+    (1,) or (0,) int64 ndarray
+    """
+    most = [np.diff(graph.indptr).argmax()] if graph.n else []
+    return np.array(most, np.int64)
+
+
+def sourced(graph: Graph, options: PathOptions) -> PathOptions:
+    """Return options with sources: the default source if there are none."""
+    if options.sources is not None:
+        return options
+    return replace(options, sources=default_source(graph))

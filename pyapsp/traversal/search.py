@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -31,8 +30,9 @@ from pyapsp.registry import (
 )
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.narrow import LevelRows, NarrowRow
+from pyapsp.traversal.request import sourced
 
-__all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
+__all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher"]
 
 #: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
 MOST_COUNTED = 2**31 - 2**20
@@ -100,24 +100,6 @@ class Searcher(Protocol):
         predecessors : (n,) int32 ndarray
             Array for the predecessors; C-contiguous.
         """
-
-
-def default_source(graph: Graph) -> np.ndarray:
-    """Return the first vertex with the most leaving arcs; an empty array for an empty graph.
-
-    Returns
-    -------
-    (1,) or (0,) int64 ndarray
-    """
-    most = [np.diff(graph.indptr).argmax()] if graph.n else []
-    return np.array(most, np.int64)
-
-
-def sourced(graph: Graph, options: PathOptions) -> PathOptions:
-    """Return options with sources: the default source if there are none."""
-    if options.sources is not None:
-        return options
-    return replace(options, sources=default_source(graph))
 
 
 class Search(BufferedMethod, PathMethod):

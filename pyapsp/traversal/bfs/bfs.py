@@ -12,8 +12,8 @@ from pyapsp.base.host import share
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
-from pyapsp.traversal.found import Found, search
 from pyapsp.traversal.narrow import LevelResult, levels_of
+from pyapsp.traversal.result import SearchResult, search
 
 __all__ = ["BfsResult", "bfs"]
 
@@ -22,7 +22,7 @@ _CACHED = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class BfsResult(Found):
+class BfsResult(SearchResult):
     """The result of `bfs`."""
 
     _length, _before = "level", "parent"

@@ -11,13 +11,13 @@ from numpy.typing import DTypeLike
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
-from pyapsp.traversal.found import Found, search
+from pyapsp.traversal.result import SearchResult, search
 
 __all__ = ["SsspResult", "sssp"]
 
 
 @dataclass(frozen=True, eq=False)
-class SsspResult(Found):
+class SsspResult(SearchResult):
     """The result of `sssp`."""
 
     _length, _before = "distance", "predecessor"

@@ -18,7 +18,8 @@ from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
-from pyapsp.traversal.search import Search, Searcher, sourced
+from pyapsp.traversal.request import sourced
+from pyapsp.traversal.search import Search, Searcher
 
 __all__ = ["BfsHelix"]
 

@@ -1,4 +1,4 @@
-"""The base class of the results of `bfs` and `sssp`."""
+"""The run of `bfs` or `sssp`, and the base class of their results."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pyapsp.registry import Method, runs
 from pyapsp.traversal.narrow import LevelResult, LevelRows
 from pyapsp.traversal.request import requested
 
-__all__ = ["Found", "search"]
+__all__ = ["SearchResult", "search"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Tabular):
+class SearchResult(Tabular):
     """The result of a search from one source or from several.
 
     Attributes
