@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from pyapsp.base.json import Json
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.numbers.precision import DTYPES, infinity
@@ -79,7 +79,7 @@ def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
     return verify.oracle(graph, sourced(graph, options))
 
 
-def _fits_all(requires: Weights, row: Mapping[str, Any]) -> bool:
+def _fits_all(requires: Weights, row: Mapping[str, Json]) -> bool:
     """Return True, because weights are ignored."""
     return True
 

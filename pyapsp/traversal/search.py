@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -32,7 +32,7 @@ from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.narrow import LevelRows, NarrowRow
 from pyapsp.traversal.request import sourced
 
-__all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher"]
+__all__ = ["MOST_COUNTED", "Hashed", "KernelArgument", "Lanes", "Launcher", "Search", "Searcher"]
 
 #: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
 MOST_COUNTED = 2**31 - 2**20
@@ -42,6 +42,10 @@ _GROUPS = (1, 32, 64, 128, 256, 512, 1024)
 _GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
 # Work-items of a vertex, and the number that is usually fastest on GPUs.
 _WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
+
+
+#: A buffer (None is the null pointer), or a number with its type.
+KernelArgument: TypeAlias = cl.Buffer | np.generic | None
 
 
 class Launcher:
@@ -58,12 +62,23 @@ class Launcher:
     def __init__(self, queue: cl.CommandQueue, program: Program, group: int) -> None:
         self._queue, self._program, self._group = queue, program, group
 
-    def __call__(self, kernel: str, items: int, *arguments: Any) -> None:
+    def __call__(self, kernel: str, items: int, *arguments: KernelArgument) -> None:
         """Launch at least `items` work-items; do nothing for zero items."""
         groups = -(-items // self._group)
         if groups:
             shape = (groups * self._group,), (self._group,)
             self._program.kernel(kernel)(self._queue, *shape, *arguments)
+
+
+class Hashed(Protocol):
+    """The state of a plan that knows the hash of its kernels."""
+
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels."""
+
+
+_State = TypeVar("_State", bound=Hashed)
 
 
 class Searcher(Protocol):
@@ -102,10 +117,8 @@ class Searcher(Protocol):
         """
 
 
-class Search(BufferedMethod, PathMethod):
+class Search(BufferedMethod, PathMethod, Generic[_State]):
     """Base of the methods that search from one source after the other.
-
-    The state of a plan has a ``hash``, the hash of the kernels.
 
     Attributes
     ----------
@@ -123,17 +136,22 @@ class Search(BufferedMethod, PathMethod):
             yield {"group": group}
 
     @abstractmethod
-    def open(self, plan: Plan[Graph, PathOptions, Any], watch: Stopwatch) -> Searcher:
+    def open(self, plan: Plan[Graph, PathOptions, _State], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
     def find(
-        self, searcher: Any, source: int, distances: np.ndarray, predecessors: np.ndarray | None
+        self,
+        searcher: Searcher,
+        source: int,
+        distances: np.ndarray | NarrowRow,
+        predecessors: np.ndarray | None,
     ) -> None:
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
+        assert isinstance(distances, np.ndarray)
         searcher.search(source, distances)
 
-    def narrow(self, plan: Plan[Graph, PathOptions, Any]) -> bool:
-        """Return whether `find` gets a `NarrowRow` in place of an array for the distances."""
+    def narrow(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
+        """Return whether `find` fills a `NarrowRow`, not an array, and also the predecessors."""
         return False
 
     def check(self, graph: Graph, options: PathOptions) -> None:
@@ -141,20 +159,17 @@ class Search(BufferedMethod, PathMethod):
         if self.weighted:
             check_weights(graph, options.dtype)
 
-    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Any]:
+    def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, _State]:
         """Check weights and memory, choose sources and parameters and build the kernels."""
         return super().plan(graph, sourced(graph, options))
 
-    def run(self, plan: Plan[Graph, PathOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, PathOptions, _State]) -> Rows:
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
-        shape = sources.size, graph.n
-        narrow = self.narrow(plan)
-        distances: Any = [NarrowRow() for _ in sources] if narrow else None
-        if not narrow:
-            distances = np.empty(shape, options.dtype)
-        predecessors = np.empty(shape, np.int32) if options.predecessors else None
+        narrow = [NarrowRow() for _ in sources] if self.narrow(plan) else []
+        distances = np.empty((0 if narrow else sources.size, graph.n), options.dtype)
+        predecessors = np.empty((sources.size, graph.n), np.int32) if options.predecessors else None
         tell, searcher = of_sources(options.progress), None
         for place, source in enumerate(sources.tolist()):
             row = distances[place : place + 1]
@@ -164,15 +179,17 @@ class Search(BufferedMethod, PathMethod):
                     searcher = self.open(plan, watch)
                     sent = watch.seconds("transfer")
                 started = time.perf_counter()
-                self.find(searcher, source, row[0], None if before is None else before[0])
+                target = narrow[place] if narrow else row[0]
+                self.find(searcher, source, target, None if before is None else before[0])
             seconds += time.perf_counter() - started
-            # as with a cutoff: without negative weights, what is too large is beyond all targets
-            known = not graph.has_negative and options.reaches_targets(row[0])
-            if self.weighted and options.must_check(graph) and not known:
-                check_answer(graph, row)
-            options.hide_beyond_targets(row[0])
-            options.hide(row, None)
-            if before is not None:
+            if not narrow:
+                # as with a cutoff: without negative weights, too large is beyond all targets
+                known = not graph.has_negative and options.reaches_targets(row[0])
+                if self.weighted and options.must_check(graph) and not known:
+                    check_answer(graph, row)
+                options.hide_beyond_targets(row[0])
+                options.hide(row, None)
+            if before is not None and not narrow:
                 started = time.perf_counter()
                 with device_errors(options.device, plan.device_bytes):
                     assert searcher is not None
@@ -195,11 +212,11 @@ class Search(BufferedMethod, PathMethod):
         if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
         if narrow:
-            return LevelRows(distances, predecessors, stats)
+            return LevelRows(narrow, predecessors, stats)
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 
-class Lanes(Search):
+class Lanes(Search[_State]):
     """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"width": _WIDTHS, "group": _GROUPS}

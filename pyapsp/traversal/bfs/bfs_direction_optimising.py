@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -34,7 +34,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.narrow import NarrowRow, narrowest
-from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.search import MOST_COUNTED, KernelArgument, Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["BfsDirectionOptimising"]
@@ -104,7 +104,7 @@ class _Mode(Enum):
 
 
 @register
-class BfsDirectionOptimising(Search):
+class BfsDirectionOptimising(Search[_Programs]):
     """Breadth-first search that changes between push and pull without a read by the host.
 
     Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
@@ -152,7 +152,7 @@ class BfsDirectionOptimising(Search):
         """Return the limits."""
         return f"{super().rule(options)}, and crew=0 if group=1 or without device_scope_fence"
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, which are counted in 32 bits."""
         if max(about.m, about.n) > MOST_COUNTED:
             return CapabilityError(
@@ -209,9 +209,14 @@ class BfsDirectionOptimising(Search):
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
 
     def find(
-        self, searcher: _Search, source: int, distances: Any, predecessors: np.ndarray | None
+        self,
+        searcher: Searcher,
+        source: int,
+        distances: np.ndarray | NarrowRow,
+        predecessors: np.ndarray | None,
     ) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
+        assert isinstance(searcher, _Search)
         searcher.search(source, distances, predecessors)
 
 
@@ -299,18 +304,14 @@ class _Search:
             self._entering = self._uploaded(*_reversed(graph))
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
-        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
-        self._levels: Any
-        self._parents: Any
-        self._own: list[Any]
-        self._levels, self._parents, *self._own = (
-            options.device.buffer(size) if keep else None
-            for size, keep in zip(sizes, kept, strict=True)
-        )
+        buffer = options.device.buffer
+        self._levels = None if self._in_place else buffer(sizes[0])
+        written = self._in_place and options.predecessors
+        self._parents = None if written else buffer(sizes[1])
+        self._own = [buffer(size) for size in sizes[2:]]
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
-        self._state: Any
         self._state, kernels = self._own[-1], programs.search
         if programs.symmetry is not None and not programs.symmetry.holds(
             graph, self._queue, self._arcs, self._state
@@ -346,7 +347,9 @@ class _Search:
         if isinstance(distances, NarrowRow):
             distances.values = self._narrowed(int(state[_LEVEL]) - 1)
         elif not self._in_place:
-            self._download(levels, distances)
+            self._download(self._levels, distances)
+        if predecessors is not None and not self._in_place:
+            self._download(self._parents, predecessors)
 
     def _narrowed(self, most: int) -> np.ndarray:
         """Download levels up to `most` in the narrowest type."""
@@ -357,7 +360,7 @@ class _Search:
         return narrow
 
     def _advanced(
-        self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
+        self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
     ) -> np.ndarray:
         """Launch steps until a frontier is empty; return the record of that frontier.
 
@@ -392,11 +395,10 @@ class _Search:
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
     ) -> None:
-        """Download the parents, unless the search has written them into the array."""
-        if not self._in_place:
-            self._download(self._parents, predecessors)
+        """Do nothing: the search has found them."""
 
-    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+    def _download(self, buffer: cl.Buffer | None, row: np.ndarray) -> None:
+        assert buffer is not None
         download(self._queue, buffer, row.dtype, row[np.newaxis], self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:

@@ -19,7 +19,7 @@ __all__ = ["BfsSequential"]
 
 
 @register
-class BfsSequential(Search):
+class BfsSequential(Search[Program]):
     """A first-in, first-out queue, worked off by one work-item.
 
     Source: T. H. Cormen et al., Introduction to Algorithms, 2009, section 22.2.

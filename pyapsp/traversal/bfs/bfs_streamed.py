@@ -20,7 +20,7 @@ __all__ = ["BfsStreamed", "blocks_of"]
 
 
 @register
-class BfsStreamed(Lanes):
+class BfsStreamed(Lanes[Program]):
     """Breadth-first search that sends the arcs of each level to the device.
 
     It is the last choice: for graphs whose arcs do not fit the memory of the device. `block` is the

@@ -29,7 +29,7 @@ def search_defines(options: PathOptions) -> dict[str, str | int]:
     }
 
 
-class FrontierSearch(Search):
+class FrontierSearch(Search[Program]):
     """Base of the breadth-first searches that expand only the last level. Weights are ignored."""
 
     problem = "bfs"

@@ -18,7 +18,7 @@ from pyapsp.traversal.search import Launcher, Search
 __all__ = ["LevelSearch", "Levels"]
 
 
-class LevelSearch(Search):
+class LevelSearch(Search[Program]):
     """Base of the breadth-first searches. Weights are ignored.
 
     Attributes

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
+from pyapsp.traversal.search import KernelArgument
 
 __all__ = ["Hooking"]
 
@@ -63,7 +63,7 @@ class Hooking:
         queue: cl.CommandQueue,
         arcs: list[cl.Buffer],
         sizes: tuple[int, int],
-        own: Sequence[Any],
+        own: Sequence[cl.Buffer],
         *,
         symmetric: bool,
     ) -> None:
@@ -85,7 +85,7 @@ class Hooking:
         now, *others, giant = own
         n, groups = np.int32(sizes[0]), (self._groups * self._group,)
 
-        def launch(name: str, *arguments: Any, items: tuple[int] = groups) -> None:
+        def launch(name: str, *arguments: KernelArgument, items: tuple[int] = groups) -> None:
             self._program.kernel(f"hook_{name}")(queue, items, (self._group,), *arguments)
 
         def to_roots() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -47,11 +46,11 @@ class Numbering:
     def __call__(
         self,
         queue: cl.CommandQueue,
-        roots: Any,
-        smallest: Any,
-        numbers: Any,
+        roots: cl.Buffer,
+        smallest: cl.Buffer,
+        numbers: cl.Buffer,
         n: int,
-        memory: Sequence[Any] = (),
+        memory: Sequence[cl.Buffer] = (),
     ) -> None:
         """Enqueue the kernels.
 

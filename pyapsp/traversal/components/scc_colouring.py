@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -31,6 +31,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.components.numbering import Numbering
+from pyapsp.traversal.search import KernelArgument
 
 __all__ = ["SccColouring"]
 
@@ -79,7 +80,7 @@ class SccColouring(ComponentMethod):
         "sweeps": (1, 16, 64),
     }
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of a graph whose vertices or arcs, counted twice, exceed 32 bits."""
         if max(about.n, about.m) > _LARGEST:
             return CapabilityError(
@@ -179,11 +180,11 @@ class _Search:
         self._first = upload(self._queue, graph.indptr, watch, _offsets(options))
         self._heads = upload(self._queue, graph.indices, watch)
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        own: list[Any] = [options.device.buffer(size) for size in sizes]
+        own: list[cl.Buffer] = [options.device.buffer(size) for size in sizes]
         self._lists, self._bits, self._labels = own[:2], own[2:4], own[4:6]
         self._roots, self._counts, self._stamps, self._fronts, self._best, self._state = own[6:]
         rows = self._programs.scan.buffers(2 * graph.n)
-        self._sums: list[Any] = [options.device.buffer(size) for size in rows]
+        self._sums: list[cl.Buffer] = [options.device.buffer(size) for size in rows]
         settled(self._queue, *own, *self._sums)
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0
@@ -238,8 +239,8 @@ class _Search:
             arrays = self._lists[0], *self._ordered(self._bits), self._state
             self._launch("reach", *arrays, n, m, np.int32(self.turn))
             self.turn += 1
-        arrays = *self._lists, self._ordered(self._bits)[0], self._roots, self._state
-        self._launch("split", *arrays, n, m, np.int32(self.turn))
+        split = *self._lists, self._ordered(self._bits)[0], self._roots, self._state
+        self._launch("split", *split, n, m, np.int32(self.turn))
         zero = np.zeros(1, np.int32)
         cl.enqueue_fill_buffer(self._queue, self._counts, zero, 0, self._counts.size)
 
@@ -287,11 +288,11 @@ class _Search:
         self._launch("settle", *arrays, self._roots, self._state, *rest)
         self._read()
 
-    def _ordered(self, pair: Sequence[Any]) -> tuple[Any, Any]:
+    def _ordered(self, pair: Sequence[cl.Buffer]) -> tuple[cl.Buffer, cl.Buffer]:
         """Return what the next sweep reads, and what it writes."""
         return pair[self.turn % 2], pair[1 - self.turn % 2]
 
-    def _launch(self, name: str, *arguments: Any) -> None:
+    def _launch(self, name: str, *arguments: KernelArgument) -> None:
         self._programs.search.kernel(f"scc_{name}")(self._queue, *self._shape, *arguments)
 
     def _read(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -60,7 +60,7 @@ class SccForwardBackward(ComponentMethod):
         "trim": (0, 1, 2, 3, "full"),
     }
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of the first requirement that the graph or the device does not meet."""
         if about.n > _MOST_VERTICES:
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -52,7 +52,7 @@ class SccHooking(ComponentMethod):
     requires = Arcs(symmetric=True)
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": (1, 64, 256, 1024)}
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""
         if about.m > MOST_COUNTED:
             return CapabilityError(
@@ -107,9 +107,9 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.
         upload(queue, graph.indptr, watch, _offsets(plan.options)),
         upload(queue, graph.indices, watch),
     ]
-    trees: list[Any] = [device.buffer(size) for size in Hooking.buffers(n)]
-    numbers: Any = device.buffer(4 * n)
-    sums: list[Any] = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
+    trees = [device.buffer(size) for size in Hooking.buffers(n)]
+    numbers = device.buffer(4 * n)
+    sums = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
     settled(queue, *trees, numbers, *sums)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))

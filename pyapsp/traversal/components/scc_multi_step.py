@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -24,14 +24,14 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.components.scc_forward_backward import PartSearch, part_buffers
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.search import KernelArgument, Launcher
 
 __all__ = ["DEVSHATWAR", "SccMultiStep"]
 
 #: The setting of S. Devshatwar, M. Amilkanthwar, R. Nasre, GPGPU 2016, as far as Busato's thesis
 #: gives it, which is one turn of trimming. The rest is what the thesis has for the graphs on which
 #: both methods took about the same time.
-DEVSHATWAR: Mapping[str, Any] = {
+DEVSHATWAR: Mapping[str, int | str] = {
     "trim": 1,
     "searches": 1,
     "search": "virtual-warp",
@@ -82,7 +82,7 @@ class SccMultiStep(ComponentMethod):
         "group": (32, 128),
     }
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of the first requirement that the graph or the device does not meet."""
         if about.n > _MOST_VERTICES:
             return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
@@ -239,7 +239,7 @@ class _MultiStep(PartSearch):
                 return
             ahead = min(2 * ahead, _AHEAD)
 
-    def _step(self, name: str, *arrays: Any) -> None:
+    def _step(self, name: str, *arrays: KernelArgument) -> None:
         """Launch a kernel for all vertices."""
         items = -(-self._n // _VERTICES)
         self._steps(f"steps_{name}", items, *arrays, np.int32(self._n))

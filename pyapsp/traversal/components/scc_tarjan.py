@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -78,7 +77,7 @@ def _search(plan: Plan[Graph, Options, Program], watch: Stopwatch, labels: np.nd
     queue, n = device.queue(), graph.n
     arcs = [upload(queue, each, watch) for each in (graph.indptr, graph.indices)]
     is_shared = in_place(device.handle)
-    words: Any = shared(queue, labels) if is_shared else device.buffer(4 * n)
+    words = shared(queue, labels) if is_shared else device.buffer(4 * n)
     own = words, device.buffer(16 * n), device.buffer(4 * n)
     search = plan.state.kernel("scc_tarjan")(queue, (1,), (1,), *arcs, *own, np.int32(n))
     awaited(queue, search, search)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -193,7 +192,9 @@ def bow_tie(
     return BowTie(part[components.labels], components)
 
 
-def _reached(graph: Graph, starts: np.ndarray, device: Any, memory_limit: int | None) -> np.ndarray:
+def _reached(
+    graph: Graph, starts: np.ndarray, device: DeviceLike, memory_limit: int | None
+) -> np.ndarray:
     """Return which vertices are starts or reached from one; starts is a bool array, some True."""
     n, places = graph.n, np.flatnonzero(starts)
     tails, heads, _ = graph.arcs()

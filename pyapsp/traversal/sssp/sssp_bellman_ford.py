@@ -18,7 +18,7 @@ __all__ = ["SsspBellmanFord"]
 
 
 @register
-class SsspBellmanFord(Lanes):
+class SsspBellmanFord(Lanes[Program]):
     """One or more work-items for each vertex compute its best distance from its neighbours.
 
     Source: R. Bellman, 1958; L. R. Ford, 1956.

@@ -11,7 +11,7 @@ uses int32. On a device that shares the memory of the host, the arcs are read wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -62,7 +62,7 @@ _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
 
 
 @register
-class SsspDeltaStepping(Search):
+class SsspDeltaStepping(Search[Programs]):
     """Delta-stepping with two lists, without a read by the host between rounds.
 
     Parameters: ``delta`` is the step of the threshold, in mean weights over the mean number of arcs
@@ -91,7 +91,7 @@ class SsspDeltaStepping(Search):
         for group in (256, 128, 64, 32, 1):
             yield {"group": group, "delta": 32, "walk": 256}
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of distances that need wide atomics."""
         if about.m > MOST_COUNTED or about.n > _LARGEST:
             return CapabilityError(

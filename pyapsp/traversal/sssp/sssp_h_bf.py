@@ -8,7 +8,7 @@ fit beside a round in one word, and duplicates are removed by tags.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ _READS = ("plain", "read-only", "streamed")
 
 
 @register
-class SsspHBf(Search):
+class SsspHBf(Search[Program]):
     """Bellman-Ford from a frontier; each optimisation is a parameter.
 
     ``classes``: arcs to vertices with one entering or no leaving arc, and self-loops, take no
@@ -111,7 +111,7 @@ class SsspHBf(Search):
             f"{super().rule(options)}, and at least width; atomic64 and cas64 need 64-bit atomics"
         )
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of distances that need wide atomics."""
         if about.n > _LARGEST or about.m > 2**31 - 1:
             return CapabilityError(

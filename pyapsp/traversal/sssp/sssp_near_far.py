@@ -7,7 +7,7 @@ of the near vertices first, so that both launches use the same values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -27,7 +27,7 @@ _GROUPS = 64
 
 
 @register
-class SsspNearFar(Lanes):
+class SsspNearFar(Lanes[Programs]):
     """Each launch uses the whole device to relax all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
@@ -140,7 +140,7 @@ class _Piles:
         assert self._tree is not None, "planned without predecessors"
         self._tree.find(self._words, source, predecessors, self._watch)
 
-    def _relax(self, now: int, day: int, near: int, limit: Any) -> None:
+    def _relax(self, now: int, day: int, near: int, limit: np.generic) -> None:
         """Relax the arcs of all near vertices."""
         self.rounds += 1
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
@@ -159,7 +159,7 @@ class _Piles:
         cl.enqueue_copy(self._queue, sizes, self._sizes)
         return int(sizes[now]), int(sizes[2 + day])
 
-    def _least(self, day: int, far: int, limit: Any) -> Any:
+    def _least(self, day: int, far: int, limit: np.generic) -> int | float:
         """Return the smallest distance in the far list; infinity if it is empty."""
         if far == 0:
             return self._infinity
@@ -169,12 +169,14 @@ class _Piles:
         turns = np.int32(self._n), np.int32(day), np.int32(far), limit
         self._launch("near_far_least", groups * self._group, *arrays, *turns)
         cl.enqueue_copy(self._queue, minima, self._minima)
-        return minima.min()
+        least: int | float = minima.min().item()
+        return least
 
-    def _raised(self, least: Any) -> Any:
+    def _raised(self, least: float) -> np.generic:
         """Return the next threshold: above the given distance, and below infinity."""
         limit = int(least) if self._dtype.kind in "iu" else float(least)
-        return self._dtype.type(min(limit + self._delta, self._largest))
+        raised: np.generic = self._dtype.type(min(limit + self._delta, self._largest))
+        return raised
 
     def _download(self, distances: np.ndarray) -> None:
         """Copy the distances into a row; the device may hold them in wider words."""

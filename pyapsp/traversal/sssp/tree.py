@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -71,15 +70,19 @@ def word_defines(
     }
 
 
-def farthest_of(options: PathOptions, dtype: np.dtype) -> Any:
+def farthest_of(options: PathOptions, dtype: np.dtype) -> np.generic:
     """Return the largest finite distance of a type, or the largest that is within the cutoff."""
     largest = infinity(dtype) - 1 if dtype.kind in "iu" else np.finfo(dtype).max
+    farthest: np.generic
     if options.cutoff is None or options.cutoff >= float(largest):
-        return dtype.type(largest)
-    if dtype.kind in "iu":
-        return dtype.type(math.floor(options.cutoff))
-    near = dtype.type(options.cutoff)
-    return near if float(near) <= options.cutoff else np.nextafter(near, dtype.type(0))
+        farthest = dtype.type(largest)
+    elif dtype.kind in "iu":
+        farthest = dtype.type(math.floor(options.cutoff))
+    else:
+        farthest = dtype.type(options.cutoff)
+        if float(farthest) > options.cutoff:
+            farthest = np.nextafter(farthest, dtype.type(0))
+    return farthest
 
 
 class Tree:
@@ -103,7 +106,12 @@ class Tree:
     """
 
     def __init__(
-        self, device: Device, program: Program, arcs: Sequence[cl.Buffer], n: int, farthest: Any
+        self,
+        device: Device,
+        program: Program,
+        arcs: Sequence[cl.Buffer],
+        n: int,
+        farthest: np.generic,
     ) -> None:
         self._queue, self._arcs, self._n = device.queue(), arcs, n
         self._farthest = farthest
@@ -129,7 +137,7 @@ class Tree:
         source: int,
         predecessors: np.ndarray,
         watch: Stopwatch,
-        farthest: Any = None,
+        farthest: np.generic | None = None,
     ) -> None:
         """Find the predecessors of a row.
 
@@ -161,7 +169,7 @@ class Tree:
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._parents)
 
-    def _counted(self, words: cl.Buffer, ends: Any) -> np.ndarray:
+    def _counted(self, words: cl.Buffer, ends: tuple[np.generic, ...]) -> np.ndarray:
         """Return whether vertices lack a parent, and whether some have found one."""
         state = np.empty(2, np.int32)
         self._launch("tree_count", self._n, words, self._parents, self._state, *ends)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ __all__ = ["BfsHelix"]
 
 
 @register
-class BfsHelix(Search):
+class BfsHelix(Search[Program]):
     """Breadth-first search over a frontier, with many forms of each step.
 
     Without parameters the configuration is chosen for the graph and the device: on GPUs by the
@@ -84,7 +84,7 @@ class BfsHelix(Search):
                 f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
             )
 
-    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Program]:
+    def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, Program]:
         """Choose the configuration for the graph, check memory and build the kernels."""
         chosen = copy.copy(self)
         chosen._facts = facts_of(graph)
