@@ -10,72 +10,35 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.progress import of_sources
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Program, Stopwatch
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import (
-    Parameters,
     Plan,
     Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
+from pyapsp.traversal.kernels import Hashed, WidthInGroup
 from pyapsp.traversal.narrow import LevelRows, NarrowRow
 from pyapsp.traversal.request import sourced
 
-__all__ = ["MOST_COUNTED", "Hashed", "KernelArgument", "Lanes", "Launcher", "Search", "Searcher"]
-
-#: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
-MOST_COUNTED = 2**31 - 2**20
+__all__ = ["Lanes", "Search", "Searcher", "StoredParents"]
 
 # Work-items of a group.
 _GROUPS = (1, 32, 64, 128, 256, 512, 1024)
 _GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
 # Work-items of a vertex, and the number that is usually fastest on GPUs.
 _WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
-
-
-#: A buffer (None is the null pointer), or a number with its type.
-KernelArgument: TypeAlias = cl.Buffer | np.generic | None
-
-
-class Launcher:
-    """Launches kernels of a program in work-groups of one size.
-
-    Parameters
-    ----------
-    queue : pyopencl.CommandQueue
-    program : Program
-    group : int
-        Work-items of a group.
-    """
-
-    def __init__(self, queue: cl.CommandQueue, program: Program, group: int) -> None:
-        self._queue, self._program, self._group = queue, program, group
-
-    def __call__(self, kernel: str, items: int, *arguments: KernelArgument) -> None:
-        """Launch at least `items` work-items; do nothing for zero items."""
-        groups = -(-items // self._group)
-        if groups:
-            shape = (groups * self._group,), (self._group,)
-            self._program.kernel(kernel)(self._queue, *shape, *arguments)
-
-
-class Hashed(Protocol):
-    """The state of a plan that knows the hash of its kernels."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of the kernels."""
 
 
 _State = TypeVar("_State", bound=Hashed)
@@ -216,7 +179,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 
-class Lanes(Search[_State]):
+class Lanes(WidthInGroup, Search[_State]):
     """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"width": _WIDTHS, "group": _GROUPS}
@@ -227,12 +190,30 @@ class Lanes(Search[_State]):
         for candidate in super().candidates(options):
             yield {"width": min(width, candidate["group"]), **candidate}
 
-    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
-        """Return whether no vertex is split between groups, and the device supports the size."""
-        return parameters.integer("width") <= parameters.integer("group") and super().fits(
-            parameters, options
-        )
 
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return f"{super().rule(options)}, and at least width"
+class StoredParents:
+    """Base of the searchers whose kernels store the parents.
+
+    Attributes
+    ----------
+    queue : pyopencl.CommandQueue
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+    parents : pyopencl.Buffer
+        n ints, or 1 without predecessors.
+    """
+
+    queue: cl.CommandQueue
+    watch: Stopwatch
+    parents: cl.Buffer
+
+    def download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+        """Copy a buffer to the host."""
+        with self.watch.by_the_host("transfer"):
+            cl.enqueue_copy(self.queue, row, buffer)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents."""
+        self.download(self.parents, predecessors)

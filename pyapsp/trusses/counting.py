@@ -10,7 +10,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.registry import Parameters
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses.rows import Rows, buffer, zeros
 
 __all__ = ["ALL", "EDGES", "VERTICES", "BitmapCounter", "Counter", "HashCounter"]

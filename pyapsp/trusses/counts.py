@@ -18,10 +18,9 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.search import MOST_COUNTED
+from pyapsp.traversal.kernels import MOST_COUNTED, measured
 from pyapsp.trusses.counting import ALL, VERTICES, Counter
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
 
@@ -115,13 +114,7 @@ class TriangleMethod(BufferedMethod):
                 total, oriented = self._counted(plan, watch, per_vertex)
         if options.progress is not None:
             options.progress(graph.n, graph.n)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state[1].hash,
-            "more": {"orientation_seconds": oriented},
-        }
+        stats = measured(watch, started, plan.state[1].hash, {"orientation_seconds": oriented})
         if options.per_vertex:
             total = int(per_vertex.sum()) // 3
         return Counts(

@@ -20,10 +20,9 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.search import Hashed
+from pyapsp.traversal.kernels import Hashed, measured
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
@@ -113,13 +112,7 @@ class TrussMethod(BufferedMethod, Generic[_State]):
                 more |= counts
         if options.progress is not None:
             options.progress(values.size, values.size)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state.hash,
-            "more": more,
-        }
+        stats = measured(watch, started, plan.state.hash, more)
         return Trussness(values=values, starts=starts, stats=stats)
 
 

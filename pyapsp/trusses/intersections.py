@@ -11,7 +11,7 @@ from pyapsp.device import Device
 from pyapsp.device.kernels import Program, build_warps
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.registry import Options, Parameters
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses.rows import buffer
 
 __all__ = ["CHOICES", "Intersections", "candidates", "fits", "rule"]

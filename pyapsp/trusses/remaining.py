@@ -11,7 +11,7 @@ from pyapsp.dynamic import Hornet
 from pyapsp.dynamic.rows import HornetRows
 from pyapsp.graph import Graph
 from pyapsp.registry import Plan
-from pyapsp.traversal.search import MOST_COUNTED, Launcher
+from pyapsp.traversal.kernels import MOST_COUNTED, Launcher
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.intersections import Intersections
 from pyapsp.trusses.rows import Rows, buffer, zeros

@@ -12,7 +12,7 @@ import pyopencl as cl
 
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, Plan
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions

@@ -12,7 +12,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, Plan, register
-from pyapsp.traversal.search import KernelArgument, Launcher
+from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions, supporting
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros

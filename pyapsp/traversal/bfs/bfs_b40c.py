@@ -14,7 +14,8 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
-from pyapsp.traversal.search import KernelArgument, Search
+from pyapsp.traversal.kernels import KernelArgument
+from pyapsp.traversal.search import Search
 
 __all__ = ["BfsB40C"]
 

@@ -25,16 +25,17 @@ import pyopencl as cl
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
-from pyapsp.device import Device
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, shared
 from pyapsp.graph import Facts, Graph
+from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
+from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
 from pyapsp.traversal.narrow import NarrowRow, narrowest
-from pyapsp.traversal.search import MOST_COUNTED, KernelArgument, Search, Searcher
+from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["BfsDirectionOptimising"]
@@ -163,7 +164,7 @@ class BfsDirectionOptimising(Search[_Programs]):
 
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
-        first = _offsets(options.device).itemsize * (graph.n + 1)
+        first = offset_type(options.device).itemsize * (graph.n + 1)
         arcs = [first, 4 * graph.m]
         mode = _mode(graph, options, parameters)
         if mode is _Mode.TURN:
@@ -173,14 +174,14 @@ class BfsDirectionOptimising(Search[_Programs]):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, mode = options.device, _mode(graph, options, parameters)
-        offsets, alone = _offsets(device), parameters.integer("group") == 1
+        offsets, alone = offset_type(device), parameters.integer("group") == 1
 
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
                 "PYAPSP_GROUP": parameters.integer("group"),
                 "PYAPSP_PREDECESSORS": int(options.predecessors),
                 "PYAPSP_INFINITY": int(infinity(options.dtype)),
-                "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+                "PYAPSP_OFFSET": C_TYPES[offsets.name],
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
@@ -218,11 +219,6 @@ class BfsDirectionOptimising(Search[_Programs]):
         """Search from a vertex, and find the predecessors with the levels."""
         assert isinstance(searcher, _Search)
         searcher.search(source, distances, predecessors)
-
-
-def _offsets(device: Device) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
 
 
 def _mode(graph: Graph, options: PathOptions, parameters: Parameters) -> _Mode:
@@ -292,7 +288,7 @@ class _Search:
         self._n, self._m, self._watch = graph.n, graph.m, watch
         self._in_place = in_place(options.device.handle)
         self._queue, self._device = options.device.queue(), options.device.name
-        self._offsets = _offsets(options.device)
+        self._offsets = offset_type(options.device)
         limits = "walk", "march", "alpha", "beta"
         self._limits = tuple(np.int32(parameters[name]) for name in limits)
         # a walk finds all levels of a graph with few arcs

@@ -13,7 +13,8 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import search_defines
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
 __all__ = ["BfsSequential"]
 
@@ -50,7 +51,7 @@ class BfsSequential(Search[Program]):
         return _Queue(self, plan, watch)
 
 
-class _Queue:
+class _Queue(StoredParents):
     """A graph on the device, and the queue of a search."""
 
     rounds = 0
@@ -58,27 +59,19 @@ class _Queue:
     def __init__(
         self, method: BfsSequential, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
-        graph, self._watch, self._queue = plan.input, watch, plan.options.device.queue()
-        self._launch, self._n = Launcher(self._queue, plan.state, 1), graph.n
-        arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]
+        graph, self.watch, self.queue = plan.input, watch, plan.options.device.queue()
+        self._launch, self._n = Launcher(self.queue, plan.state, 1), graph.n
+        arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, plan.options, plan.parameters)[2:]
-        self._arrays = [
-            *arcs,
-            *(cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes),
-        ]
+        self._levels, self.parents, self._list, self._last = (
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+        )
+        self._arrays = *arcs, self._levels, self.parents, self._list, self._last
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Find the levels of all vertices."""
         self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self._n))
         last = np.empty(1, np.int32)
-        cl.enqueue_copy(self._queue, last, self._arrays[5])
+        cl.enqueue_copy(self.queue, last, self._last)
         self.rounds += int(last[0]) + 1
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self._arrays[2])
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._arrays[3])
+        self.download(self._levels, distances)

@@ -13,7 +13,8 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
 __all__ = ["FrontierSearch", "Frontiers", "search_defines"]
 
@@ -68,7 +69,7 @@ class FrontierSearch(Search[Program]):
         return build(options.device, file, self.defines(graph, options, parameters))
 
 
-class Frontiers:
+class Frontiers(StoredParents):
     """A graph on the device, and a search that expands one frontier after the other.
 
     Parameters
@@ -102,7 +103,7 @@ class Frontiers:
         self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         graph, options, self.parameters = plan.input, plan.options, plan.parameters
-        self.queue, self._watch, self.n = options.device.queue(), watch, graph.n
+        self.queue, self.watch, self.n = options.device.queue(), watch, graph.n
         self.launch = Launcher(self.queue, plan.state, self.parameters.integer("group"))
         self.arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, options, self.parameters)[2:]
@@ -150,12 +151,4 @@ class Frontiers:
             before = level
             level, size = self.advance(level, size)
             self.rounds += level - before
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, distances, self.levels)
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, predecessors, self.parents)
+        self.download(self.levels, distances)

@@ -13,7 +13,8 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
 __all__ = ["LevelSearch", "Levels"]
 
@@ -65,7 +66,7 @@ class LevelSearch(Search[Program]):
         return self.id.replace("-", "_")
 
 
-class Levels:
+class Levels(StoredParents):
     """A graph on the device, and the levels of a search from one of its vertices.
 
     Each level is a launch of the kernel that has the name of its file.
@@ -97,15 +98,15 @@ class Levels:
         self, method: LevelSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._queue, self._watch = options.device.queue(), watch
+        self.queue, self.watch = options.device.queue(), watch
         self._name, self._start = method.kernel, method.start
         self._lanes = parameters.integer("width") if "width" in parameters else 1
         self.n = graph.n
-        self.launch = Launcher(self._queue, plan.state, parameters.integer("group"))
-        self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
+        self.launch = Launcher(self.queue, plan.state, parameters.integer("group"))
+        self.arcs = [upload(self.queue, each, watch) for each in method.arcs(graph)]
         sizes = method.buffers(graph, options, parameters)[-4:]
         self.levels, self.marks, self.parents, self.last = (
-            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
         )
 
     def find(self, level: int) -> None:
@@ -121,14 +122,6 @@ class Levels:
         while last[0] == level:
             level += 1
             self.find(level)
-            cl.enqueue_copy(self._queue, last, self.last)
+            cl.enqueue_copy(self.queue, last, self.last)
         self.rounds += level
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self.levels)
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self.parents)
+        self.download(self.levels, distances)

@@ -10,7 +10,8 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
-from pyapsp.traversal.search import KernelArgument
+from pyapsp.numbers.arithmetic import C_TYPES
+from pyapsp.traversal.kernels import KernelArgument, standard_of_fences
 
 __all__ = ["Hooking"]
 
@@ -40,17 +41,12 @@ class Hooking:
     """
 
     def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": group,
-            "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
-        }
+        offset = C_TYPES[offsets.name]
+        defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)
-        fences = device.capabilities.device_scope_fence
-        standard = device.capabilities.c_standard if fences else None
-        self._program = build(
-            device, "traversal/components/scc_hooking.cl", defines, standard=standard
-        )
+        file, standard = "traversal/components/scc_hooking.cl", standard_of_fences(device)
+        self._program = build(device, file, defines, standard=standard)
         self._group, self.hash = group, self._program.hash
 
     @staticmethod

@@ -20,8 +20,9 @@ from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -31,7 +32,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.components.numbering import Numbering
-from pyapsp.traversal.search import KernelArgument
+from pyapsp.traversal.kernels import KernelArgument, WidthInGroup, offset_type
 
 __all__ = ["SccColouring"]
 
@@ -62,7 +63,7 @@ class _Programs:
 
 
 @register
-class SccColouring(ComponentMethod):
+class SccColouring(WidthInGroup, ComponentMethod):
     """Largest labels in both directions; arcs between vertices with different ones are removed.
 
     Parameters: ``width`` work-items share the arcs of a vertex; after ``sweeps`` sweeps through all
@@ -95,20 +96,10 @@ class SccColouring(ComponentMethod):
         for group in (1,) if scalar else (1024, 256, 64, 1):
             yield {"width": 1 if group == 1 else 4, "group": group, "sweeps": 16}
 
-    def fits(self, parameters: Parameters, options: Options) -> bool:
-        """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        return parameters.integer("width") <= parameters.integer("group") and super().fits(
-            parameters, options
-        )
-
-    def rule(self, options: Options) -> str:
-        """Return the condition of `fits` as text."""
-        return f"{super().rule(options)}, and at least width"
-
     def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         rows = Scan(options.device, parameters.integer("group")).buffers(2 * graph.n)
-        arcs = [_offsets(options).itemsize * (graph.n + 1), 4 * graph.m]
+        arcs = [offset_type(options.device).itemsize * (graph.n + 1), 4 * graph.m]
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters), *rows)]
 
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
@@ -117,7 +108,7 @@ class SccColouring(ComponentMethod):
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": group,
             "PYAPSP_WIDTH": parameters.integer("width"),
-            "PYAPSP_OFFSET": "long" if _offsets(options) == np.int64 else "int",
+            "PYAPSP_OFFSET": C_TYPES[offset_type(device).name],
         }
         search = build(device, "traversal/components/scc_colouring.cl", defines)
         return _Programs(search, Scan(device, group), Numbering(device, group))
@@ -138,11 +129,6 @@ class SccColouring(ComponentMethod):
             "more": more,
         }
         return Labels(labels=labels, stats=stats)
-
-
-def _offsets(options: Options) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
 
 
 def _groups(options: Options, parameters: Parameters) -> int:
@@ -177,7 +163,7 @@ class _Search:
         group, self._groups = parameters.integer("group"), _groups(options, parameters)
         self._shape = (self._groups * group,), (group,)
         self._lanes = min(1 << (2 * graph.m // graph.n).bit_length(), group, _LANES)
-        self._first = upload(self._queue, graph.indptr, watch, _offsets(options))
+        self._first = upload(self._queue, graph.indptr, watch, offset_type(options.device))
         self._heads = upload(self._queue, graph.indices, watch)
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         own: list[cl.Buffer] = [options.device.buffer(size) for size in sizes]

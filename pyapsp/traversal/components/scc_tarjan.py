@@ -16,10 +16,10 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
     register,
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
+from pyapsp.traversal.kernels import measured
 
 __all__ = ["SccTarjan"]
 
@@ -62,13 +62,7 @@ class SccTarjan(ComponentMethod):
                 _search(plan, watch, labels)
         if plan.options.progress is not None:
             plan.options.progress(graph.n, graph.n)
-        transfers = watch.seconds("transfer")
-        stats: Stats = {
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
-            "kernel_hash": plan.state.hash,
-        }
-        return Labels(labels=labels, stats=stats)
+        return Labels(labels=labels, stats=measured(watch, started, plan.state.hash))
 
 
 def _search(plan: Plan[Graph, Options, Program], watch: Stopwatch, labels: np.ndarray) -> None:

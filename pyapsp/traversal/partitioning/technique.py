@@ -24,8 +24,8 @@ from pyapsp.registry import (
     Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
+from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.partitioning.offsets import Offsets
-from pyapsp.traversal.search import KernelArgument
 
 __all__ = ["GROUPS", "Owners", "Run", "Technique", "resident"]
 

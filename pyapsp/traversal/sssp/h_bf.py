@@ -20,7 +20,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import KernelArgument, Launcher
+from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.traversal.sssp.cycles import (
     check_distances,
     look_for_cycle,

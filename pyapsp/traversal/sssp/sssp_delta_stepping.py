@@ -18,7 +18,6 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import share
-from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Facts, Graph
@@ -26,7 +25,8 @@ from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
+from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.tree import (
     Programs,
     Tree,
@@ -103,7 +103,7 @@ class SsspDeltaStepping(Search[Programs]):
 
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, those of `_own`, and predecessors."""
-        offsets, weights = _offsets(options.device), _weights(graph, options)
+        offsets, weights = offset_type(options.device), _weights(graph, options)
         sizes = [offsets.itemsize * (graph.n + 1), 4 * graph.m, weights.itemsize * graph.m]
         sizes += _own(graph, options, parameters)
         if options.predecessors:
@@ -113,27 +113,20 @@ class SsspDeltaStepping(Search[Programs]):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, inner = options.device, held_type(graph, options.dtype)
-        standard = (
-            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
-        )
-        types = inner, _offsets(device), _weights(graph, options)
+        types = inner, offset_type(device), _weights(graph, options)
         defines = word_defines(device, *types) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CHUNK": _chunk(parameters),
             "PYAPSP_HELD": _held(options, parameters),
             "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters.integer("group") == 1),
         }
-        search = build(device, "traversal/sssp/sssp_delta_stepping.cl", defines, standard=standard)
+        file, standard = "traversal/sssp/sssp_delta_stepping.cl", standard_of_fences(device)
+        search = build(device, file, defines, standard=standard)
         return Programs(search, Tree.build(device, *types) if options.predecessors else None)
 
     def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""
         return _Entries(plan, watch)
-
-
-def _offsets(device: Device) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
 
 
 def _weights(graph: Graph, options: PathOptions) -> np.dtype:
@@ -209,7 +202,7 @@ class _Entries:
         self._n, self._dtype = graph.n, held_type(graph, options.dtype)
         self._queue = device.queue()
         self._arcs = [
-            upload(self._queue, graph.indptr, watch, _offsets(device)),
+            upload(self._queue, graph.indptr, watch, offset_type(device)),
             upload(self._queue, graph.indices, watch),
             upload(self._queue, graph.weights, watch, _weights(graph, options)),
         ]

@@ -18,6 +18,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
+from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import (
     NARROWEST,
@@ -135,9 +136,6 @@ class SsspHBf(Search[Program]):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         device, dtype = options.device, held_type(graph, options.dtype)
-        standard = (
-            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
-        )
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CLASSES": parameters.integer("classes"),
@@ -149,7 +147,8 @@ class SsspHBf(Search[Program]):
             "PYAPSP_READ": _READS.index(parameters.word("read")),
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }
-        return build(device, "traversal/sssp/sssp_h_bf.cl", defines, standard=standard)
+        file, standard = "traversal/sssp/sssp_h_bf.cl", standard_of_fences(device)
+        return build(device, file, defines, standard=standard)
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device, and set the classes of arcs."""

@@ -17,7 +17,8 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import Lanes, Launcher
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Lanes
 from pyapsp.traversal.sssp.tree import Programs, Tree, farthest_of, word_defines
 
 __all__ = ["SsspNearFar"]

@@ -17,7 +17,7 @@ from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import infinity, narrower
 from pyapsp.paths import PathOptions
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 
 __all__ = ["Programs", "Tree", "farthest_of", "held_type", "without_atomics", "word_defines"]
 
@@ -65,7 +65,7 @@ def word_defines(
     return arithmetic_defines(device, dtype) | {
         "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
         "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
-        "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+        "PYAPSP_OFFSET": C_TYPES[offsets.name],
         "PYAPSP_WEIGHT": C_TYPES[weights.name],
     }
 

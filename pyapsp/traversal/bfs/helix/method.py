@@ -18,6 +18,7 @@ from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
+from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.request import sourced
 from pyapsp.traversal.search import Search, Searcher
 
@@ -108,11 +109,10 @@ class BfsHelix(Search[Program]):
             "PYAPSP_PREDECESSORS": int(options.predecessors),
             "PYAPSP_INFINITY": int(infinity(options.dtype)),
         }
-        file, capabilities = form.kernel_file(parameters), options.device.capabilities
         # relaxed loads and stores in place of read-modify-write operations
-        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        standard = standard_of_fences(options.device)
         optimise = group == 1 or options.device.traits.optimises_barriers
-        name = f"traversal/bfs/{file}"
+        name = f"traversal/bfs/{form.kernel_file(parameters)}"
         return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Searcher:
