@@ -131,61 +131,49 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
     return check
 
 
+# What the three problems share, and then both searches.
+_of_arcs = partial(
+    Problem,
+    unit="arcs",
+    areas=("pyapsp.traversal",),
+    families=FAMILIES,
+    read=read,
+    about=about,
+    choices=_choices,
+)
+_search = partial(_of_arcs, sample=sample, work=_work, asks=("sources", "predecessors"))
+
 BFS = register_problem(
-    Problem(
-        id="bfs",
-        summary="levels of the vertices around a source, where every arc counts 1",
-        unit="arcs",
+    _search(
+        "bfs",
+        "levels of the vertices around a source, where every arc counts 1",
         dtypes=("int32",),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
         ask=partial(requested, "bfs"),
-        work=_work,
         oracle=_unweighted_oracle,
-        choices=_choices,
         fits=_fits_all,
-        asks=("sources", "predecessors"),
     )
 )
 
 SSSP = register_problem(
-    Problem(
-        id="sssp",
-        summary="shortest paths from a source",
-        unit="arcs",
+    _search(
+        "sssp",
+        "shortest paths from a source",
         dtypes=("float64", *(name for name in DTYPES if name != "float64")),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
         ask=partial(requested, "sssp"),
-        work=_work,
         oracle=_oracle,
-        choices=_choices,
         fits=fits,
-        asks=("sources", "predecessors"),
     )
 )
 
 SCC = register_problem(
-    Problem(
-        id="scc",
-        summary="strongly connected components",
-        unit="arcs",
+    _of_arcs(
+        "scc",
+        "strongly connected components",
         dtypes=("int32",),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
         sample=_components_sample,
-        about=about,
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
         oracle=_components_oracle,
         fits=lambda requires, row: not (requires.symmetric and row["directed"]),
-        choices=_choices,
     )
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,7 +19,29 @@ from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.registry import Method, Request, request
 
-__all__ = ["default_source", "requested", "sourced"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Limits", "SearchArguments", "default_source", "requested", "sourced"]
+
+
+class Limits(TypedDict, total=False):
+    """The arguments that the functions of all problems have."""
+
+    device: DeviceLike
+    memory_limit: int | None
+    progress: Callable[[int, int], None] | None
+
+
+class SearchArguments(Limits, total=False):
+    """The arguments of `requested` after the sources."""
+
+    directed: bool
+    dtype: DTypeLike | None
+    predecessors: bool
+    cutoff: float | None
+    targets: int | Sequence[int] | np.ndarray | None
+    check: bool
 
 
 def requested(
@@ -32,10 +55,8 @@ def requested(
     predecessors: bool = False,
     cutoff: float | None = None,
     targets: int | Sequence[int] | np.ndarray | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
 
@@ -83,9 +104,7 @@ def requested(
         options,
         chosen_dtype,
         method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
         arguments=arguments,
         reasons=reasons,
     )

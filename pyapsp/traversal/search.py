@@ -194,18 +194,28 @@ class Lanes(WidthInGroup, Search[_State]):
 class StoredParents:
     """Base of the searchers whose kernels store the parents.
 
-    Attributes
+    Parameters
     ----------
-    queue : pyopencl.CommandQueue
+    plan : Plan
     watch : Stopwatch
         Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Levels or rounds of all searches so far.
+    queue : pyopencl.CommandQueue
+    n : int
+        Vertices.
     parents : pyopencl.Buffer
-        n ints, or 1 without predecessors.
+        n ints, or 1 without predecessors. A subclass makes it.
     """
 
-    queue: cl.CommandQueue
-    watch: Stopwatch
     parents: cl.Buffer
+
+    def __init__(self, plan: Plan[Graph, PathOptions, Hashed], watch: Stopwatch) -> None:
+        self.rounds, self.n = 0, plan.input.n
+        self.queue, self.watch = plan.options.device.queue(), watch
 
     def download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
         """Copy a buffer to the host."""

@@ -140,9 +140,8 @@ class BitmapCounter:
 
     Parameters
     ----------
-    device : Device
-    what : int
-        `ALL`, `VERTICES` or `EDGES`.
+    device, what
+        As for `HashCounter`.
     parameters : mapping
         ``group`` and ``batch``.
     """

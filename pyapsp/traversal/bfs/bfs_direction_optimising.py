@@ -29,10 +29,10 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, shared
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
+from pyapsp.traversal.bfs.levels import search_defines
 from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
 from pyapsp.traversal.narrow import NarrowRow, narrowest
 from pyapsp.traversal.search import Search, Searcher
@@ -179,8 +179,7 @@ class BfsDirectionOptimising(Search[_Programs]):
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
                 "PYAPSP_GROUP": parameters.integer("group"),
-                "PYAPSP_PREDECESSORS": int(options.predecessors),
-                "PYAPSP_INFINITY": int(infinity(options.dtype)),
+                **search_defines(options),
                 "PYAPSP_OFFSET": C_TYPES[offsets.name],
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),

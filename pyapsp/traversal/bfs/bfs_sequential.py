@@ -12,7 +12,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.frontier_queues import search_defines
+from pyapsp.traversal.bfs.levels import search_defines
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Search, StoredParents
 
@@ -54,13 +54,11 @@ class BfsSequential(Search[Program]):
 class _Queue(StoredParents):
     """A graph on the device, and the queue of a search."""
 
-    rounds = 0
-
     def __init__(
         self, method: BfsSequential, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
-        graph, self.watch, self.queue = plan.input, watch, plan.options.device.queue()
-        self._launch, self._n = Launcher(self.queue, plan.state, 1), graph.n
+        super().__init__(plan, watch)
+        graph, self._launch = plan.input, Launcher(self.queue, plan.state, 1)
         arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, plan.options, plan.parameters)[2:]
         self._levels, self.parents, self._list, self._last = (
@@ -70,7 +68,7 @@ class _Queue(StoredParents):
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Find the levels of all vertices."""
-        self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self._n))
+        self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self.n))
         last = np.empty(1, np.int32)
         cl.enqueue_copy(self.queue, last, self._last)
         self.rounds += int(last[0]) + 1

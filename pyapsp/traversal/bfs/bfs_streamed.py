@@ -14,6 +14,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
+from pyapsp.traversal.bfs.levels import search_defines
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes, StoredParents
 
@@ -61,8 +62,7 @@ class BfsStreamed(Lanes[Program]):
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_WIDTH": parameters.integer("width"),
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+            **search_defines(options),
         }
         return build(options.device, "traversal/bfs/bfs_streamed.cl", defines)
 
@@ -106,10 +106,9 @@ class _Stream(StoredParents):
     def __init__(
         self, method: BfsStreamed, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
+        super().__init__(plan, watch)
         graph, parameters = plan.input, plan.parameters
-        self.rounds = 0
-        self._graph, self._width, self.watch = graph, parameters.integer("width"), watch
-        self.queue = plan.options.device.queue()
+        self._graph, self._width = graph, parameters.integer("width")
         self._launch = Launcher(self.queue, plan.state, parameters.integer("group"))
         self._blocks = blocks_of(graph.indptr, parameters.integer("block"))
         self._firsts = np.array([each.first for each in self._blocks], np.int32)

@@ -16,7 +16,15 @@ from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Search, StoredParents
 
-__all__ = ["LevelSearch", "Levels"]
+__all__ = ["LevelSearch", "Levels", "search_defines"]
+
+
+def search_defines(options: PathOptions) -> dict[str, str | int]:
+    """Return the macros of kernels that find levels."""
+    return {
+        "PYAPSP_PREDECESSORS": int(options.predecessors),
+        "PYAPSP_INFINITY": int(infinity(options.dtype)),
+    }
 
 
 class LevelSearch(Search[Program]):
@@ -53,8 +61,7 @@ class LevelSearch(Search[Program]):
         """Build the kernels."""
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+            **search_defines(options),
         }
         if "width" in parameters:
             defines["PYAPSP_LANES"] = parameters.integer("width")
@@ -74,34 +81,25 @@ class Levels(StoredParents):
     Parameters
     ----------
     method : LevelSearch
-    plan : Plan
-        A plan of this method.
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
+    plan, watch
+        As for `StoredParents`.
 
     Attributes
     ----------
-    rounds : int
-        Number of levels of all searches so far, empty levels included.
     arcs : list of pyopencl.Buffer
         `LevelSearch.arcs`.
     launch : Launcher
-    n : int
-        Vertices.
-    levels, marks, parents, last : pyopencl.Buffer
-        n, rows x n, n ints (or 1 without predecessors) and 1 int.
+    levels, marks, last : pyopencl.Buffer
+        n, rows x n and 1 ints.
     """
-
-    rounds = 0
 
     def __init__(
         self, method: LevelSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self.queue, self.watch = options.device.queue(), watch
+        super().__init__(plan, watch)
         self._name, self._start = method.kernel, method.start
         self._lanes = parameters.integer("width") if "width" in parameters else 1
-        self.n = graph.n
         self.launch = Launcher(self.queue, plan.state, parameters.integer("group"))
         self.arcs = [upload(self.queue, each, watch) for each in method.arcs(graph)]
         sizes = method.buffers(graph, options, parameters)[-4:]

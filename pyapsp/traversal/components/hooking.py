@@ -11,7 +11,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import C_TYPES
-from pyapsp.traversal.kernels import KernelArgument, standard_of_fences
+from pyapsp.traversal.kernels import KernelArgument, offset_type, standard_of_fences
 
 __all__ = ["Hooking"]
 
@@ -31,8 +31,6 @@ class Hooking:
     device : Device
     group : int
         Work-items of a group.
-    offsets : numpy.dtype
-        Type of the offsets on the device.
 
     Attributes
     ----------
@@ -40,8 +38,8 @@ class Hooking:
         The hash of the kernels.
     """
 
-    def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
-        offset = C_TYPES[offsets.name]
+    def __init__(self, device: Device, group: int) -> None:
+        offset = C_TYPES[offset_type(device).name]
         defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)

@@ -75,7 +75,7 @@ class SccHooking(ComponentMethod):
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, group = options.device, parameters.integer("group")
-        return _Programs(Hooking(device, group, offset_type(device)), Numbering(device, group))
+        return _Programs(Hooking(device, group), Numbering(device, group))
 
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""

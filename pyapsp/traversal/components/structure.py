@@ -50,6 +50,8 @@ def condensation(
 
     The components are found on the device; the arcs between them are counted on the host.
 
+    Errors are those of `strongly_connected_components`.
+
     Parameters
     ----------
     graph, method, device, memory_limit
@@ -58,11 +60,6 @@ def condensation(
     Returns
     -------
     Condensation
-
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `strongly_connected_components`.
 
     Examples
     --------
@@ -147,6 +144,8 @@ def bow_tie(
 
     The components, and four searches in their condensation, are computed on the device.
 
+    Errors are those of `strongly_connected_components`.
+
     Parameters
     ----------
     graph, method, device, memory_limit
@@ -155,11 +154,6 @@ def bow_tie(
     Returns
     -------
     BowTie
-
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `strongly_connected_components`.
 
     References
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -11,6 +12,10 @@ from pyapsp.device import DeviceLike
 from pyapsp.numbers.precision import only_int32
 from pyapsp.registry import Method, Options, Request, request, runs
 from pyapsp.traversal.partitioning.offsets import OffsetsLike, as_offsets
+from pyapsp.traversal.request import Limits
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["partition", "requested"]
 
@@ -73,17 +78,9 @@ def requested(
     method: str | Method = "auto",
     *,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **limits: Unpack[Limits],
 ) -> Request:
-    """Check the arguments of `pyapsp.traversal.partition`.
-
-    Parameters
-    ----------
-    dtype : dtype-like, optional
-        Type of the owners: int32.
-    """
+    """Check the arguments of `partition`; `dtype` is the type of the owners, int32."""
     owners = only_int32(dtype, _OWNER)
     return request(
         _OWNER,
@@ -91,7 +88,5 @@ def requested(
         Options,
         owners,
         method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
     )

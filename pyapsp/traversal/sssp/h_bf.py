@@ -159,12 +159,7 @@ class Frontiers:
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax frontiers until one is empty, and find the distances of leaves.
 
-        Raises
-        ------
-        NegativeCycleError
-            If the source reaches a negative cycle.
-        PrecisionError
-            If rounding makes a cycle look negative.
+        Errors are those of `refuse_reached_cycle`.
         """
         n, signed = self._graph.n, self._graph.has_negative
         start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)

@@ -54,12 +54,10 @@ class SsspBellmanFord(Lanes[Program]):
 class _Rounds(StoredParents):
     """The entering arcs of each vertex on the device, and the distances of two rounds."""
 
-    rounds = 0
-
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._graph, self.queue, self.watch = graph, options.device.queue(), watch
-        self._dtype, self._width = options.dtype, parameters.integer("width")
+        super().__init__(plan, watch)
+        self._graph, self._dtype, self._width = graph, options.dtype, parameters.integer("width")
         self._launch = Launcher(self.queue, plan.state, parameters.integer("group"))
         entering = graph.reversed()
         weights = entering.weights.astype(options.dtype, copy=False)
@@ -73,12 +71,7 @@ class _Rounds(StoredParents):
     def search(self, source: int, distances: np.ndarray) -> None:
         """Launch rounds until nothing changes, or parents form a cycle.
 
-        Raises
-        ------
-        NegativeCycleError
-            If the source reaches a negative cycle.
-        PrecisionError
-            If rounding makes a cycle look negative.
+        Errors are those of `refuse_reached_cycle`.
         """
         n, last = self._graph.n, np.zeros(1, np.int32)
         fresh = self._before, self.parents, self._last

@@ -29,27 +29,17 @@ _FEW, _FEW_ON_CPUS = 4, 256
 class Frontiers(StoredParents, ABC):
     """A graph on the device, and searches level by level.
 
-    Parameters
-    ----------
-    plan : Plan
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
-
     Attributes
     ----------
-    rounds : int
-        Levels of all searches so far, empty levels included.
     sizes : list of int
         The number of entries of each frontier of the last search, if each level was read back.
     """
 
-    rounds = 0
-
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._device, self.watch, self._program = options.device, watch, plan.state
-        self.queue, self._parameters = options.device.queue(), parameters
-        self.n, self.m = graph.n, graph.m
+        super().__init__(plan, watch)
+        self._device, self._program, self._parameters = options.device, plan.state, parameters
+        self.m = graph.m
         self._group = parameters.integer("group")
         self._most_groups = form.groups(self._device, self._group)
         self._cells = form.cells(graph.n, parameters)

@@ -11,13 +11,13 @@ import numpy as np
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device.kernels import Program, Stopwatch, build_warps
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
+from pyapsp.traversal.bfs.levels import search_defines
 from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.request import sourced
 from pyapsp.traversal.search import Search, Searcher
@@ -104,11 +104,7 @@ class BfsHelix(Search[Program]):
                 f"balance={parameters['balance']} numbers the arcs of a group, which may have one "
                 f"vertex of {most:,} arcs many times: use duplicates=cas"
             )
-        defines = form.defines(graph, options, parameters)
-        defines |= {
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
-        }
+        defines = form.defines(graph, options, parameters) | search_defines(options)
         # relaxed loads and stores in place of read-modify-write operations
         standard = standard_of_fences(options.device)
         optimise = group == 1 or options.device.traits.optimises_barriers
