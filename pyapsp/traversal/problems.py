@@ -131,7 +131,7 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
     return check
 
 
-# What the three problems share, and then both searches.
+# What the three problems share.
 _of_arcs = partial(
     Problem,
     unit="arcs",
@@ -141,30 +141,45 @@ _of_arcs = partial(
     about=about,
     choices=_choices,
 )
-_search = partial(_of_arcs, sample=sample, work=_work, asks=("sources", "predecessors"))
 
-BFS = register_problem(
-    _search(
-        "bfs",
-        "levels of the vertices around a source, where every arc counts 1",
-        dtypes=("int32",),
-        ask=partial(requested, "bfs"),
-        oracle=_unweighted_oracle,
-        fits=_fits_all,
+
+def _search(
+    name: str,
+    summary: str,
+    dtypes: tuple[str, ...],
+    oracle: Callable[[Graph, PathOptions], Callable[[Rows], Check]],
+    fits: Callable[[Weights, Mapping[str, Json]], bool],
+) -> Problem:
+    """Register the problem of a search from one source."""
+    return register_problem(
+        _of_arcs(
+            id=name,
+            summary=summary,
+            dtypes=dtypes,
+            sample=sample,
+            ask=partial(requested, name),
+            work=_work,
+            oracle=oracle,
+            fits=fits,
+            asks=("sources", "predecessors"),
+        )
     )
-)
 
-SSSP = register_problem(
-    _search(
-        "sssp",
-        "shortest paths from a source",
-        dtypes=("float64", *(name for name in DTYPES if name != "float64")),
-        ask=partial(requested, "sssp"),
-        oracle=_oracle,
-        fits=fits,
-    )
-)
 
+BFS = _search(
+    "bfs",
+    "levels of the vertices around a source, where every arc counts 1",
+    ("int32",),
+    _unweighted_oracle,
+    _fits_all,
+)
+SSSP = _search(
+    "sssp",
+    "shortest paths from a source",
+    ("float64", *(name for name in DTYPES if name != "float64")),
+    _oracle,
+    fits,
+)
 SCC = register_problem(
     _of_arcs(
         "scc",

@@ -29,7 +29,7 @@ from pyapsp.registry import (
 )
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import Hashed, WidthInGroup
-from pyapsp.traversal.narrow import LevelRows, NarrowRow
+from pyapsp.traversal.narrow import LevelRows, NarrowRow, Row
 from pyapsp.traversal.request import sourced
 
 __all__ = ["Lanes", "Search", "Searcher", "StoredParents"]
@@ -102,16 +102,10 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     def open(self, plan: Plan[Graph, PathOptions, _State], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
-    def find(
-        self,
-        searcher: Searcher,
-        source: int,
-        distances: np.ndarray | NarrowRow,
-        predecessors: np.ndarray | None,
-    ) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
-        assert isinstance(distances, np.ndarray)
-        searcher.search(source, distances)
+        assert isinstance(row, np.ndarray)
+        searcher.search(source, row)
 
     def narrow(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
         """Return whether `find` fills a `NarrowRow`, not an array, and also the predecessors."""

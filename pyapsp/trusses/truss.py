@@ -104,10 +104,8 @@ def k_truss(
     method : str or Method
         ``"auto"``, a method id (see ``pyapsp.methods("truss")``), or
         ``pyapsp.method(id, group=64, ...)``.
-    device, memory_limit
-        As for `solve`, but for one device.
-    progress : callable, optional
-        Called as ``progress(done, total)`` at the end of the run.
+    device, memory_limit, progress
+        As for `triangles`.
 
     Returns
     -------

@@ -34,7 +34,7 @@ from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.levels import search_defines
 from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
-from pyapsp.traversal.narrow import NarrowRow, narrowest
+from pyapsp.traversal.narrow import NarrowRow, Row, narrowest
 from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
@@ -208,16 +208,10 @@ class BfsDirectionOptimising(Search[_Programs]):
         )
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
 
-    def find(
-        self,
-        searcher: Searcher,
-        source: int,
-        distances: np.ndarray | NarrowRow,
-        predecessors: np.ndarray | None,
-    ) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
         assert isinstance(searcher, _Search)
-        searcher.search(source, distances, predecessors)
+        searcher.search(source, row, before)
 
 
 def _mode(graph: Graph, options: PathOptions, parameters: Parameters) -> _Mode:
@@ -316,12 +310,7 @@ class _Search:
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)
 
-    def search(
-        self,
-        source: int,
-        distances: np.ndarray | NarrowRow,
-        predecessors: np.ndarray | None = None,
-    ) -> None:
+    def search(self, source: int, distances: Row, predecessors: np.ndarray | None = None) -> None:
         """Find the levels of all vertices, and their parents."""
         queue, n = self._queue, np.int32(self._n)
         levels, parents = self._levels, self._parents

@@ -98,13 +98,7 @@ class Components(Explained, Tabular):
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
 
-        Raises
-        ------
-        GraphError
-            If names are neither all integers nor all strings (NetworkX nodes can be any objects).
-            To load other objects, NumPy would have to run code from the file.
-        ParameterError
-            If `path` is no name of a file, or has the suffix of another format.
+        Errors are those of `Result.save`: names must be all integers or all strings.
         """
         check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
         arrays = {"labels": self.labels}

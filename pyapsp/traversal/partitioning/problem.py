@@ -60,8 +60,8 @@ def _oracle(given: Offsets, options: Options) -> Callable[[Owners], Check]:
 
 PARTITION = register_problem(
     Problem(
-        id="partition",
-        summary="the item that owns each unit, for items that own different numbers of units",
+        "partition",
+        "the item that owns each unit, for items that own different numbers of units",
         unit="units",
         dtypes=("int32",),
         areas=("pyapsp.traversal.partitioning",),

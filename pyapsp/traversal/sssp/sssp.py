@@ -86,11 +86,8 @@ def sssp(
         most 16 targets.
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
-    device, memory_limit
-        As for `solve`, but for one device.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
-        ends the run.
+    device, memory_limit, progress
+        As for `bfs`.
 
     Returns
     -------

@@ -23,11 +23,11 @@ from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import PathOptions, Weights
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
-from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.tree import (
+    NonNegativeSearch,
     Programs,
     Tree,
     farthest_of,
@@ -62,7 +62,7 @@ _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
 
 
 @register
-class SsspDeltaStepping(Search[Programs]):
+class SsspDeltaStepping(NonNegativeSearch):
     """Delta-stepping with two lists, without a read by the host between rounds.
 
     Parameters: ``delta`` is the step of the threshold, in mean weights over the mean number of arcs
@@ -72,11 +72,8 @@ class SsspDeltaStepping(Search[Programs]):
     """
 
     id = "sssp-delta-stepping"
-    problem = "sssp"
     summary = "the threshold rises by delta; groups relax near vertices in rounds of their own"
     source = "Meyer and Sanders 2003, doi:10.1016/S0196-6774(03)00076-2"
-    requires = Weights(non_negative=True)
-    weighted = True
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "delta": (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 10**9),
@@ -234,10 +231,7 @@ class _Entries:
             np.int32(keep),
             np.int32(width),
         )
-        self._tree = None
-        if plan.state.tree is not None:
-            farthest = farthest_of(options, self._dtype)
-            self._tree = Tree(device, plan.state.tree, self._arcs, graph.n, farthest)
+        self._tree = Tree.planned(plan, self._arcs, self._dtype)
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Launch steps until no entries are left."""

@@ -15,11 +15,11 @@ import pyopencl as cl
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import PathOptions, Weights
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes
-from pyapsp.traversal.sssp.tree import Programs, Tree, farthest_of, word_defines
+from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines
 
 __all__ = ["SsspNearFar"]
 
@@ -28,18 +28,15 @@ _GROUPS = 64
 
 
 @register
-class SsspNearFar(Lanes[Programs]):
+class SsspNearFar(Lanes[Programs], NonNegativeSearch):
     """Each launch uses the whole device to relax all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
     """
 
     id = "sssp-near-far"
-    problem = "sssp"
     summary = "work-efficient: near and far piles of one source, launches over the whole device"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
-    requires = Weights(non_negative=True)
-    weighted = True
     # delta in percent of the mean weight
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         **Lanes.choices,
@@ -109,10 +106,7 @@ class _Piles:
             cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
             for size in _sizes(graph.n, options.dtype)
         )
-        self._tree = None
-        if plan.state.tree is not None:
-            farthest = farthest_of(options, options.dtype)
-            self._tree = Tree(options.device, plan.state.tree, self._arcs, graph.n, farthest)
+        self._tree = Tree.planned(plan, self._arcs, options.dtype)
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax near vertices until none are left, raise the threshold, and repeat."""

@@ -16,10 +16,20 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import infinity, narrower
-from pyapsp.paths import PathOptions
+from pyapsp.paths import PathOptions, Weights
+from pyapsp.registry import Plan
 from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search
 
-__all__ = ["Programs", "Tree", "farthest_of", "held_type", "without_atomics", "word_defines"]
+__all__ = [
+    "NonNegativeSearch",
+    "Programs",
+    "Tree",
+    "farthest_of",
+    "held_type",
+    "without_atomics",
+    "word_defines",
+]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
@@ -85,6 +95,14 @@ def farthest_of(options: PathOptions, dtype: np.dtype) -> np.generic:
     return farthest
 
 
+class NonNegativeSearch(Search[Programs]):
+    """Base of the searches for weights that are not negative, with predecessors from a `Tree`."""
+
+    problem = "sssp"
+    requires = Weights(non_negative=True)
+    weighted = True
+
+
 class Tree:
     """Finds for each vertex v a predecessor u with ``d(v) = d(u) + w(u, v)``.
 
@@ -118,6 +136,16 @@ class Tree:
         self._launch = Launcher(self._queue, program, _group(device))
         self._lanes = _lanes(device)
         self._parents, self._state = (device.buffer(size) for size in Tree.buffers(n))
+
+    @classmethod
+    def planned(
+        cls, plan: Plan[Graph, PathOptions, Programs], arcs: Sequence[cl.Buffer], dtype: np.dtype
+    ) -> Tree | None:
+        """Return the tree for distances of this type, if the plan has predecessors."""
+        if plan.state.tree is None:
+            return None
+        farthest = farthest_of(plan.options, dtype)
+        return cls(plan.options.device, plan.state.tree, arcs, plan.input.n, farthest)
 
     @staticmethod
     def build(device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype) -> Program:
