@@ -25,7 +25,7 @@ from pyapsp.cli.output import (
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
-    from pyapsp.traversal.found import Found
+    from pyapsp.traversal.result import SearchResult
 
 __all__ = ["add_search", "asked", "tell"]
 
@@ -63,7 +63,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     """
     from pyapsp.base.errors import ParameterError
     from pyapsp.graph import read
-    from pyapsp.traversal.search import default_source
+    from pyapsp.traversal.request import default_source
 
     check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     check_suffix(arguments, ".npz", ".csv")
@@ -87,13 +87,13 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     }
 
 
-def tell(arguments: argparse.Namespace, found: Found, length: str) -> int:
+def tell(arguments: argparse.Namespace, found: SearchResult, length: str) -> int:
     """Save the row of the source, and print a summary of the run.
 
     Parameters
     ----------
     arguments : Namespace
-    found : Found
+    found : SearchResult
         The result of the search.
     length : str
         The name of the distances: ``"level"`` or ``"distance"``.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pyapsp.paths import Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Stats
 
-__all__ = ["LevelResult", "LevelRows", "NarrowRow", "levels_of", "narrowest"]
+__all__ = ["LevelResult", "LevelRows", "NarrowRow", "Row", "levels_of", "narrowest"]
 
 _WIDE = np.dtype(np.int32)
 
@@ -39,6 +39,10 @@ class NarrowRow:
     """
 
     values: np.ndarray
+
+
+#: What a search fills.
+Row: TypeAlias = np.ndarray | NarrowRow
 
 
 def levels_of(rows: Sequence[NarrowRow]) -> np.ndarray:

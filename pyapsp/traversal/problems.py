@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
+from pyapsp.base.json import Json
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.numbers.precision import DTYPES, infinity
@@ -33,8 +33,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components import components
 from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
-from pyapsp.traversal.request import requested
-from pyapsp.traversal.search import sourced
+from pyapsp.traversal.request import requested, sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
 
@@ -80,7 +79,7 @@ def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
     return verify.oracle(graph, sourced(graph, options))
 
 
-def _fits_all(requires: Weights, row: Mapping[str, Any]) -> bool:
+def _fits_all(requires: Weights, row: Mapping[str, Json]) -> bool:
     """Return True, because weights are ignored."""
     return True
 
@@ -132,61 +131,64 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
     return check
 
 
-BFS = register_problem(
-    Problem(
-        id="bfs",
-        summary="levels of the vertices around a source, where every arc counts 1",
-        unit="arcs",
-        dtypes=("int32",),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
-        ask=partial(requested, "bfs"),
-        work=_work,
-        oracle=_unweighted_oracle,
-        choices=_choices,
-        fits=_fits_all,
-        asks=("sources", "predecessors"),
-    )
+# What the three problems share.
+_of_arcs = partial(
+    Problem,
+    unit="arcs",
+    areas=("pyapsp.traversal",),
+    families=FAMILIES,
+    read=read,
+    about=about,
+    choices=_choices,
 )
 
-SSSP = register_problem(
-    Problem(
-        id="sssp",
-        summary="shortest paths from a source",
-        unit="arcs",
-        dtypes=("float64", *(name for name in DTYPES if name != "float64")),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
-        ask=partial(requested, "sssp"),
-        work=_work,
-        oracle=_oracle,
-        choices=_choices,
-        fits=fits,
-        asks=("sources", "predecessors"),
-    )
-)
 
+def _search(
+    name: str,
+    summary: str,
+    dtypes: tuple[str, ...],
+    oracle: Callable[[Graph, PathOptions], Callable[[Rows], Check]],
+    fits: Callable[[Weights, Mapping[str, Json]], bool],
+) -> Problem:
+    """Register the problem of a search from one source."""
+    return register_problem(
+        _of_arcs(
+            id=name,
+            summary=summary,
+            dtypes=dtypes,
+            sample=sample,
+            ask=partial(requested, name),
+            work=_work,
+            oracle=oracle,
+            fits=fits,
+            asks=("sources", "predecessors"),
+        )
+    )
+
+
+BFS = _search(
+    "bfs",
+    "levels of the vertices around a source, where every arc counts 1",
+    ("int32",),
+    _unweighted_oracle,
+    _fits_all,
+)
+SSSP = _search(
+    "sssp",
+    "shortest paths from a source",
+    ("float64", *(name for name in DTYPES if name != "float64")),
+    _oracle,
+    fits,
+)
 SCC = register_problem(
-    Problem(
-        id="scc",
-        summary="strongly connected components",
-        unit="arcs",
+    _of_arcs(
+        "scc",
+        "strongly connected components",
         dtypes=("int32",),
-        areas=("pyapsp.traversal",),
-        families=FAMILIES,
-        read=read,
         sample=_components_sample,
-        about=about,
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
         oracle=_components_oracle,
         fits=lambda requires, row: not (requires.symmetric and row["directed"]),
-        choices=_choices,
     )
 )

@@ -1,10 +1,11 @@
-"""Checks of the arguments of `bfs` and `sssp`."""
+"""The request of `bfs` or `sssp`: checks of the arguments, and the default source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -17,9 +18,30 @@ from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.registry import Method, Request, request
-from pyapsp.traversal.search import default_source
 
-__all__ = ["requested"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["Limits", "SearchArguments", "default_source", "requested", "sourced"]
+
+
+class Limits(TypedDict, total=False):
+    """The arguments that the functions of all problems have."""
+
+    device: DeviceLike
+    memory_limit: int | None
+    progress: Callable[[int, int], None] | None
+
+
+class SearchArguments(Limits, total=False):
+    """The arguments of `requested` after the sources."""
+
+    directed: bool
+    dtype: DTypeLike | None
+    predecessors: bool
+    cutoff: float | None
+    targets: int | Sequence[int] | np.ndarray | None
+    check: bool
 
 
 def requested(
@@ -33,10 +55,8 @@ def requested(
     predecessors: bool = False,
     cutoff: float | None = None,
     targets: int | Sequence[int] | np.ndarray | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
 
@@ -84,9 +104,7 @@ def requested(
         options,
         chosen_dtype,
         method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
         arguments=arguments,
         reasons=reasons,
     )
@@ -99,3 +117,21 @@ def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, 
         return resolve(graph, dtype, name)
     # int32 holds every level: a shortest path has fewer arcs than the graph has vertices
     return only_int32(dtype, name), "levels are whole numbers"
+
+
+def default_source(graph: Graph) -> np.ndarray:
+    """Return the first vertex with the most leaving arcs; an empty array for an empty graph.
+
+    Returns
+    -------
+    (1,) or (0,) int64 ndarray
+    """
+    most = [np.diff(graph.indptr).argmax()] if graph.n else []
+    return np.array(most, np.int64)
+
+
+def sourced(graph: Graph, options: PathOptions) -> PathOptions:
+    """Return options with sources: the default source if there are none."""
+    if options.sources is not None:
+        return options
+    return replace(options, sources=default_source(graph))

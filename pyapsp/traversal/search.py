@@ -10,32 +10,29 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.progress import of_sources
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Program, Stopwatch
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import (
-    Parameters,
     Plan,
     Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.narrow import LevelRows, NarrowRow
+from pyapsp.traversal.kernels import Hashed, WidthInGroup
+from pyapsp.traversal.narrow import LevelRows, NarrowRow, Row
+from pyapsp.traversal.request import sourced
 
-__all__ = ["MOST_COUNTED", "Lanes", "Launcher", "Search", "Searcher", "default_source", "sourced"]
-
-#: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
-MOST_COUNTED = 2**31 - 2**20
+__all__ = ["Lanes", "Search", "Searcher", "StoredParents"]
 
 # Work-items of a group.
 _GROUPS = (1, 32, 64, 128, 256, 512, 1024)
@@ -44,26 +41,7 @@ _GPU_GROUPS, _CPU_GROUPS = (256, 128, 64, 32, 1), (64, 32, 1)
 _WIDTHS, _WIDTH = (1, 2, 4, 8, 16, 32, 64), 4
 
 
-class Launcher:
-    """Launches kernels of a program in work-groups of one size.
-
-    Parameters
-    ----------
-    queue : pyopencl.CommandQueue
-    program : Program
-    group : int
-        Work-items of a group.
-    """
-
-    def __init__(self, queue: cl.CommandQueue, program: Program, group: int) -> None:
-        self._queue, self._program, self._group = queue, program, group
-
-    def __call__(self, kernel: str, items: int, *arguments: Any) -> None:
-        """Launch at least `items` work-items; do nothing for zero items."""
-        groups = -(-items // self._group)
-        if groups:
-            shape = (groups * self._group,), (self._group,)
-            self._program.kernel(kernel)(self._queue, *shape, *arguments)
+_State = TypeVar("_State", bound=Hashed)
 
 
 class Searcher(Protocol):
@@ -102,28 +80,8 @@ class Searcher(Protocol):
         """
 
 
-def default_source(graph: Graph) -> np.ndarray:
-    """Return the first vertex with the most leaving arcs; an empty array for an empty graph.
-
-    Returns
-    -------
-    (1,) or (0,) int64 ndarray
-    """
-    most = [np.diff(graph.indptr).argmax()] if graph.n else []
-    return np.array(most, np.int64)
-
-
-def sourced(graph: Graph, options: PathOptions) -> PathOptions:
-    """Return options with sources: the default source if there are none."""
-    if options.sources is not None:
-        return options
-    return replace(options, sources=default_source(graph))
-
-
-class Search(BufferedMethod, PathMethod):
+class Search(BufferedMethod, PathMethod, Generic[_State]):
     """Base of the methods that search from one source after the other.
-
-    The state of a plan has a ``hash``, the hash of the kernels.
 
     Attributes
     ----------
@@ -141,17 +99,16 @@ class Search(BufferedMethod, PathMethod):
             yield {"group": group}
 
     @abstractmethod
-    def open(self, plan: Plan[Graph, PathOptions, Any], watch: Stopwatch) -> Searcher:
+    def open(self, plan: Plan[Graph, PathOptions, _State], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
-    def find(
-        self, searcher: Any, source: int, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
-        searcher.search(source, distances)
+        assert isinstance(row, np.ndarray)
+        searcher.search(source, row)
 
-    def narrow(self, plan: Plan[Graph, PathOptions, Any]) -> bool:
-        """Return whether `find` gets a `NarrowRow` in place of an array for the distances."""
+    def narrow(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
+        """Return whether `find` fills a `NarrowRow`, not an array, and also the predecessors."""
         return False
 
     def check(self, graph: Graph, options: PathOptions) -> None:
@@ -159,20 +116,17 @@ class Search(BufferedMethod, PathMethod):
         if self.weighted:
             check_weights(graph, options.dtype)
 
-    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Any]:
+    def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, _State]:
         """Check weights and memory, choose sources and parameters and build the kernels."""
         return super().plan(graph, sourced(graph, options))
 
-    def run(self, plan: Plan[Graph, PathOptions, Any]) -> Rows:
+    def run(self, plan: Plan[Graph, PathOptions, _State]) -> Rows:
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
-        shape = sources.size, graph.n
-        narrow = self.narrow(plan)
-        distances: Any = [NarrowRow() for _ in sources] if narrow else None
-        if not narrow:
-            distances = np.empty(shape, options.dtype)
-        predecessors = np.empty(shape, np.int32) if options.predecessors else None
+        narrow = [NarrowRow() for _ in sources] if self.narrow(plan) else []
+        distances = np.empty((0 if narrow else sources.size, graph.n), options.dtype)
+        predecessors = np.empty((sources.size, graph.n), np.int32) if options.predecessors else None
         tell, searcher = of_sources(options.progress), None
         for place, source in enumerate(sources.tolist()):
             row = distances[place : place + 1]
@@ -182,15 +136,17 @@ class Search(BufferedMethod, PathMethod):
                     searcher = self.open(plan, watch)
                     sent = watch.seconds("transfer")
                 started = time.perf_counter()
-                self.find(searcher, source, row[0], None if before is None else before[0])
+                target = narrow[place] if narrow else row[0]
+                self.find(searcher, source, target, None if before is None else before[0])
             seconds += time.perf_counter() - started
-            # as with a cutoff: without negative weights, what is too large is beyond all targets
-            known = not graph.has_negative and options.reaches_targets(row[0])
-            if self.weighted and options.must_check(graph) and not known:
-                check_answer(graph, row)
-            options.hide_beyond_targets(row[0])
-            options.hide(row, None)
-            if before is not None:
+            if not narrow:
+                # as with a cutoff: without negative weights, too large is beyond all targets
+                known = not graph.has_negative and options.reaches_targets(row[0])
+                if self.weighted and options.must_check(graph) and not known:
+                    check_answer(graph, row)
+                options.hide_beyond_targets(row[0])
+                options.hide(row, None)
+            if before is not None and not narrow:
                 started = time.perf_counter()
                 with device_errors(options.device, plan.device_bytes):
                     assert searcher is not None
@@ -213,11 +169,11 @@ class Search(BufferedMethod, PathMethod):
         if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
         if narrow:
-            return LevelRows(distances, predecessors, stats)
+            return LevelRows(narrow, predecessors, stats)
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 
-class Lanes(Search):
+class Lanes(WidthInGroup, Search[_State]):
     """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"width": _WIDTHS, "group": _GROUPS}
@@ -228,12 +184,40 @@ class Lanes(Search):
         for candidate in super().candidates(options):
             yield {"width": min(width, candidate["group"]), **candidate}
 
-    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
-        """Return whether no vertex is split between groups, and the device supports the size."""
-        return parameters.integer("width") <= parameters.integer("group") and super().fits(
-            parameters, options
-        )
 
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return f"{super().rule(options)}, and at least width"
+class StoredParents:
+    """Base of the searchers whose kernels store the parents.
+
+    Parameters
+    ----------
+    plan : Plan
+    watch : Stopwatch
+        Measures transfers, as phase "transfer".
+
+    Attributes
+    ----------
+    rounds : int
+        Levels or rounds of all searches so far.
+    queue : pyopencl.CommandQueue
+    n : int
+        Vertices.
+    parents : pyopencl.Buffer
+        n ints, or 1 without predecessors. A subclass makes it.
+    """
+
+    parents: cl.Buffer
+
+    def __init__(self, plan: Plan[Graph, PathOptions, Hashed], watch: Stopwatch) -> None:
+        self.rounds, self.n = 0, plan.input.n
+        self.queue, self.watch = plan.options.device.queue(), watch
+
+    def download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+        """Copy a buffer to the host."""
+        with self.watch.by_the_host("transfer"):
+            cl.enqueue_copy(self.queue, row, buffer)
+
+    def read_predecessors(
+        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+    ) -> None:
+        """Download the parents."""
+        self.download(self.parents, predecessors)

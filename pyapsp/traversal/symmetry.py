@@ -10,6 +10,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import C_TYPES
 
 __all__ = ["Symmetry", "known_symmetric"]
 
@@ -45,7 +46,7 @@ class Symmetry:
 
     def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
         self._group, self._groups = group, _GROUPS * device.capabilities.compute_units
-        offset = "long" if offsets == np.int64 else "int"
+        offset = C_TYPES[offsets.name]
         defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         self._program: Program = build(device, "traversal/symmetry.cl", defines)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.registry import Parameters
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses.rows import Rows, buffer, zeros
 
-__all__ = ["ALL", "EDGES", "VERTICES", "BitmapCounter", "HashCounter"]
+__all__ = ["ALL", "EDGES", "VERTICES", "BitmapCounter", "Counter", "HashCounter"]
 
 #: What is counted: the macro PYAPSP_COUNT of the kernels.
 ALL, VERTICES, EDGES = 0, 1, 2
@@ -21,6 +23,23 @@ _LOCAL = 2**15 + 2**13
 _GROUPS, _SMALL_GROUPS = 8, 32
 # Workers that have counts of all edges.
 _FEW = 4
+
+
+class Counter(Protocol):
+    """What counts triangles.
+
+    Attributes
+    ----------
+    hash : str
+        The hash of the kernels.
+    """
+
+    hash: str
+
+    def __call__(
+        self, queue: cl.CommandQueue, rows: Rows, up: Rows, counts: cl.Buffer | None = None
+    ) -> int:
+        """Enqueue the kernels: arguments and value are those of `HashCounter`."""
 
 
 class HashCounter:
@@ -121,9 +140,8 @@ class BitmapCounter:
 
     Parameters
     ----------
-    device : Device
-    what : int
-        `ALL`, `VERTICES` or `EDGES`.
+    device, what
+        As for `HashCounter`.
     parameters : mapping
         ``group`` and ``batch``.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -19,11 +18,10 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.search import MOST_COUNTED
-from pyapsp.trusses.counting import ALL, VERTICES
+from pyapsp.traversal.kernels import MOST_COUNTED, measured
+from pyapsp.trusses.counting import ALL, VERTICES, Counter
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
 
 __all__ = ["Counts", "TriangleMethod", "TriangleOptions", "too_large"]
@@ -62,7 +60,7 @@ class Counts(Answer):
     per_vertex: np.ndarray | None = field(kw_only=True)
 
 
-def too_large(name: str, about: Any) -> PyApspError | None:
+def too_large(name: str, about: Graph) -> PyApspError | None:
     """Return the error of a graph with more vertices or arcs than kernels can count."""
     if max(about.n, about.m) > MOST_COUNTED:
         what = f"{about.n:,} vertices and {about.m:,} arcs"
@@ -79,13 +77,13 @@ class TriangleMethod(BufferedMethod):
     problem = "triangles"
     area = "trusses"
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: TriangleOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of the device."""
         return too_large(self.id, about) or super().unmet(about, options)
 
     @abstractmethod
-    def counter(self, options: TriangleOptions, parameters: Parameters) -> Any:
-        """Return what counts: a function of queue, rows, oriented rows and counts."""
+    def counter(self, options: TriangleOptions, parameters: Parameters) -> Counter:
+        """Return what counts."""
 
     @abstractmethod
     def further(self, graph: Graph, options: TriangleOptions, parameters: Parameters) -> list[int]:
@@ -102,11 +100,11 @@ class TriangleMethod(BufferedMethod):
 
     def prepare(
         self, graph: Graph, options: TriangleOptions, parameters: Parameters
-    ) -> tuple[Selection, Any]:
+    ) -> tuple[Selection, Counter]:
         """Build the kernels."""
         return Selection(options.device, oriented=True), self.counter(options, parameters)
 
-    def run(self, plan: Plan[Graph, TriangleOptions, tuple[Selection, Any]]) -> Counts:
+    def run(self, plan: Plan[Graph, TriangleOptions, tuple[Selection, Counter]]) -> Counts:
         """Count."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
         total, per_vertex, oriented = 0, np.zeros(graph.n, np.int64), 0.0
@@ -116,13 +114,7 @@ class TriangleMethod(BufferedMethod):
                 total, oriented = self._counted(plan, watch, per_vertex)
         if options.progress is not None:
             options.progress(graph.n, graph.n)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state[1].hash,
-            "more": {"orientation_seconds": oriented},
-        }
+        stats = measured(watch, started, plan.state[1].hash, {"orientation_seconds": oriented})
         if options.per_vertex:
             total = int(per_vertex.sum()) // 3
         return Counts(
@@ -131,7 +123,7 @@ class TriangleMethod(BufferedMethod):
 
     def _counted(
         self,
-        plan: Plan[Graph, TriangleOptions, tuple[Selection, Any]],
+        plan: Plan[Graph, TriangleOptions, tuple[Selection, Counter]],
         watch: Stopwatch,
         per_vertex: np.ndarray,
     ) -> tuple[int, float]:

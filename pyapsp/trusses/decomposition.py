@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -20,9 +20,9 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
+from pyapsp.traversal.kernels import Hashed, measured
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros
@@ -30,6 +30,8 @@ from pyapsp.trusses.simple import edge_count
 from pyapsp.trusses.triangles_hash import tables
 
 __all__ = ["Removal", "RemovalMethod", "TrussMethod", "TrussOptions", "Trussness"]
+
+_State = TypeVar("_State", bound=Hashed)
 
 
 @dataclass(frozen=True)
@@ -83,23 +85,23 @@ class Removal:
     values: cl.Buffer
 
 
-class TrussMethod(BufferedMethod):
-    """Base of the methods for trusses: the run around `find`. The state of a plan has a `hash`."""
+class TrussMethod(BufferedMethod, Generic[_State]):
+    """Base of the methods for trusses: the run around `find`."""
 
     problem = "truss"
     area = "trusses"
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: TrussOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of the device."""
         return too_large(self.id, about) or super().unmet(about, options)
 
     @abstractmethod
     def find(
-        self, plan: Plan[Graph, TrussOptions, Any], watch: Stopwatch
+        self, plan: Plan[Graph, TrussOptions, _State], watch: Stopwatch
     ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
         """Return values and starts of the answer, if there are arcs, and what is reported."""
 
-    def run(self, plan: Plan[Graph, TrussOptions, Any]) -> Trussness:
+    def run(self, plan: Plan[Graph, TrussOptions, _State]) -> Trussness:
         """Find the trusses."""
         options, watch = plan.options, Stopwatch()
         values, starts, more = np.zeros(0, np.int32), None, dict[str, Json]()
@@ -110,17 +112,11 @@ class TrussMethod(BufferedMethod):
                 more |= counts
         if options.progress is not None:
             options.progress(values.size, values.size)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state.hash,
-            "more": more,
-        }
+        stats = measured(watch, started, plan.state.hash, more)
         return Trussness(values=values, starts=starts, stats=stats)
 
 
-class RemovalMethod(TrussMethod):
+class RemovalMethod(TrussMethod[_State]):
     """Base of the methods that remove edges in rounds: upload, orientation, numbers of edges."""
 
     @abstractmethod
@@ -128,7 +124,7 @@ class RemovalMethod(TrussMethod):
         """Return the bytes of the buffers of `remove`."""
 
     @abstractmethod
-    def remove(self, plan: Plan[Graph, TrussOptions, Any], state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, _State], state: Removal) -> dict[str, int]:
         """Write the trussness of the edges, and return what the method reports."""
 
     def buffers(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
@@ -140,7 +136,7 @@ class RemovalMethod(TrussMethod):
         return [max(size, 4) for size in found]
 
     def find(
-        self, plan: Plan[Graph, TrussOptions, Any], watch: Stopwatch
+        self, plan: Plan[Graph, TrussOptions, _State], watch: Stopwatch
     ) -> tuple[np.ndarray, None, dict[str, int]]:
         """Return the trussness of the arcs, and what the method reports."""
         graph, options = plan.input, plan.options

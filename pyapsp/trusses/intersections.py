@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -12,7 +11,7 @@ from pyapsp.device import Device
 from pyapsp.device.kernels import Program, build_warps
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.registry import Options, Parameters
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses.rows import buffer
 
 __all__ = ["CHOICES", "Intersections", "candidates", "fits", "rule"]
@@ -50,9 +49,9 @@ def candidates(options: Options) -> Iterator[Mapping[str, int | str]]:
     yield _set("merge", "items", 1, 1)
 
 
-def _set(intersection: str, partition: str, width: int, group: int) -> dict[str, Any]:
+def _set(intersection: str, partition: str, width: int, group: int) -> Parameters:
     chosen = intersection, partition, width, 16, group
-    return dict(zip(CHOICES, chosen, strict=True))
+    return Parameters(zip(CHOICES, chosen, strict=True))
 
 
 def fits(parameters: Parameters, options: Options) -> bool:
@@ -136,7 +135,7 @@ class Intersections:
         return [4 * items, *self._scan.buffers(items), 4 * (chunks + 1)]
 
     def __call__(
-        self, queue: cl.CommandQueue, arrays: Sequence[cl.Buffer], items: int, longest: int
+        self, queue: cl.CommandQueue, arrays: Sequence[cl.Buffer | None], items: int, longest: int
     ) -> None:
         """Enqueue the kernels.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -79,37 +80,34 @@ def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], 
     return check
 
 
+_of_edges = partial(
+    Problem,
+    unit="edges",
+    areas=("pyapsp.trusses",),
+    families=FAMILIES,
+    read=read,
+    sample=sample,
+    about=about,
+    work=lambda graph, options, answer: edge_count(graph),
+)
+
 TRIANGLES = register_problem(
-    Problem(
-        id="triangles",
-        summary="triangles, in all and at each vertex",
-        unit="edges",
+    _of_edges(
+        "triangles",
+        "triangles, in all and at each vertex",
         dtypes=("int64",),
-        areas=("pyapsp.trusses",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
         ask=triangles.requested,
-        work=lambda graph, options, answer: edge_count(graph),
         oracle=_triangles_oracle,
         choices=_triangle_choices,
     )
 )
 
 TRUSS = register_problem(
-    Problem(
-        id="truss",
-        summary="the trussness of each edge, or one k-truss",
-        unit="edges",
+    _of_edges(
+        "truss",
+        "the trussness of each edge, or one k-truss",
         dtypes=("int32",),
-        areas=("pyapsp.trusses",),
-        families=FAMILIES,
-        read=read,
-        sample=sample,
-        about=about,
         ask=truss.requested,
-        work=lambda graph, options, answer: edge_count(graph),
         oracle=_truss_oracle,
         choices=_truss_choices,
     )

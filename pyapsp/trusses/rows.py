@@ -11,7 +11,7 @@ from pyapsp.device import Device
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.graph import Graph
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 
 __all__ = ["Rows", "Selection", "buffer", "uploaded", "zeros"]
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyapsp.base.host import share
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.graph.families import draw
+from pyapsp.registry import Requirements
 
 __all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 
@@ -16,7 +15,7 @@ __all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 _ARCS = 6
 
 
-def undirected(given: Any) -> Graph:
+def undirected(data: GraphLike) -> Graph:
     """Return a graph-like object as an undirected graph. It may have self-loops.
 
     Raises
@@ -24,7 +23,7 @@ def undirected(given: Any) -> Graph:
     GraphError, FormatError
         If it is no valid graph.
     """
-    graph = as_graph(given, copy=False)
+    graph = as_graph(data, copy=False)
     if not graph.directed:
         return graph
     return graph.symmetrized()
@@ -55,7 +54,7 @@ def edge_count(graph: Graph) -> int:
     return (graph.m - int(np.count_nonzero(loops(graph)))) // 2
 
 
-def sample(size: int, family: str, seed: int, requires: Any) -> Graph:
+def sample(size: int, family: str, seed: int, requires: Requirements) -> Graph:
     """Return a random undirected graph with triangles and some self-loops.
 
     Parameters
@@ -71,7 +70,7 @@ def sample(size: int, family: str, seed: int, requires: Any) -> Graph:
     graph = draw(family, size, seed, arcs=_ARCS)
     tails, heads, weights = graph.arcs()
     n, rng = graph.n, np.random.default_rng(seed)
-    parts: list[tuple[Any, Any, Any]] = [(tails, heads, weights)]
+    parts: list[tuple[np.ndarray, ...]] = [(tails, heads, weights)]
     if family == "mesh" and n > 1:
         side = round(np.sqrt(n))
         corners = np.arange(n - side - 1)

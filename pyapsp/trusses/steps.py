@@ -5,24 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, Plan
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions
-from pyapsp.trusses.held import HeldInHornet
 from pyapsp.trusses.intersections import CHOICES
+from pyapsp.trusses.remaining import RemainingInHornet
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
+from pyapsp.trusses.step_programs import StepPrograms
 from pyapsp.trusses.triangles_intersect import IntersectCounter, longest_row
 
-__all__ = ["ALIVE", "StepMethod", "StepPrograms", "Steps"]
+__all__ = ["ALIVE", "StepMethod", "Steps"]
 
 #: The mark of an edge that is left, in the kernels.
 ALIVE = 2**31 - 1
@@ -48,11 +48,11 @@ class Steps:
         The edges that the step removed.
     edges, left, step : int
         Edges of the graph; how many are left; the number of the step.
-    held : HeldInHornet or None
-        What is left, if it is held in a Hornet.
+    remaining : RemainingInHornet or None
+        What is left, if it is in a Hornet.
     """
 
-    plan: Plan[Graph, TrussOptions, Any]
+    plan: Plan[Graph, TrussOptions, StepPrograms]
     queue: cl.CommandQueue
     rows: Rows
     up: Rows
@@ -65,7 +65,7 @@ class Steps:
     edges: int
     left: int
     step: int = 0
-    held: HeldInHornet | None = None
+    remaining: RemainingInHornet | None = None
 
     def find(self, least: int, value: int) -> int:
         """Mark the edges with less than `least` triangles, and return their number."""
@@ -76,13 +76,13 @@ class Steps:
         arrays = self.supports, self.marks, self.values, self.list, count
         items = min(self.edges, self.plan.state.items)
         launch("weak_edges", items, *arrays, *numbers)
-        found = np.empty(1, np.int32)
-        cl.enqueue_copy(self.queue, found, count)
-        self.left -= int(found[0])
-        return int(found[0])
+        marked = np.empty(1, np.int32)
+        cl.enqueue_copy(self.queue, marked, count)
+        self.left -= int(marked[0])
+        return int(marked[0])
 
 
-class StepMethod(RemovalMethod):
+class StepMethod(RemovalMethod[StepPrograms]):
     """Base of the published methods. A subclass removes the edges that a step has marked."""
 
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
@@ -112,10 +112,13 @@ class StepMethod(RemovalMethod):
         select, edges = Selection(options.device, oriented=False), 4 * (m // 2)
         counter = IntersectCounter(options.device, EDGES, parameters)
         rows = [4 * (n + 1), 4 * m, 4 * m] * 3
-        held = HeldInHornet.buffers(n, m) if parameters.word("container") == "hornet" else []
-        return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m), *held]
+        hornet = parameters.word("container") == "hornet"
+        container = RemainingInHornet.buffers(n, m) if hornet else []
+        return [*[edges] * 4, 8, *rows, *select.buffers(n, m), *counter.buffers(m), *container]
 
-    def remove(self, plan: Plan[Graph, TrussOptions, Any], state: Removal) -> dict[str, int]:
+    def remove(
+        self, plan: Plan[Graph, TrussOptions, StepPrograms], state: Removal
+    ) -> dict[str, int]:
         """Remove edges until none, or the truss, is left."""
         queue, up, edges = state.queue, state.up, state.up.m
         assert up.values is not None
@@ -138,17 +141,17 @@ class StepMethod(RemovalMethod):
         )
         if plan.parameters.word("container") == "hornet":
             ends = steps.tails, steps.ends, steps.marks, steps.supports, steps.list
-            steps.held = HeldInHornet(plan, queue, state.rows, edges, *ends)
+            steps.remaining = RemainingInHornet(plan, queue, state.rows, edges, *ends)
         self.count(steps)
-        asked, removals = plan.options.k, 0
-        k = 3 if asked is None else asked
+        wanted, removals = plan.options.k, 0
+        k = 3 if wanted is None else wanted
         while steps.left:
-            removed = steps.find(k - 2, 0 if asked is not None else k - 1)
+            removed = steps.find(k - 2, 0 if wanted is not None else k - 1)
             if removed:
                 removals += 1
                 if steps.left:
                     self.take(steps, removed)
-            elif asked is not None:
+            elif wanted is not None:
                 break
             else:
                 k += 1
@@ -157,37 +160,9 @@ class StepMethod(RemovalMethod):
     @staticmethod
     def count(steps: Steps) -> None:
         """Count the triangles of each edge that is left; the supports are 0 before."""
-        if steps.held is not None:
-            steps.held.count(steps.left)
+        if steps.remaining is not None:
+            steps.remaining.count(steps.left)
             return
         longest = longest_row(steps.plan.input.m)
         counter = steps.plan.state.counter
         counter.of_edges(steps.queue, steps.up, steps.tails, steps.supports, longest)
-
-
-@dataclass(frozen=True)
-class StepPrograms:
-    """The kernels.
-
-    Attributes
-    ----------
-    weak : Program
-        With the kernel of ``cl/trusses/weak.h``.
-    counter : IntersectCounter
-    left : Selection
-    items : int
-        Work-items of a launch that goes over all edges.
-    longest : int
-        No row of the graph is longer.
-    """
-
-    weak: Program
-    counter: IntersectCounter
-    left: Selection
-    items: int
-    longest: int
-
-    @property
-    def hash(self) -> str:
-        """The hash of the kernels."""
-        return self.weak.hash

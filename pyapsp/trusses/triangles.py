@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,8 +18,12 @@ from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.paths.result import Explained
 from pyapsp.registry import Method, Request, request, runs
+from pyapsp.traversal.request import Limits
 from pyapsp.trusses.counts import TriangleOptions
 from pyapsp.trusses.simple import loops, undirected
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Triangles", "requested", "triangles"]
 
@@ -112,6 +116,8 @@ def triangles(
 ) -> Triangles:
     """Count the triangles of a graph.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -122,27 +128,14 @@ def triangles(
         ``pyapsp.method(id, group=64, ...)``.
     per_vertex : bool
         False counts only the total, which is faster.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
-    memory_limit : int, optional
-        Bytes of device memory the run may use.
+    device, memory_limit
+        As for `solve`, but for one device.
     progress : callable, optional
         Called as ``progress(done, total)`` at the end of the run.
 
     Returns
     -------
     Triangles
-
-    Raises
-    ------
-    GraphError
-        If the argument is no valid graph.
-    FormatError
-        If a graph file is malformed; the message has path and line.
-    ParameterError
-        If an argument has a value that is not allowed.
-    NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------
@@ -172,17 +165,9 @@ def requested(
     *,
     dtype: DTypeLike | None = None,
     per_vertex: bool = True,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **limits: Unpack[Limits],
 ) -> Request:
-    """Check the arguments of `triangles`.
-
-    Parameters
-    ----------
-    dtype : dtype-like, optional
-        Type of the counts: int64.
-    """
+    """Check the arguments of `triangles`; `dtype` is the type of the counts, int64."""
     if dtype is not None and np.dtype(dtype) != np.int64:
         raise ParameterError.of("dtype", _OWNER, "int64", dtype)
     per_vertex = flag("per_vertex", _OWNER, per_vertex)
@@ -192,7 +177,5 @@ def requested(
         partial(TriangleOptions, per_vertex=per_vertex),
         np.dtype(np.int64),
         method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
     )

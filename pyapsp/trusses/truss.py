@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,8 +21,12 @@ from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import Explained
 from pyapsp.registry import Method, Request, request, runs
+from pyapsp.traversal.request import Limits
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.simple import edges, undirected
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Trusses", "k_truss", "requested", "truss_decomposition"]
 
@@ -87,6 +91,8 @@ def k_truss(
 ) -> Graph:
     """Find the k-truss: the largest subgraph in which each edge is in k - 2 triangles or more.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -98,28 +104,13 @@ def k_truss(
     method : str or Method
         ``"auto"``, a method id (see ``pyapsp.methods("truss")``), or
         ``pyapsp.method(id, group=64, ...)``.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
-    memory_limit : int, optional
-        Bytes of device memory the run may use.
-    progress : callable, optional
-        Called as ``progress(done, total)`` at the end of the run.
+    device, memory_limit, progress
+        As for `triangles`.
 
     Returns
     -------
     Graph
         Undirected, with the same n vertices and labels, and the edges of the truss.
-
-    Raises
-    ------
-    GraphError
-        If the argument is no valid graph.
-    FormatError
-        If a graph file is malformed; the message has path and line.
-    ParameterError
-        If an argument has a value that is not allowed.
-    NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------
@@ -147,6 +138,8 @@ def truss_decomposition(
 ) -> Trusses:
     """Find the trussness of each edge: the largest k such that it is in the k-truss.
 
+    Errors are those of `k_truss`.
+
     Parameters
     ----------
     graph, method, device, memory_limit, progress
@@ -155,11 +148,6 @@ def truss_decomposition(
     Returns
     -------
     Trusses
-
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `k_truss`.
 
     Examples
     --------
@@ -183,16 +171,11 @@ def requested(
     *,
     dtype: DTypeLike | None = None,
     k: int | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `k_truss`, or with ``k=None`` of `truss_decomposition`.
 
-    Parameters
-    ----------
-    dtype : dtype-like, optional
-        Type of the trussness: int32.
+    `dtype` is the type of the trussness, int32.
     """
     owner = _DECOMPOSITION if k is None else _TRUSS
     trussness = only_int32(dtype, owner)
@@ -206,9 +189,7 @@ def requested(
         trussness,
         method,
         owner=owner,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
     )
 
 

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.registry import Parameters, register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions
-from pyapsp.trusses.held import DELTA
 from pyapsp.trusses.intersections import Intersections
+from pyapsp.trusses.remaining import DELTA
 from pyapsp.trusses.rows import Selection
-from pyapsp.trusses.steps import ALIVE, StepMethod, StepPrograms, Steps
+from pyapsp.trusses.step_programs import StepPrograms
+from pyapsp.trusses.steps import ALIVE, StepMethod, Steps
 from pyapsp.trusses.triangles_intersect import IntersectCounter
 
 __all__ = ["TrussDelta"]
-
-
-@dataclass(frozen=True)
-class _Programs(StepPrograms):
-    """The kernels, with those of both passes."""
-
-    passes: tuple[Intersections, Intersections]
 
 
 @register
@@ -40,7 +32,7 @@ class TrussDelta(StepMethod):
         "Busato 2018, chapter 19, https://iris.univr.it/handle/11562/979445"
     )
 
-    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> _Programs:
+    def prepare(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> StepPrograms:
         """Build the kernels."""
         device = options.device
         first, second = (
@@ -49,15 +41,15 @@ class TrussDelta(StepMethod):
         counter = IntersectCounter(device, EDGES, parameters)
         left = Selection(device, oriented=False)
         longest = int(np.diff(graph.indptr).max(initial=0))
-        return _Programs(first.program, counter, left, first.items, longest, (first, second))
+        return StepPrograms(first.program, counter, left, first.items, longest, (first, second))
 
     def take(self, steps: Steps, removed: int) -> None:
         """Write the rows of what is left and of what was removed, and update the supports."""
         queue, programs = steps.queue, steps.plan.state
-        if steps.held is not None:
-            gone_rows = steps.held.remove(removed)
+        if steps.remaining is not None:
+            gone_rows = steps.remaining.remove(removed)
             for number in (1, 2):
-                steps.held.run(number, steps.list, number * removed, gone_rows)
+                steps.remaining.run(number, steps.list, number * removed, gone_rows)
             return
         gone = programs.left(queue, steps.rows, 2 * removed, steps.marks, steps.step)
         left = programs.left(queue, steps.rows, 2 * steps.left, steps.marks, ALIVE)

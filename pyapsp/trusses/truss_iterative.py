@@ -11,7 +11,8 @@ from pyapsp.registry import Parameters, register
 from pyapsp.trusses.counting import EDGES
 from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.rows import Selection
-from pyapsp.trusses.steps import ALIVE, StepMethod, StepPrograms, Steps
+from pyapsp.trusses.step_programs import StepPrograms
+from pyapsp.trusses.steps import ALIVE, StepMethod, Steps
 from pyapsp.trusses.triangles_intersect import IntersectCounter, longest_row
 
 __all__ = ["TrussIterative"]
@@ -43,8 +44,8 @@ class TrussIterative(StepMethod):
     def take(self, steps: Steps, removed: int) -> None:
         """Write the rows of what is left, and count."""
         select = steps.plan.state.left
-        if steps.held is not None:
-            steps.held.remove(removed)
+        if steps.remaining is not None:
+            steps.remaining.remove(removed)
         else:
             steps.up = select(steps.queue, steps.up, steps.left, steps.marks, ALIVE)
         zero = np.zeros(1, np.int32)

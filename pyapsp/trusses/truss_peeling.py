@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -12,7 +12,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, Plan, register
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions, supporting
 from pyapsp.trusses.rows import Rows, Selection, buffer, zeros
@@ -39,7 +39,7 @@ class _Programs:
 
 
 @register
-class TrussPeeling(RemovalMethod):
+class TrussPeeling(RemovalMethod[_Programs]):
     """Edges of least support are removed, and only their triangles are visited.
 
     Source: H. Kabir, K. Madduri, 2017.
@@ -144,7 +144,7 @@ class _Peel:
         groups = units if plan.options.device.traits.scalar_groups else units * _GROUPS
         self._items = groups * group
 
-    def _launch(self, kernel: str, *arguments: Any) -> None:
+    def _launch(self, kernel: str, *arguments: KernelArgument) -> None:
         self._launcher(kernel, self._items, *arguments)
 
     def least(self) -> int:

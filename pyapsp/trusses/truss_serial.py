@@ -27,7 +27,7 @@ def suits(graph: Graph, options: TrussOptions) -> bool:
 
 
 @register
-class TrussSerial(TrussMethod):
+class TrussSerial(TrussMethod[Program]):
     """Edges of least support are removed one by one, from a queue.
 
     Source: J. Wang, J. Cheng, 2012.

@@ -63,38 +63,35 @@ def test_work_is_linear(method, device):
     np.testing.assert_array_equal(found.levels, [1, 0, *[2] * (n - 2)])
 
 
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_the_host_reads_once_for_each_level(method, device, monkeypatch):
-    reads = []
-    read = Frontiers.read_state
+@pytest.fixture
+def reads(monkeypatch):
+    """The reads of the state by the host: one for each launch that it waits for."""
+    noted, read = [], Frontiers.read_state
 
     def counted(frontiers):
-        reads.append(frontiers)
+        noted.append(frontiers)
         read(frontiers)
 
     monkeypatch.setattr(Frontiers, "read_state", counted)
+    return noted
+
+
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_the_host_reads_once_for_each_level(method, device, reads):
     rounds = pyapsp.bfs(GRAPH, SOURCES[3], method, device=device).stats["rounds"]
     assert 0 < len(reads) <= rounds
 
 
 @pytest.mark.usefixtures("quick")
-def test_one_group_goes_on(device, monkeypatch):
+def test_one_group_goes_on(device, reads):
     """A path is one launch, and a star three: a group, the device, and a group that finds none."""
-    launches = []
-    read = Frontiers.read_state
-
-    def counted(frontiers):
-        launches.append(frontiers)
-        read(frontiers)
-
-    monkeypatch.setattr(Frontiers, "read_state", counted)
     method = pyapsp.method("bfs-luo", group=32, buckets=8, room=8)
     for shape, number in (("path", 1), ("star", 2)):
-        launches.clear()
+        reads.clear()
         graph, source = SHAPES[shape]
         found = pyapsp.bfs(graph, source, method, device=device)
         np.testing.assert_array_equal(found.levels, expected_levels(graph, [source])[0])
-        assert len(launches) == number
+        assert len(reads) == number
 
 
 def test_warps_divide_groups(device):

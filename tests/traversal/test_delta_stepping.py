@@ -15,7 +15,8 @@ from pyapsp.errors import CapabilityError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
-from pyapsp.traversal.search import MOST_COUNTED
+from pyapsp.traversal import kernels
+from pyapsp.traversal.kernels import MOST_COUNTED
 from pyapsp.traversal.sssp import sssp_delta_stepping as module
 from pyapsp.traversal.sssp.tree import held_type
 
@@ -88,6 +89,7 @@ def limited(monkeypatch):
             ("in_place", lambda handle: in_place),
         ):
             monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(kernels, "in_place", lambda handle: in_place)
 
     return limit
 

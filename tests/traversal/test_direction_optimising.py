@@ -16,15 +16,20 @@ from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, problem, runs
-from pyapsp.traversal import symmetry
+from pyapsp.traversal import kernels, symmetry
 from pyapsp.traversal.bfs import bfs_direction_optimising as module
 from pyapsp.traversal.bfs.bfs import BfsResult
+from pyapsp.traversal.kernels import MOST_COUNTED
 from pyapsp.traversal.request import requested
-from pyapsp.traversal.search import MOST_COUNTED
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 ID = "bfs-direction-optimising"
 MANY = 10**9
+
+
+def set_in_place(monkeypatch, here):
+    for each in (module, kernels):
+        monkeypatch.setattr(each, "in_place", lambda handle: here)
 
 
 def hubs():
@@ -170,7 +175,7 @@ def check_all(row, turn, device, monkeypatch):
         in_pieces(monkeypatch)
     monkeypatch.setattr(module, "_BATCH", row.pop("batch"))
     if not row.pop("in_place"):
-        monkeypatch.setattr(module, "in_place", lambda handle: False)
+        set_in_place(monkeypatch, False)
     if row.pop("narrow"):
         monkeypatch.setattr(module, "_LONG", 1)
     parents, entering = row.pop("parents"), row.pop("entering")
@@ -221,7 +226,7 @@ def test_every_change_of_direction(group, device, monkeypatch):
 
     monkeypatch.setattr(module._Search, "_advanced", advanced)
     in_pieces(monkeypatch)
-    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    set_in_place(monkeypatch, False)
     names = ("star of stars", "grid", "clique", "many arcs", "power law both ways")
     for number, order in enumerate(product(steps, repeat=3)):
         pattern = order
@@ -254,7 +259,7 @@ def test_a_grid_is_one_launch(device, monkeypatch):
     monkeypatch.setattr(module, "_BATCH", 1)
     monkeypatch.setattr(module.cl, "enqueue_copy", counted(launches, module.cl.enqueue_copy))
     in_pieces(monkeypatch)
-    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    set_in_place(monkeypatch, False)
     for group in (1, 32):
         launches.clear()
         found = pyapsp.bfs(
@@ -267,7 +272,7 @@ def test_a_grid_is_one_launch(device, monkeypatch):
 @pytest.mark.parametrize("parents", [False, True])
 @pytest.mark.parametrize("longest", [126, 127, 128, 32767, 32768])
 def test_levels_come_in_the_narrowest_type(longest, parents, device, monkeypatch):
-    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    set_in_place(monkeypatch, False)
     monkeypatch.setattr(module, "_LONG", longest)
     last = longest + 9
     graph = Graph.from_arcs(last + 1, range(longest), range(1, longest + 1))
@@ -289,7 +294,7 @@ def test_levels_come_in_the_narrowest_type(longest, parents, device, monkeypatch
 
 
 def test_levels_are_not_narrow_if_distances_are_asked_for(device, monkeypatch):
-    monkeypatch.setattr(module, "in_place", lambda handle: False)
+    set_in_place(monkeypatch, False)
     monkeypatch.setattr(module, "_LONG", 1)
     graph, expected = GRAPHS["grid"], EXPECTED["grid", 0]
     assert pyapsp.bfs(graph, [], ID, device=device).levels.shape == (0, graph.n)
@@ -371,7 +376,7 @@ def test_more_arcs_than_32_bits_count(device):
 def test_memory_is_little_more_than_the_graph(device, monkeypatch):
     options = PathOptions(device, np.dtype(np.int32), True, sources=np.array([0]))
     for in_place, offset in ((True, 8), (False, 4)):
-        monkeypatch.setattr(module, "in_place", lambda handle, here=in_place: here)
+        set_in_place(monkeypatch, in_place)
         for graph in (generators.grid_2d(60, 60, 1), generators.rmat(11, seed=1)):
             for each in (graph, graph.symmetrized()):
                 method = pyapsp.method(ID)

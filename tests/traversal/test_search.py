@@ -20,7 +20,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR, Result
 from pyapsp.registry import problem
 from pyapsp.registry.tuning import Space
-from pyapsp.traversal.search import default_source
+from pyapsp.traversal.request import default_source
 
 METHODS = [cls.id for name in ("bfs", "sssp") for cls in pyapsp.methods(name)]
 BFS = [cls.id for cls in pyapsp.methods("bfs")]

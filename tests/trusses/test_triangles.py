@@ -20,13 +20,10 @@ from pyapsp.registry import problem
 from pyapsp.registry.tuning import Space
 from pyapsp.trusses.counts import TriangleOptions
 
+from .drawn import random_graphs, undirected
+
 METHODS = [cls.id for cls in pyapsp.methods("triangles")]
 PROBLEM = problem("triangles")
-
-
-def undirected(n, edges):
-    tails, heads = zip(*edges, strict=True) if edges else ((), ())
-    return Graph.from_arcs(n, np.array(tails, int), np.array(heads, int), directed=False)
 
 
 def star_of_cliques(arms, size):
@@ -76,15 +73,13 @@ def test_counts_that_are_known(name, device):
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_any_parameters_on_random_graphs(name, device, data):
-    n = data.draw(st.integers(1, 40))
-    vertex = st.integers(0, n - 1)
-    edges = data.draw(st.lists(st.tuples(vertex, vertex), max_size=200))
+    graph = data.draw(random_graphs(40, 200))
     options = TriangleOptions(device, np.dtype(np.int64))
     # programs are compiled for each set, so that few are drawn
     space = list(Space(pyapsp.method(name), options))
     parameters = data.draw(st.sampled_from(space[:: max(1, len(space) // 4)]))
     per_vertex = data.draw(st.booleans())
-    counted(undirected(n, edges), device, name, per_vertex, **parameters)
+    counted(graph, device, name, per_vertex, **parameters)
 
 
 def test_rows_longer_than_a_table_are_taken_in_pieces(device):

@@ -27,6 +27,8 @@ from pyapsp.trusses.steps import ALIVE
 from pyapsp.trusses.truss_delta import TrussDelta
 from pyapsp.trusses.truss_iterative import TrussIterative
 
+from .drawn import random_graphs, undirected
+
 METHODS = [cls.id for cls in pyapsp.methods("truss")]
 PROBLEM = problem("truss")
 # A folder with real graphs, which a checkout alone does not have. The first six are those of
@@ -41,11 +43,6 @@ REAL = (
     "wiki-Vote",
     "email-Enron",
 )
-
-
-def undirected(n, edges):
-    tails, heads = zip(*edges, strict=True) if edges else ((), ())
-    return Graph.from_arcs(n, np.array(tails, int), np.array(heads, int), directed=False)
 
 
 def joined_cliques(*sizes):
@@ -111,14 +108,12 @@ def test_every_truss_is_that_of_networkx(name, family, device):
 @settings(deadline=None, max_examples=25)
 @given(data=st.data())
 def test_any_parameters_on_random_graphs(name, device, data):
-    n = data.draw(st.integers(1, 30))
-    vertex = st.integers(0, n - 1)
-    edges = data.draw(st.lists(st.tuples(vertex, vertex), max_size=250))
+    graph = data.draw(random_graphs(30, 250))
     # programs are compiled for each set, so that few are drawn
     space = list(Space(pyapsp.method(name), TrussOptions(device, np.dtype(np.int32))))
     parameters = data.draw(st.sampled_from(space[:: max(1, len(space) // 4)]))
     k = data.draw(st.sampled_from([None, 3, 4, 5]))
-    trussness(undirected(n, edges), device, name, k, **parameters)
+    trussness(graph, device, name, k, **parameters)
 
 
 @pytest.mark.parametrize("container", ["csr", "hornet"])

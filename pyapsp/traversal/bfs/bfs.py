@@ -12,8 +12,8 @@ from pyapsp.base.host import share
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
-from pyapsp.traversal.found import Found, search
 from pyapsp.traversal.narrow import LevelResult, levels_of
+from pyapsp.traversal.result import SearchResult, search
 
 __all__ = ["BfsResult", "bfs"]
 
@@ -22,7 +22,7 @@ _CACHED = 2**16
 
 
 @dataclass(frozen=True, eq=False)
-class BfsResult(Found):
+class BfsResult(SearchResult):
     """The result of `bfs`."""
 
     _length, _before = "level", "parent"
@@ -75,6 +75,8 @@ def bfs(
     This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
     any one of them may be returned.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -88,10 +90,8 @@ def bfs(
         False: an arc may be walked both ways.
     parents : bool
         Also compute the parent of each vertex, for `BfsResult.path`.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
-    memory_limit : int, optional
-        Bytes of device memory the run may use.
+    device, memory_limit
+        As for `solve`, but for one device.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
@@ -100,17 +100,6 @@ def bfs(
     -------
     BfsResult
         ``levels`` and ``parents`` of shape (n,) for one source, (k, n) for a sequence of k.
-
-    Raises
-    ------
-    GraphError
-        If the argument is no valid graph.
-    FormatError
-        If a graph file is malformed; the message has path and line.
-    ParameterError
-        If an argument has a value that is not allowed.
-    NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------

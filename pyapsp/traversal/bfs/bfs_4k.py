@@ -121,7 +121,7 @@ class Bfs4K(FrontierSearch):
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for a group."""
-        knobs: dict[str, Any] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
+        knobs: dict[str, int | str] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
         if options.device.traits.scalar_groups:
             yield (
                 {"group": 1, "warp": 1, "queue": 16, "least_width": 1}
@@ -293,12 +293,16 @@ class _Levels(Frontiers):
         else:
             self._run("heavy", level, 0, int(groups.max()), 0, self._heavies, piece)
 
-    def _run(self, kernel: str, level: int, width: int, groups: int, *more: Any) -> None:
+    def _run(
+        self, kernel: str, level: int, width: int, groups: int, *more: int | cl.LocalMemory
+    ) -> None:
         """Launch a kernel with at most as many groups as the device holds."""
         self.launches.append((level, kernel, width))
         items = min(groups * self.parameters.integer("group"), max(self._resident, 1))
         scalars = self.n, self._capacity, level, *self._limits
-        values = (each if isinstance(each, cl.LocalMemory) else np.int32(each) for each in more)
+        values: list[Any] = [
+            each if isinstance(each, cl.LocalMemory) else np.int32(each) for each in more
+        ]
         arrays = *self.arrays, self.more[0]
         self.launch(f"bfs_4k_{kernel}", items, *arrays, *map(np.int32, scalars), *values)
 

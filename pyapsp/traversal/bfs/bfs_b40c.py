@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.base.errors import CapabilityError
-from pyapsp.device.kernels import Program
+from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.search import Search
 
 __all__ = ["BfsB40C"]
@@ -29,7 +30,7 @@ class _Frontiers(Frontiers):
     """The frontier between two launches has vertices or arcs."""
 
     def __init__(
-        self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Any
+        self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         super().__init__(method, plan, watch)
         self._kind, self._m = self.parameters.word("frontier"), plan.input.m
@@ -46,7 +47,7 @@ class _Frontiers(Frontiers):
     def expand(self, level: int, size: int) -> None:
         """Enqueue one launch, or one for each phase."""
         scalars = np.int32(self.n), np.int64(max(self._m, 1)), np.int32(level), np.int32(size)
-        arguments = *self.arrays, *self.more, *scalars
+        arguments: tuple[KernelArgument, ...] = *self.arrays, *self.more, *scalars
         if self._kind != "two-phase":
             self.launch(f"bfs_b40c_{self._kind}", size, *arguments)
             return

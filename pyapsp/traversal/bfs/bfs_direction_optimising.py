@@ -18,23 +18,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
-from pyapsp.device import Device
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, shared
 from pyapsp.graph import Facts, Graph
-from pyapsp.numbers.precision import infinity
+from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.narrow import NarrowRow, narrowest
-from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
+from pyapsp.traversal.narrow import NarrowRow, Row, narrowest
+from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
 __all__ = ["BfsDirectionOptimising"]
@@ -104,7 +105,7 @@ class _Mode(Enum):
 
 
 @register
-class BfsDirectionOptimising(Search):
+class BfsDirectionOptimising(Search[_Programs]):
     """Breadth-first search that changes between push and pull without a read by the host.
 
     Parameters: ``alpha`` and ``beta`` decide when the direction changes (``alpha=0`` never pulls),
@@ -152,7 +153,7 @@ class BfsDirectionOptimising(Search):
         """Return the limits."""
         return f"{super().rule(options)}, and crew=0 if group=1 or without device_scope_fence"
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, which are counted in 32 bits."""
         if max(about.m, about.n) > MOST_COUNTED:
             return CapabilityError(
@@ -163,7 +164,7 @@ class BfsDirectionOptimising(Search):
 
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, entering arcs, and those of `_own`."""
-        first = _offsets(options.device).itemsize * (graph.n + 1)
+        first = offset_type(options.device).itemsize * (graph.n + 1)
         arcs = [first, 4 * graph.m]
         mode = _mode(graph, options, parameters)
         if mode is _Mode.TURN:
@@ -173,14 +174,13 @@ class BfsDirectionOptimising(Search):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, mode = options.device, _mode(graph, options, parameters)
-        offsets, alone = _offsets(device), parameters.integer("group") == 1
+        offsets, alone = offset_type(device), parameters.integer("group") == 1
 
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
                 "PYAPSP_GROUP": parameters.integer("group"),
-                "PYAPSP_PREDECESSORS": int(options.predecessors),
-                "PYAPSP_INFINITY": int(infinity(options.dtype)),
-                "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+                **search_defines(options),
+                "PYAPSP_OFFSET": C_TYPES[offsets.name],
                 "PYAPSP_PULL": int(pulls),
                 "PYAPSP_CHUNK": _chunk(parameters),
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
@@ -208,16 +208,10 @@ class BfsDirectionOptimising(Search):
         )
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
 
-    def find(
-        self, searcher: _Search, source: int, distances: Any, predecessors: np.ndarray | None
-    ) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
-        searcher.search(source, distances, predecessors)
-
-
-def _offsets(device: Device) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+        assert isinstance(searcher, _Search)
+        searcher.search(source, row, before)
 
 
 def _mode(graph: Graph, options: PathOptions, parameters: Parameters) -> _Mode:
@@ -287,7 +281,7 @@ class _Search:
         self._n, self._m, self._watch = graph.n, graph.m, watch
         self._in_place = in_place(options.device.handle)
         self._queue, self._device = options.device.queue(), options.device.name
-        self._offsets = _offsets(options.device)
+        self._offsets = offset_type(options.device)
         limits = "walk", "march", "alpha", "beta"
         self._limits = tuple(np.int32(parameters[name]) for name in limits)
         # a walk finds all levels of a graph with few arcs
@@ -299,18 +293,14 @@ class _Search:
             self._entering = self._uploaded(*_reversed(graph))
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
-        kept = (not self._in_place, not self._in_place or not options.predecessors, *[True] * 5)
-        self._levels: Any
-        self._parents: Any
-        self._own: list[Any]
-        self._levels, self._parents, *self._own = (
-            options.device.buffer(size) if keep else None
-            for size, keep in zip(sizes, kept, strict=True)
-        )
+        buffer = options.device.buffer
+        self._levels = None if self._in_place else buffer(sizes[0])
+        written = self._in_place and options.predecessors
+        self._parents = None if written else buffer(sizes[1])
+        self._own = [buffer(size) for size in sizes[2:]]
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
-        self._state: Any
         self._state, kernels = self._own[-1], programs.search
         if programs.symmetry is not None and not programs.symmetry.holds(
             graph, self._queue, self._arcs, self._state
@@ -320,12 +310,7 @@ class _Search:
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)
 
-    def search(
-        self,
-        source: int,
-        distances: np.ndarray | NarrowRow,
-        predecessors: np.ndarray | None = None,
-    ) -> None:
+    def search(self, source: int, distances: Row, predecessors: np.ndarray | None = None) -> None:
         """Find the levels of all vertices, and their parents."""
         queue, n = self._queue, np.int32(self._n)
         levels, parents = self._levels, self._parents
@@ -346,7 +331,9 @@ class _Search:
         if isinstance(distances, NarrowRow):
             distances.values = self._narrowed(int(state[_LEVEL]) - 1)
         elif not self._in_place:
-            self._download(levels, distances)
+            self._download(self._levels, distances)
+        if predecessors is not None and not self._in_place:
+            self._download(self._parents, predecessors)
 
     def _narrowed(self, most: int) -> np.ndarray:
         """Download levels up to `most` in the narrowest type."""
@@ -357,7 +344,7 @@ class _Search:
         return narrow
 
     def _advanced(
-        self, arguments: tuple[Any, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
+        self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
     ) -> np.ndarray:
         """Launch steps until a frontier is empty; return the record of that frontier.
 
@@ -392,11 +379,10 @@ class _Search:
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
     ) -> None:
-        """Download the parents, unless the search has written them into the array."""
-        if not self._in_place:
-            self._download(self._parents, predecessors)
+        """Do nothing: the search has found them."""
 
-    def _download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
+    def _download(self, buffer: cl.Buffer | None, row: np.ndarray) -> None:
+        assert buffer is not None
         download(self._queue, buffer, row.dtype, row[np.newaxis], self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:

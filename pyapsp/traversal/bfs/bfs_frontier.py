@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, register
@@ -23,7 +24,7 @@ class _Frontiers(Frontiers):
 
 
 @register
-class BfsFrontier(Lanes, FrontierSearch):
+class BfsFrontier(Lanes[Program], FrontierSearch):
     """Two queues of vertices, the last level and the next.
 
     Source: F. Busato, thesis, University of Verona, 2018, algorithm 4.

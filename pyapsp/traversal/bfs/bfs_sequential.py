@@ -12,14 +12,15 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.frontier_queues import search_defines
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
 __all__ = ["BfsSequential"]
 
 
 @register
-class BfsSequential(Search):
+class BfsSequential(Search[Program]):
     """A first-in, first-out queue, worked off by one work-item.
 
     Source: T. H. Cormen et al., Introduction to Algorithms, 2009, section 22.2.
@@ -50,35 +51,25 @@ class BfsSequential(Search):
         return _Queue(self, plan, watch)
 
 
-class _Queue:
+class _Queue(StoredParents):
     """A graph on the device, and the queue of a search."""
-
-    rounds = 0
 
     def __init__(
         self, method: BfsSequential, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
-        graph, self._watch, self._queue = plan.input, watch, plan.options.device.queue()
-        self._launch, self._n = Launcher(self._queue, plan.state, 1), graph.n
-        arcs = [upload(self._queue, each, watch) for each in (graph.indptr, graph.indices)]
+        super().__init__(plan, watch)
+        graph, self._launch = plan.input, Launcher(self.queue, plan.state, 1)
+        arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, plan.options, plan.parameters)[2:]
-        self._arrays = [
-            *arcs,
-            *(cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes),
-        ]
+        self._levels, self.parents, self._list, self._last = (
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+        )
+        self._arrays = *arcs, self._levels, self.parents, self._list, self._last
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Find the levels of all vertices."""
-        self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self._n))
+        self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self.n))
         last = np.empty(1, np.int32)
-        cl.enqueue_copy(self._queue, last, self._arrays[5])
+        cl.enqueue_copy(self.queue, last, self._last)
         self.rounds += int(last[0]) + 1
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self._arrays[2])
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._arrays[3])
+        self.download(self._levels, distances)

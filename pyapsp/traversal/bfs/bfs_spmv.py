@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
 from pyapsp.registry import register
 from pyapsp.traversal.bfs.levels import LevelSearch
@@ -13,7 +14,7 @@ __all__ = ["BfsSpmv"]
 
 
 @register
-class BfsSpmv(Lanes, LevelSearch):
+class BfsSpmv(Lanes[Program], LevelSearch):
     """A sparse matrix times a vector for each level, over (or, and).
 
     Source: Y. Deng, B. D. Wang and S. Mu, ICCAD 2009.

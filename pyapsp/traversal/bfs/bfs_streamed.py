@@ -14,13 +14,15 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import Lanes, Launcher
+from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Lanes, StoredParents
 
 __all__ = ["BfsStreamed", "blocks_of"]
 
 
 @register
-class BfsStreamed(Lanes):
+class BfsStreamed(Lanes[Program]):
     """Breadth-first search that sends the arcs of each level to the device.
 
     It is the last choice: for graphs whose arcs do not fit the memory of the device. `block` is the
@@ -60,8 +62,7 @@ class BfsStreamed(Lanes):
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_WIDTH": parameters.integer("width"),
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+            **search_defines(options),
         }
         return build(options.device, "traversal/bfs/bfs_streamed.cl", defines)
 
@@ -99,31 +100,30 @@ def blocks_of(indptr: np.ndarray, size: int) -> list[_Block]:
     return found
 
 
-class _Stream:
+class _Stream(StoredParents):
     """The levels and parents on the device, and a block of arcs."""
 
     def __init__(
         self, method: BfsStreamed, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
+        super().__init__(plan, watch)
         graph, parameters = plan.input, plan.parameters
-        self.rounds = 0
-        self._graph, self._width, self._watch = graph, parameters.integer("width"), watch
-        self._queue = plan.options.device.queue()
-        self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
+        self._graph, self._width = graph, parameters.integer("width")
+        self._launch = Launcher(self.queue, plan.state, parameters.integer("group"))
         self._blocks = blocks_of(graph.indptr, parameters.integer("block"))
         self._firsts = np.array([each.first for each in self._blocks], np.int32)
         self._lasts = np.array([each.last for each in self._blocks], np.int32)
         sizes = method.buffers(graph, plan.options, parameters)
         buffers = (plan.options.device.buffer(size) for size in sizes)
-        self._levels, self._parents, self._heads, self._offsets, *self._ends, self._flags = buffers
+        self._levels, self.parents, self._heads, self._offsets, *self._ends, self._flags = buffers
         if self._blocks:
             for buffer, ends in zip(self._ends, (self._firsts, self._lasts), strict=True):
-                cl.enqueue_copy(self._queue, buffer, ends)
+                cl.enqueue_copy(self.queue, buffer, ends)
         self._held = -1  # the block on the device
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Find the levels of all vertices."""
-        rows, n = (self._levels, self._parents), np.int32(self._graph.n)
+        rows, n = (self._levels, self.parents), np.int32(self._graph.n)
         self._launch("bfs_streamed_start", int(n), *rows, np.int32(source), n)
         flags, level = (self._firsts <= source) & (source <= self._lasts), 0
         while flags.any():
@@ -133,8 +133,7 @@ class _Stream:
                 self._find(number, level)
             level += 1
             flags = self._flagged(level)
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self._levels)
+        self.download(self._levels, distances)
         # the last level may have no arcs, and so no flag
         reached = distances < infinity(distances.dtype)
         self.rounds += int(distances.max(where=reached, initial=0)) + 1
@@ -145,28 +144,21 @@ class _Stream:
         if number != self._held:
             size = block.end - block.begin
             offsets = graph.indptr[block.first : block.last + 2] - block.begin
-            cl.enqueue_copy(self._queue, self._heads, graph.indices[block.begin : block.end])
+            cl.enqueue_copy(self.queue, self._heads, graph.indices[block.begin : block.end])
             offsets = np.clip(offsets, 0, size).astype(np.int32)
-            cl.enqueue_copy(self._queue, self._offsets, offsets)
+            cl.enqueue_copy(self.queue, self._offsets, offsets)
             self._held = number
         vertices = block.last - block.first + 1
-        arrays = self._offsets, self._heads, self._levels, self._parents
+        arrays = self._offsets, self._heads, self._levels, self.parents
         sizes = np.int32(block.first), np.int32(vertices), np.int32(level)
         self._launch("bfs_streamed_find", vertices * self._width, *arrays, *sizes)
 
     def _flagged(self, level: int) -> np.ndarray:
         """Return which blocks have arcs of a level."""
         flags = np.zeros(len(self._blocks), np.int32)
-        cl.enqueue_copy(self._queue, self._flags, flags)
+        cl.enqueue_copy(self.queue, self._flags, flags)
         n, sizes = self._graph.n, (self._graph.n, len(self._blocks), level)
         arrays = self._levels, *self._ends, self._flags
         self._launch("bfs_streamed_flag", n, *arrays, *map(np.int32, sizes))
-        cl.enqueue_copy(self._queue, flags, self._flags)
+        cl.enqueue_copy(self.queue, flags, self._flags)
         return flags > 0
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._parents)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyapsp.device.kernels import Program
 from pyapsp.graph import Graph
 from pyapsp.registry import register
 from pyapsp.traversal.bfs.levels import LevelSearch
@@ -13,7 +14,7 @@ __all__ = ["BfsVirtualWarp"]
 
 
 @register
-class BfsVirtualWarp(Lanes, LevelSearch):
+class BfsVirtualWarp(Lanes[Program], LevelSearch):
     """Adjacent work-items, a virtual warp, share the arcs of a vertex.
 
     Source: S. Hong et al., PPoPP 2011.

@@ -10,26 +10,19 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
-__all__ = ["FrontierSearch", "Frontiers", "search_defines"]
+__all__ = ["FrontierSearch", "Frontiers"]
 
 # Ints of `Frontiers.state` that a search clears when it starts.
 _STATE = 8
 
 
-def search_defines(options: PathOptions) -> dict[str, str | int]:
-    """Return the macros of kernels that find levels."""
-    return {
-        "PYAPSP_PREDECESSORS": int(options.predecessors),
-        "PYAPSP_INFINITY": int(infinity(options.dtype)),
-    }
-
-
-class FrontierSearch(Search):
+class FrontierSearch(Search[Program]):
     """Base of the breadth-first searches that expand only the last level. Weights are ignored."""
 
     problem = "bfs"
@@ -68,41 +61,33 @@ class FrontierSearch(Search):
         return build(options.device, file, self.defines(graph, options, parameters))
 
 
-class Frontiers:
+class Frontiers(StoredParents):
     """A graph on the device, and a search that expands one frontier after the other.
 
     Parameters
     ----------
     method : FrontierSearch
-    plan : Plan
-        A plan of this method.
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
+    plan, watch
+        As for `StoredParents`.
 
     Attributes
     ----------
-    rounds : int
-        Number of frontiers that all searches so far have expanded.
     launch : Launcher
-    n : int
-        Vertices.
     arcs : list of pyopencl.Buffer
         The index of the first arc of each vertex, and the heads.
-    levels, parents, queues, state : pyopencl.Buffer
-        n, n (or 1 without predecessors), 2 n and at least 8 ints.
+    levels, queues, state : pyopencl.Buffer
+        n, 2 n and at least 8 ints.
     more : list of pyopencl.Buffer
         `FrontierSearch.more`.
     host : (k,) int32 ndarray
         The state that was read last.
     """
 
-    rounds = 0
-
     def __init__(
         self, method: FrontierSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         graph, options, self.parameters = plan.input, plan.options, plan.parameters
-        self.queue, self._watch, self.n = options.device.queue(), watch, graph.n
+        super().__init__(plan, watch)
         self.launch = Launcher(self.queue, plan.state, self.parameters.integer("group"))
         self.arcs = [upload(self.queue, each, watch) for each in (graph.indptr, graph.indices)]
         sizes = method.buffers(graph, options, self.parameters)[2:]
@@ -150,12 +135,4 @@ class Frontiers:
             before = level
             level, size = self.advance(level, size)
             self.rounds += level - before
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, distances, self.levels)
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, predecessors, self.parents)
+        self.download(self.levels, distances)

@@ -13,12 +13,21 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import Launcher, Search
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search, StoredParents
 
-__all__ = ["LevelSearch", "Levels"]
+__all__ = ["LevelSearch", "Levels", "search_defines"]
 
 
-class LevelSearch(Search):
+def search_defines(options: PathOptions) -> dict[str, str | int]:
+    """Return the macros of kernels that find levels."""
+    return {
+        "PYAPSP_PREDECESSORS": int(options.predecessors),
+        "PYAPSP_INFINITY": int(infinity(options.dtype)),
+    }
+
+
+class LevelSearch(Search[Program]):
     """Base of the breadth-first searches. Weights are ignored.
 
     Attributes
@@ -52,8 +61,7 @@ class LevelSearch(Search):
         """Build the kernels."""
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
+            **search_defines(options),
         }
         if "width" in parameters:
             defines["PYAPSP_LANES"] = parameters.integer("width")
@@ -65,7 +73,7 @@ class LevelSearch(Search):
         return self.id.replace("-", "_")
 
 
-class Levels:
+class Levels(StoredParents):
     """A graph on the device, and the levels of a search from one of its vertices.
 
     Each level is a launch of the kernel that has the name of its file.
@@ -73,39 +81,30 @@ class Levels:
     Parameters
     ----------
     method : LevelSearch
-    plan : Plan
-        A plan of this method.
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
+    plan, watch
+        As for `StoredParents`.
 
     Attributes
     ----------
-    rounds : int
-        Number of levels of all searches so far, empty levels included.
     arcs : list of pyopencl.Buffer
         `LevelSearch.arcs`.
     launch : Launcher
-    n : int
-        Vertices.
-    levels, marks, parents, last : pyopencl.Buffer
-        n, rows x n, n ints (or 1 without predecessors) and 1 int.
+    levels, marks, last : pyopencl.Buffer
+        n, rows x n and 1 ints.
     """
-
-    rounds = 0
 
     def __init__(
         self, method: LevelSearch, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._queue, self._watch = options.device.queue(), watch
+        super().__init__(plan, watch)
         self._name, self._start = method.kernel, method.start
         self._lanes = parameters.integer("width") if "width" in parameters else 1
-        self.n = graph.n
-        self.launch = Launcher(self._queue, plan.state, parameters.integer("group"))
-        self.arcs = [upload(self._queue, each, watch) for each in method.arcs(graph)]
+        self.launch = Launcher(self.queue, plan.state, parameters.integer("group"))
+        self.arcs = [upload(self.queue, each, watch) for each in method.arcs(graph)]
         sizes = method.buffers(graph, options, parameters)[-4:]
         self.levels, self.marks, self.parents, self.last = (
-            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes
         )
 
     def find(self, level: int) -> None:
@@ -121,14 +120,6 @@ class Levels:
         while last[0] == level:
             level += 1
             self.find(level)
-            cl.enqueue_copy(self._queue, last, self.last)
+            cl.enqueue_copy(self.queue, last, self.last)
         self.rounds += level
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self.levels)
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self.parents)
+        self.download(self.levels, distances)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.base.errors import GraphError, ParameterError, PyApspError
+from pyapsp.graph import Graph
 from pyapsp.registry import Answer, Options, Requirements
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.symmetry import known_symmetric
@@ -61,7 +62,7 @@ class ComponentMethod(BufferedMethod):
     area = "traversal"
     requires: ClassVar[Arcs] = Arcs()
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of the first requirement that the graph or the device does not meet."""
         if isinstance(options, ComponentOptions) and options.weak:
             if not self.requires.symmetric:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from numbers import Integral
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,6 +24,10 @@ from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import Explained
 from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
+from pyapsp.traversal.request import Limits
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Components",
@@ -94,13 +98,7 @@ class Components(Explained, Tabular):
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
 
-        Raises
-        ------
-        GraphError
-            If names are neither all integers nor all strings (NetworkX nodes can be any objects).
-            To load other objects, NumPy would have to run code from the file.
-        ParameterError
-            If `path` is no name of a file, or has the suffix of another format.
+        Errors are those of `Result.save`: names must be all integers or all strings.
         """
         check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
         arrays = {"labels": self.labels}
@@ -154,6 +152,8 @@ def strongly_connected_components(
 ) -> Components:
     """Find the strongly connected components: two vertices are in one if each reaches the other.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -162,10 +162,8 @@ def strongly_connected_components(
     method : str or Method
         ``"auto"``, a method id (see ``pyapsp.methods("scc")``), or
         ``pyapsp.method(id, group=64, ...)``.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
-    memory_limit : int, optional
-        Bytes of device memory the run may use.
+    device, memory_limit
+        As for `solve`, but for one device.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of vertices whose component is known;
         an exception that it raises ends the run.
@@ -173,17 +171,6 @@ def strongly_connected_components(
     Returns
     -------
     Components
-
-    Raises
-    ------
-    GraphError
-        If the argument is no valid graph.
-    FormatError
-        If a graph file is malformed; the message has path and line.
-    ParameterError
-        If an argument has a value that is not allowed.
-    NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------
@@ -194,10 +181,8 @@ def strongly_connected_components(
     (array([0, 0, 0, 1], dtype=int32), 2, 3)
     """
     started = time.perf_counter()
-    return _solved(
-        requested(graph, method, device=device, memory_limit=memory_limit, progress=progress),
-        started,
-    )
+    call = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    return _solved(call, started)
 
 
 def weakly_connected_components(
@@ -210,6 +195,8 @@ def weakly_connected_components(
 ) -> Components:
     """Find the weakly connected components: the components if arcs had no directions.
 
+    Errors are those of `strongly_connected_components`.
+
     Parameters
     ----------
     graph, method, device, memory_limit, progress
@@ -219,11 +206,6 @@ def weakly_connected_components(
     -------
     Components
 
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `strongly_connected_components`.
-
     Examples
     --------
     >>> import numpy as np, pyapsp
@@ -232,12 +214,10 @@ def weakly_connected_components(
     array([0, 0, 0, 1], dtype=int32)
     """
     started = time.perf_counter()
-    return _solved(
-        requested(
-            graph, method, device=device, memory_limit=memory_limit, progress=progress, weak=True
-        ),
-        started,
+    call = requested(
+        graph, method, weak=True, device=device, memory_limit=memory_limit, progress=progress
     )
+    return _solved(call, started)
 
 
 def _solved(call: Request, started: float) -> Components:
@@ -251,19 +231,12 @@ def requested(
     method: str | Method = "auto",
     *,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
     weak: bool = False,
+    **limits: Unpack[Limits],
 ) -> Request:
-    """Check the arguments of `strongly_connected_components` or `weakly_connected_components`.
+    """Check the arguments of `strongly_connected_components`, or of the weakly connected ones.
 
-    Parameters
-    ----------
-    dtype : dtype-like, optional
-        Type of the labels: int32.
-    weak : bool
-        Whether the directions of arcs are ignored.
+    `dtype` is the type of the labels, int32.
     """
     owner = _WEAK if weak else _STRONG
     labels = only_int32(dtype, owner)
@@ -274,9 +247,7 @@ def requested(
         labels,
         method,
         owner=owner,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        **limits,
     )
 
 

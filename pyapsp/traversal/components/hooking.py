@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
+from pyapsp.numbers.arithmetic import C_TYPES
+from pyapsp.traversal.kernels import KernelArgument, offset_type, standard_of_fences
 
 __all__ = ["Hooking"]
 
@@ -30,8 +31,6 @@ class Hooking:
     device : Device
     group : int
         Work-items of a group.
-    offsets : numpy.dtype
-        Type of the offsets on the device.
 
     Attributes
     ----------
@@ -39,18 +38,13 @@ class Hooking:
         The hash of the kernels.
     """
 
-    def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": group,
-            "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
-        }
+    def __init__(self, device: Device, group: int) -> None:
+        offset = C_TYPES[offset_type(device).name]
+        defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         units = device.capabilities.compute_units
         self._groups = units if group == 1 else max(units * _ITEMS // group, 1)
-        fences = device.capabilities.device_scope_fence
-        standard = device.capabilities.c_standard if fences else None
-        self._program = build(
-            device, "traversal/components/scc_hooking.cl", defines, standard=standard
-        )
+        file, standard = "traversal/components/scc_hooking.cl", standard_of_fences(device)
+        self._program = build(device, file, defines, standard=standard)
         self._group, self.hash = group, self._program.hash
 
     @staticmethod
@@ -63,7 +57,7 @@ class Hooking:
         queue: cl.CommandQueue,
         arcs: list[cl.Buffer],
         sizes: tuple[int, int],
-        own: Sequence[Any],
+        own: Sequence[cl.Buffer],
         *,
         symmetric: bool,
     ) -> None:
@@ -85,7 +79,7 @@ class Hooking:
         now, *others, giant = own
         n, groups = np.int32(sizes[0]), (self._groups * self._group,)
 
-        def launch(name: str, *arguments: Any, items: tuple[int] = groups) -> None:
+        def launch(name: str, *arguments: KernelArgument, items: tuple[int] = groups) -> None:
             self._program.kernel(f"hook_{name}")(queue, items, (self._group,), *arguments)
 
         def to_roots() -> None:

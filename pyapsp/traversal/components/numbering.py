@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -11,7 +10,7 @@ import pyopencl as cl
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Launcher, standard_of_fences
 
 __all__ = ["Numbering"]
 
@@ -31,11 +30,8 @@ class Numbering:
 
     def __init__(self, device: Device, group: int) -> None:
         self._group, defines = group, {"PYAPSP_GROUP": group}
-        fences = device.capabilities.device_scope_fence
-        standard = device.capabilities.c_standard if fences else None
-        self._program = build(
-            device, "traversal/components/numbering.cl", defines, standard=standard
-        )
+        file, standard = "traversal/components/numbering.cl", standard_of_fences(device)
+        self._program = build(device, file, defines, standard=standard)
         self._scan = Scan(device, group)
         # groups of one work-item take long to begin
         self._items = device.capabilities.compute_units if group == 1 else 0
@@ -47,11 +43,11 @@ class Numbering:
     def __call__(
         self,
         queue: cl.CommandQueue,
-        roots: Any,
-        smallest: Any,
-        numbers: Any,
+        roots: cl.Buffer,
+        smallest: cl.Buffer,
+        numbers: cl.Buffer,
         n: int,
-        memory: Sequence[Any] = (),
+        memory: Sequence[cl.Buffer] = (),
     ) -> None:
         """Enqueue the kernels.
 

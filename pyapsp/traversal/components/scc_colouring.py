@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -20,8 +20,9 @@ from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -31,6 +32,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.components.numbering import Numbering
+from pyapsp.traversal.kernels import KernelArgument, WidthInGroup, offset_type
 
 __all__ = ["SccColouring"]
 
@@ -61,7 +63,7 @@ class _Programs:
 
 
 @register
-class SccColouring(ComponentMethod):
+class SccColouring(WidthInGroup, ComponentMethod):
     """Largest labels in both directions; arcs between vertices with different ones are removed.
 
     Parameters: ``width`` work-items share the arcs of a vertex; after ``sweeps`` sweeps through all
@@ -79,7 +81,7 @@ class SccColouring(ComponentMethod):
         "sweeps": (1, 16, 64),
     }
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of a graph whose vertices or arcs, counted twice, exceed 32 bits."""
         if max(about.n, about.m) > _LARGEST:
             return CapabilityError(
@@ -94,20 +96,10 @@ class SccColouring(ComponentMethod):
         for group in (1,) if scalar else (1024, 256, 64, 1):
             yield {"width": 1 if group == 1 else 4, "group": group, "sweeps": 16}
 
-    def fits(self, parameters: Parameters, options: Options) -> bool:
-        """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        return parameters.integer("width") <= parameters.integer("group") and super().fits(
-            parameters, options
-        )
-
-    def rule(self, options: Options) -> str:
-        """Return the condition of `fits` as text."""
-        return f"{super().rule(options)}, and at least width"
-
     def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
         rows = Scan(options.device, parameters.integer("group")).buffers(2 * graph.n)
-        arcs = [_offsets(options).itemsize * (graph.n + 1), 4 * graph.m]
+        arcs = [offset_type(options.device).itemsize * (graph.n + 1), 4 * graph.m]
         return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters), *rows)]
 
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
@@ -116,7 +108,7 @@ class SccColouring(ComponentMethod):
         defines: dict[str, str | int] = {
             "PYAPSP_GROUP": group,
             "PYAPSP_WIDTH": parameters.integer("width"),
-            "PYAPSP_OFFSET": "long" if _offsets(options) == np.int64 else "int",
+            "PYAPSP_OFFSET": C_TYPES[offset_type(device).name],
         }
         search = build(device, "traversal/components/scc_colouring.cl", defines)
         return _Programs(search, Scan(device, group), Numbering(device, group))
@@ -137,11 +129,6 @@ class SccColouring(ComponentMethod):
             "more": more,
         }
         return Labels(labels=labels, stats=stats)
-
-
-def _offsets(options: Options) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
 
 
 def _groups(options: Options, parameters: Parameters) -> int:
@@ -176,14 +163,14 @@ class _Search:
         group, self._groups = parameters.integer("group"), _groups(options, parameters)
         self._shape = (self._groups * group,), (group,)
         self._lanes = min(1 << (2 * graph.m // graph.n).bit_length(), group, _LANES)
-        self._first = upload(self._queue, graph.indptr, watch, _offsets(options))
+        self._first = upload(self._queue, graph.indptr, watch, offset_type(options.device))
         self._heads = upload(self._queue, graph.indices, watch)
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        own: list[Any] = [options.device.buffer(size) for size in sizes]
+        own: list[cl.Buffer] = [options.device.buffer(size) for size in sizes]
         self._lists, self._bits, self._labels = own[:2], own[2:4], own[4:6]
         self._roots, self._counts, self._stamps, self._fronts, self._best, self._state = own[6:]
         rows = self._programs.scan.buffers(2 * graph.n)
-        self._sums: list[Any] = [options.device.buffer(size) for size in rows]
+        self._sums: list[cl.Buffer] = [options.device.buffer(size) for size in rows]
         settled(self._queue, *own, *self._sums)
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0
@@ -238,8 +225,8 @@ class _Search:
             arrays = self._lists[0], *self._ordered(self._bits), self._state
             self._launch("reach", *arrays, n, m, np.int32(self.turn))
             self.turn += 1
-        arrays = *self._lists, self._ordered(self._bits)[0], self._roots, self._state
-        self._launch("split", *arrays, n, m, np.int32(self.turn))
+        split = *self._lists, self._ordered(self._bits)[0], self._roots, self._state
+        self._launch("split", *split, n, m, np.int32(self.turn))
         zero = np.zeros(1, np.int32)
         cl.enqueue_fill_buffer(self._queue, self._counts, zero, 0, self._counts.size)
 
@@ -287,11 +274,11 @@ class _Search:
         self._launch("settle", *arrays, self._roots, self._state, *rest)
         self._read()
 
-    def _ordered(self, pair: Sequence[Any]) -> tuple[Any, Any]:
+    def _ordered(self, pair: Sequence[cl.Buffer]) -> tuple[cl.Buffer, cl.Buffer]:
         """Return what the next sweep reads, and what it writes."""
         return pair[self.turn % 2], pair[1 - self.turn % 2]
 
-    def _launch(self, name: str, *arguments: Any) -> None:
+    def _launch(self, name: str, *arguments: KernelArgument) -> None:
         self._programs.search.kernel(f"scc_{name}")(self._queue, *self._shape, *arguments)
 
     def _read(self) -> None:

@@ -6,8 +6,9 @@ They also divide the part: no component has vertices in two of the new parts.
 from __future__ import annotations
 
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -21,13 +22,14 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
     register,
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import Hashed, Launcher, WidthInGroup, measured
 
-__all__ = ["PartSearch", "SccForwardBackward", "part_buffers"]
+__all__ = ["PartMethod", "PartSearch", "SccForwardBackward", "part_buffers"]
+
+_State = TypeVar("_State", bound=Hashed)
 
 # Part numbers are below 3 n + 1.
 _MOST_VERTICES = (2**31 - 2) // 3
@@ -40,8 +42,40 @@ _AHEAD = 16
 _TRIMMED, _ACTIVE, _REACHED = 0, 1, 2
 
 
+class PartMethod(ComponentMethod, Generic[_State]):
+    """Base of the methods that search from a pivot of each part of the graph."""
+
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
+        """Return the error of the first requirement that the graph or the device does not meet."""
+        if about.n > _MOST_VERTICES:
+            return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
+        return super().unmet(about, options)
+
+    @abstractmethod
+    def search(
+        self, plan: Plan[Graph, Options, _State], entering: Graph, watch: Stopwatch
+    ) -> PartSearch:
+        """Copy the graph, and its reverse, to the device."""
+
+    def run(self, plan: Plan[Graph, Options, _State]) -> Labels:
+        """Find the components."""
+        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
+        started = time.perf_counter()
+        entering = graph.reversed()
+        more["reverse_seconds"] = time.perf_counter() - started
+        started = time.perf_counter()
+        roots = np.empty(0, np.int32)
+        if graph.n:
+            with device_errors(plan.options.device, plan.device_bytes):
+                search = self.search(plan, entering, watch)
+                roots = search.run()
+            more |= search.counts()
+        labels = numbered(roots)
+        return Labels(labels=labels, stats=measured(watch, started, plan.state.hash, more))
+
+
 @register
-class SccForwardBackward(ComponentMethod):
+class SccForwardBackward(WidthInGroup, PartMethod[Program]):
     """A forward and a backward search from a pivot of each part, all parts at once.
 
     Trimming comes before every round of searches.
@@ -60,27 +94,11 @@ class SccForwardBackward(ComponentMethod):
         "trim": (0, 1, 2, 3, "full"),
     }
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
-        """Return the error of the first requirement that the graph or the device does not meet."""
-        if about.n > _MOST_VERTICES:
-            return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
-        return super().unmet(about, options)
-
     def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual parameters for this kind of device, with group sizes that it supports."""
         width = 1 if options.device.traits.scalar_groups else 8
         for group in (128, 64, 32, 1):
             yield {"width": min(width, group), "group": group, "trim": "full"}
-
-    def fits(self, parameters: Parameters, options: Options) -> bool:
-        """Return whether the work-items of a vertex fit in a group, and the device supports it."""
-        return parameters.integer("width") <= parameters.integer("group") and super().fits(
-            parameters, options
-        )
-
-    def rule(self, options: Options) -> str:
-        """Return the condition of `fits` as text."""
-        return f"{super().rule(options)}, and at least width"
 
     def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
@@ -94,30 +112,11 @@ class SccForwardBackward(ComponentMethod):
         }
         return build(options.device, "traversal/components/scc_forward_backward.cl", defines)
 
-    def run(self, plan: Plan[Graph, Options, Program]) -> Labels:
-        """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
-        started = time.perf_counter()
-        entering = graph.reversed()
-        more["reverse_seconds"] = time.perf_counter() - started
-        started = time.perf_counter()
-        roots = np.empty(0, np.int32)
-        if graph.n:
-            with device_errors(plan.options.device, plan.device_bytes):
-                search = PartSearch(
-                    plan, plan.state, plan.parameters.integer("width"), entering, watch
-                )
-                roots = search.run()
-            more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
-        labels = numbered(roots)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state.hash,
-            "more": more,
-        }
-        return Labels(labels=labels, stats=stats)
+    def search(
+        self, plan: Plan[Graph, Options, Program], entering: Graph, watch: Stopwatch
+    ) -> PartSearch:
+        """Copy the graph to the device."""
+        return PartSearch(plan, plan.state, plan.parameters.integer("width"), entering, watch)
 
 
 def part_buffers(graph: Graph) -> list[int]:
@@ -164,6 +163,10 @@ class PartSearch:
         self._host = np.zeros(4, np.int32)
         self._state = self._filled(self._host.nbytes, 0)
         self.rounds = self.level = self.turns = 0
+
+    def counts(self) -> dict[str, Json]:
+        """Return the counts for the record."""
+        return {"rounds": self.rounds, "levels": self.level, "trims": self.turns}
 
     def run(self) -> np.ndarray:
         """Return for each vertex the vertex that represents its component, int32."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ import pyopencl as cl
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch, upload
-from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.registry import (
     Options,
@@ -25,7 +25,7 @@ from pyapsp.registry import (
 from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels
 from pyapsp.traversal.components.hooking import Hooking
 from pyapsp.traversal.components.numbering import Numbering
-from pyapsp.traversal.search import MOST_COUNTED
+from pyapsp.traversal.kernels import MOST_COUNTED, offset_type
 from pyapsp.traversal.symmetry import known_symmetric
 
 __all__ = ["SccHooking"]
@@ -52,7 +52,7 @@ class SccHooking(ComponentMethod):
     requires = Arcs(symmetric=True)
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": (1, 64, 256, 1024)}
 
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""
         if about.m > MOST_COUNTED:
             return CapabilityError(
@@ -68,14 +68,14 @@ class SccHooking(ComponentMethod):
     def buffers(self, graph: Graph, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of the arcs, of those of the trees, and of the numbers."""
         n, numbering = graph.n, Numbering(options.device, parameters.integer("group"))
-        arcs = [_offsets(options).itemsize * (n + 1), 4 * graph.m]
+        arcs = [offset_type(options.device).itemsize * (n + 1), 4 * graph.m]
         sizes = [*arcs, *Hooking.buffers(n), 4 * n, *numbering.buffers(n)]
         return [max(size, 4) for size in sizes]
 
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, group = options.device, parameters.integer("group")
-        return _Programs(Hooking(device, group, _offsets(options)), Numbering(device, group))
+        return _Programs(Hooking(device, group), Numbering(device, group))
 
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
@@ -94,22 +94,17 @@ class SccHooking(ComponentMethod):
         return Labels(labels=labels, stats=stats)
 
 
-def _offsets(options: Options) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(options.device.handle) else np.int32)
-
-
 def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.ndarray) -> float:
     """Fill the labels, and return the seconds of the kernels by the clock of the host."""
     graph, device = plan.input, plan.options.device
     queue, n = device.queue(), graph.n
     arcs = [
-        upload(queue, graph.indptr, watch, _offsets(plan.options)),
+        upload(queue, graph.indptr, watch, offset_type(device)),
         upload(queue, graph.indices, watch),
     ]
-    trees: list[Any] = [device.buffer(size) for size in Hooking.buffers(n)]
-    numbers: Any = device.buffer(4 * n)
-    sums: list[Any] = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
+    trees = [device.buffer(size) for size in Hooking.buffers(n)]
+    numbers = device.buffer(4 * n)
+    sums = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
     settled(queue, *trees, numbers, *sums)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))

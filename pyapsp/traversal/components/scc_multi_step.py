@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import GraphError, PyApspError
 from pyapsp.base.json import Json
-from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
     register,
 )
-from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
-from pyapsp.traversal.components.scc_forward_backward import PartSearch, part_buffers
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.components.scc_forward_backward import PartMethod, PartSearch, part_buffers
+from pyapsp.traversal.kernels import KernelArgument, Launcher
 
 __all__ = ["DEVSHATWAR", "SccMultiStep"]
 
 #: The setting of S. Devshatwar, M. Amilkanthwar, R. Nasre, GPGPU 2016, as far as Busato's thesis
 #: gives it, which is one turn of trimming. The rest is what the thesis has for the graphs on which
 #: both methods took about the same time.
-DEVSHATWAR: Mapping[str, Any] = {
+DEVSHATWAR: Mapping[str, int | str] = {
     "trim": 1,
     "searches": 1,
     "search": "virtual-warp",
     "colour_search": "quadratic",
 }
-# Sides of vertices are counted in 32 bits, and part numbers are below 3 n + 1.
-_MOST_VERTICES = (2**31 - 2) // 3
 _STRATEGIES = ("quadratic", "virtual-warp", "linear")
 # Work-items for each compute unit in launches of a linear search, and vertices of a work-item in
 # launches for all vertices.
@@ -57,9 +50,13 @@ class _Programs:
     colour_search: Program
     steps: Program
 
+    @property
+    def hash(self) -> str:
+        return self.steps.hash
+
 
 @register
-class SccMultiStep(ComponentMethod):
+class SccMultiStep(PartMethod[_Programs]):
     """One step after the other: trimming, forward and backward searches, colouring.
 
     Parameters: ``trim`` turns of trimming; ``searches`` rounds of searches from a pivot of each
@@ -81,12 +78,6 @@ class SccMultiStep(ComponentMethod):
         "width": (4, 32),
         "group": (32, 128),
     }
-
-    def unmet(self, about: Any, options: Any) -> PyApspError | None:
-        """Return the error of the first requirement that the graph or the device does not meet."""
-        if about.n > _MOST_VERTICES:
-            return GraphError(f"{self.id} takes at most {_MOST_VERTICES:,} vertices")
-        return super().unmet(about, options)
 
     def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield what was fastest for most graphs of the thesis."""
@@ -117,29 +108,11 @@ class SccMultiStep(ComponentMethod):
             steps=built("scc_multi_step", parameters.integer("width")),
         )
 
-    def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
-        """Find the components."""
-        graph, watch, more = plan.input, Stopwatch(), dict[str, Json]()
-        started = time.perf_counter()
-        entering = graph.reversed()
-        more["reverse_seconds"] = time.perf_counter() - started
-        started = time.perf_counter()
-        roots = np.empty(0, np.int32)
-        if graph.n:
-            with device_errors(plan.options.device, plan.device_bytes):
-                search = _MultiStep(plan, entering, watch)
-                roots = search.run()
-            more |= {"rounds": search.rounds, "levels": search.level, "trims": search.turns}
-            more["colourings"] = search.colourings
-        labels = numbered(roots)
-        seconds = watch.since(started)
-        stats: Stats = {
-            "kernel_seconds": seconds["kernel_seconds"],
-            "transfer_seconds": seconds["transfer_seconds"],
-            "kernel_hash": plan.state.steps.hash,
-            "more": more,
-        }
-        return Labels(labels=labels, stats=stats)
+    def search(
+        self, plan: Plan[Graph, Options, _Programs], entering: Graph, watch: Stopwatch
+    ) -> _MultiStep:
+        """Copy the graph to the device."""
+        return _MultiStep(plan, entering, watch)
 
 
 def _width(parameters: Parameters, step: str) -> int:
@@ -171,6 +144,10 @@ class _MultiStep(PartSearch):
         self._colours = self._filled(colours, 0), self._filled(others, 0)
         self._fronts, self._sizes = self._filled(queue, 0), self._filled(sizes, 0)
         self.colourings = self._turn = 0
+
+    def counts(self) -> dict[str, Json]:
+        """Return the counts for the record."""
+        return {**super().counts(), "colourings": self.colourings}
 
     def run(self) -> np.ndarray:
         """Return for each vertex the vertex that represents its component, int32."""
@@ -239,7 +216,7 @@ class _MultiStep(PartSearch):
                 return
             ahead = min(2 * ahead, _AHEAD)
 
-    def _step(self, name: str, *arrays: Any) -> None:
+    def _step(self, name: str, *arrays: KernelArgument) -> None:
         """Launch a kernel for all vertices."""
         items = -(-self._n // _VERTICES)
         self._steps(f"steps_{name}", items, *arrays, np.int32(self._n))

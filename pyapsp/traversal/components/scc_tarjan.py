@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -17,10 +16,10 @@ from pyapsp.registry import (
     Options,
     Parameters,
     Plan,
-    Stats,
     register,
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
+from pyapsp.traversal.kernels import measured
 
 __all__ = ["SccTarjan"]
 
@@ -63,13 +62,7 @@ class SccTarjan(ComponentMethod):
                 _search(plan, watch, labels)
         if plan.options.progress is not None:
             plan.options.progress(graph.n, graph.n)
-        transfers = watch.seconds("transfer")
-        stats: Stats = {
-            "kernel_seconds": max(time.perf_counter() - started - transfers, 0.0),
-            "transfer_seconds": transfers,
-            "kernel_hash": plan.state.hash,
-        }
-        return Labels(labels=labels, stats=stats)
+        return Labels(labels=labels, stats=measured(watch, started, plan.state.hash))
 
 
 def _search(plan: Plan[Graph, Options, Program], watch: Stopwatch, labels: np.ndarray) -> None:
@@ -78,7 +71,7 @@ def _search(plan: Plan[Graph, Options, Program], watch: Stopwatch, labels: np.nd
     queue, n = device.queue(), graph.n
     arcs = [upload(queue, each, watch) for each in (graph.indptr, graph.indices)]
     is_shared = in_place(device.handle)
-    words: Any = shared(queue, labels) if is_shared else device.buffer(4 * n)
+    words = shared(queue, labels) if is_shared else device.buffer(4 * n)
     own = words, device.buffer(16 * n), device.buffer(4 * n)
     search = plan.state.kernel("scc_tarjan")(queue, (1,), (1,), *arcs, *own, np.int32(n))
     awaited(queue, search, search)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -51,6 +50,8 @@ def condensation(
 
     The components are found on the device; the arcs between them are counted on the host.
 
+    Errors are those of `strongly_connected_components`.
+
     Parameters
     ----------
     graph, method, device, memory_limit
@@ -59,11 +60,6 @@ def condensation(
     Returns
     -------
     Condensation
-
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `strongly_connected_components`.
 
     Examples
     --------
@@ -148,6 +144,8 @@ def bow_tie(
 
     The components, and four searches in their condensation, are computed on the device.
 
+    Errors are those of `strongly_connected_components`.
+
     Parameters
     ----------
     graph, method, device, memory_limit
@@ -156,11 +154,6 @@ def bow_tie(
     Returns
     -------
     BowTie
-
-    Raises
-    ------
-    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
-        As for `strongly_connected_components`.
 
     References
     ----------
@@ -193,7 +186,9 @@ def bow_tie(
     return BowTie(part[components.labels], components)
 
 
-def _reached(graph: Graph, starts: np.ndarray, device: Any, memory_limit: int | None) -> np.ndarray:
+def _reached(
+    graph: Graph, starts: np.ndarray, device: DeviceLike, memory_limit: int | None
+) -> np.ndarray:
     """Return which vertices are starts or reached from one; starts is a bool array, some True."""
     n, places = graph.n, np.flatnonzero(starts)
     tails, heads, _ = graph.arcs()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.registry import Parameters, register
@@ -28,7 +28,7 @@ class PartitionBlock(Technique):
     }
     macros: ClassVar[Mapping[str, str]] = {"items": "PYAPSP_ITEMS", "group": "PYAPSP_GROUP"}
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items, on CPUs of one."""
         for group in narrow(device, (256, 128, 64, 32, 16)):
             yield {"items": 2048, "group": group}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
@@ -38,7 +38,7 @@ class PartitionCtaWarpScan(Technique):
         "group": GROUPS,
     }
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield the published thresholds: the size of the group, and that of the warp."""
         scalar = device.traits.scalar_groups
         for group in (32, 16, 1) if scalar else (256, 128, 64, 32, 16, 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class PartitionDynamicWarp(Technique):
         "group": GROUPS,
     }
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield dynamic widths, with heavy items in one launch."""
         scalar = device.traits.scalar_groups
         for group in (256, 128, 64, 32, 16, 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
@@ -36,7 +36,7 @@ class PartitionLocalWarp(Technique):
         "group": "PYAPSP_GROUP",
     }
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield warps of 32 items, on CPUs of one."""
         warp = 1 if device.traits.scalar_groups else 32
         for group in (256, 128, 64, 32, 16, 1):

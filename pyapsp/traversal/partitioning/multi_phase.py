@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import Parameters, register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident
 from pyapsp.traversal.partitioning.two_phase import SEARCHES
@@ -80,39 +80,44 @@ class PartitionMultiPhase(Technique):
         "group": "PYAPSP_GROUP",
     }
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield marks, then the published values; on CPUs these first."""
         scalar = device.traits.scalar_groups
         for group in narrow(device, (_PUBLISHED_GROUP, 64, 32, 16)):
-            published = {
-                "search": "hybrid",
-                "find": "search",
-                "deviation": 8,
-                "mean": 9,
-                "each": 10 if group > 1 else 128,
-                "rounds": 3 if group > 1 else 2,
-                "grid": "multiple",
-                "multiple": 32,
-                "resident": 1 if scalar else 2048,
-                "staging": "warp" if group > 1 else "group",
-                "unroll": int(group > 1),
-                "vector": 1,
-                "prefetch": 0,
-                "restrict": 1,
-                "warp": min(32, group),
-                "group": group,
+            published = Parameters(
+                search="hybrid",
+                find="search",
+                deviation=8,
+                mean=9,
+                each=10 if group > 1 else 128,
+                rounds=3 if group > 1 else 2,
+                grid="multiple",
+                multiple=32,
+                resident=1 if scalar else 2048,
+                staging="warp" if group > 1 else "group",
+                unroll=int(group > 1),
+                vector=1,
+                prefetch=0,
+                restrict=1,
+                warp=min(32, group),
+                group=group,
+            )
+            marked = published | {
+                "find": "marks",
+                "search": "optimised",
+                "multiple": 8,
+                "each": 8,
+                "rounds": 2,
             }
-            marks = {"find": "marks", "search": "optimised", "multiple": 8}
-            marked = published | marks | {"each": 8, "rounds": 2}
             yield from (published, marked) if scalar else (marked, published)
 
-    def fits(self, parameters: Parameters, options: Any) -> bool:
+    def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device can run them, and marks have the only kind of search."""
         kept = parameters.integer("each") * parameters.integer("rounds")
         searched = parameters.word("find") == "search" or parameters.word("search") == "optimised"
         return searched and kept <= _KEPT and super().fits(parameters, options)
 
-    def rule(self, options: Any) -> str:
+    def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""
         return (
             f"{super().rule(options)}, and each x rounds at most {_KEPT}; find=marks has one kind "

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.json import Record
 from pyapsp.graph import Graph, read, validation
+from pyapsp.registry import Requirements
 
-__all__ = ["FAMILIES", "Offsets", "as_offsets", "draw", "read_offsets"]
+__all__ = ["FAMILIES", "Offsets", "OffsetsLike", "as_offsets", "draw", "read_offsets"]
 
 #: ``uniform``: sizes from 0 to 16; ``power-law``: a few items own most units; ``mesh``: 1 to 4
 #: units, as the vertices of a road network; ``gaps``: long runs of empty items; ``single``: one
@@ -30,14 +33,14 @@ class Offsets:
     ----------
     values : (n + 1,) int32 ndarray
         The first is 0, and none is smaller than the one before.
-    name : str
+    name : str or None
         For records.
     family : str
         One of `FAMILIES`; the kind of tuning rows to prefer.
     """
 
     values: np.ndarray
-    name: str = "offsets"
+    name: str | None = "offsets"
     family: str = "uniform"
 
     @property
@@ -75,7 +78,7 @@ class Offsets:
         """The size of the largest item; 0 without items."""
         return int(self.sizes.max(initial=0))
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Record:
         """Return the facts for records."""
         return {
             "name": self.name,
@@ -90,7 +93,7 @@ class Offsets:
         }
 
     @classmethod
-    def of_sizes(cls, sizes: Any, name: str = "offsets", family: str = "uniform") -> Offsets:
+    def of_sizes(cls, sizes: ArrayLike, name: str = "offsets", family: str = "uniform") -> Offsets:
         """Return the offsets of items of these sizes.
 
         Parameters
@@ -98,20 +101,27 @@ class Offsets:
         sizes : (n,) array-like of int
         name, family : str
         """
-        values = np.zeros(len(sizes) + 1, np.int64)
-        np.cumsum(sizes, out=values[1:])
+        counts = np.asarray(sizes)
+        values = np.zeros(counts.size + 1, np.int64)
+        np.cumsum(counts, out=values[1:])
         return as_offsets(values, name, family)
 
 
-def as_offsets(given: Any, name: str = "offsets", family: str | None = None) -> Offsets:
+#: What `as_offsets` takes.
+OffsetsLike: TypeAlias = Offsets | Graph | ArrayLike
+
+
+def as_offsets(
+    data: OffsetsLike, name: str | None = "offsets", family: str | None = None
+) -> Offsets:
     """Return checked offsets.
 
     Parameters
     ----------
-    given : Offsets, Graph or (n + 1,) array-like of int
+    data : Offsets, Graph or (n + 1,) array-like of int
         For a graph the items are its vertices, and the units their arcs. An empty array has
         neither items nor units.
-    name : str
+    name : str, optional
         Of an array.
     family : str, optional
         Of an array. Default: from the sizes, see `FAMILIES`.
@@ -122,12 +132,12 @@ def as_offsets(given: Any, name: str = "offsets", family: str | None = None) -> 
         If the array does not have one dimension, is not of integers, does not start at 0,
         decreases, or has 2^31 units or more.
     """
-    if isinstance(given, Offsets):
-        return given
-    if isinstance(given, Graph):
-        given, name, family = given.indptr, given.name, _family_of_graph(given)
+    if isinstance(data, Offsets):
+        return data
+    if isinstance(data, Graph):
+        name, family, data = data.name, _family_of_graph(data), data.indptr
     try:
-        values = validation.array("offsets", given)
+        values = validation.array("offsets", data)
     except GraphError as error:
         raise ParameterError(f"{_OWNER}: {error}") from None
     if values.ndim != 1:
@@ -150,12 +160,11 @@ def as_offsets(given: Any, name: str = "offsets", family: str | None = None) -> 
     if values.size > _MOST:
         rule = "an array with less than 2^31 items"
         raise ParameterError.of("offsets", _OWNER, rule, f"{values.size - 1:,} items")
-    held = np.ascontiguousarray(values, np.int32)
-    if held is values or held.base is not None:
-        held = held.copy()  # changes of the caller's array must not change the input
-    held.flags.writeable = False
-    found = Offsets(held, name)
-    return Offsets(held, name, _family_of(found) if family is None else family)
+    starts = np.ascontiguousarray(values, np.int32)
+    if starts is values or starts.base is not None:
+        starts = starts.copy()  # changes of the caller's array must not change the input
+    starts.flags.writeable = False
+    return Offsets(starts, name, _family_of(Offsets(starts)) if family is None else family)
 
 
 def read_offsets(path: str) -> Offsets:
@@ -166,7 +175,7 @@ def read_offsets(path: str) -> Offsets:
     return as_offsets(read(path))
 
 
-def draw(size: int, family: str, seed: int, requires: Any = None) -> Offsets:
+def draw(size: int, family: str, seed: int, requires: Requirements | None = None) -> Offsets:
     """Return random offsets of a family, see `FAMILIES`, with `size` items."""
     rng = np.random.default_rng(seed)
     name = f"{family}-{size}-{seed}"
@@ -192,14 +201,14 @@ def _family_of_graph(graph: Graph) -> str:
     return graph.family if graph.family in FAMILIES else _family_of(Offsets(graph.indptr))
 
 
-def _family_of(given: Offsets) -> str:
+def _family_of(offsets: Offsets) -> str:
     """Return the family whose sizes are most like those of the offsets."""
-    if given.n == 0:
+    if offsets.n == 0:
         return FAMILIES[0]
-    if 2 * given.largest > given.units:
+    if 2 * offsets.largest > offsets.units:
         return "single"
-    if 2 * int((given.sizes == 0).sum()) > given.n:
+    if 2 * int((offsets.sizes == 0).sum()) > offsets.n:
         return "gaps"
-    if given.deviation > 2 * given.mean:
+    if offsets.deviation > 2 * offsets.mean:
         return "power-law"
-    return "mesh" if given.largest <= 4 else "uniform"
+    return "mesh" if offsets.largest <= 4 else "uniform"

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.device import DeviceLike
-from pyapsp.registry import Method, runs
-from pyapsp.traversal.partitioning.problem import requested
+from pyapsp.numbers.precision import only_int32
+from pyapsp.registry import Method, Options, Request, request, runs
+from pyapsp.traversal.partitioning.offsets import OffsetsLike, as_offsets
+from pyapsp.traversal.request import Limits
 
-__all__ = ["partition"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["partition", "requested"]
+
+_OWNER = "partition"
 
 
 def partition(
-    offsets: Any,
+    offsets: OffsetsLike,
     method: str | Method = "auto",
     *,
     device: DeviceLike = None,
@@ -59,9 +67,26 @@ def partition(
     >>> partition([0, 3, 3, 4])
     array([0, 0, 0, 2], dtype=int32)
     """
-    request = requested(
-        offsets, method, device=device, memory_limit=memory_limit, progress=progress
-    )
-    _, found = runs.run(request)  # a record has a hash of the offsets, and nobody gets it here
+    call = requested(offsets, method, device=device, memory_limit=memory_limit, progress=progress)
+    _, found = runs.run(call)  # a record has a hash of the offsets, and nobody gets it here
     owners: np.ndarray = found.owners
     return owners
+
+
+def requested(
+    offsets: OffsetsLike,
+    method: str | Method = "auto",
+    *,
+    dtype: DTypeLike | None = None,
+    **limits: Unpack[Limits],
+) -> Request:
+    """Check the arguments of `partition`; `dtype` is the type of the owners, int32."""
+    owners = only_int32(dtype, _OWNER)
+    return request(
+        _OWNER,
+        as_offsets(offsets),
+        Options,
+        owners,
+        method,
+        **limits,
+    )

@@ -5,62 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
-from pyapsp.device import DeviceLike
-from pyapsp.numbers.precision import only_int32
 from pyapsp.registry import (
     Check,
     Choice,
-    Method,
     Options,
     Problem,
     Request,
     in_order,
     register_problem,
-    request,
 )
 from pyapsp.traversal.partitioning.offsets import (
     FAMILIES,
     Offsets,
-    as_offsets,
     draw,
     read_offsets,
 )
+from pyapsp.traversal.partitioning.partition import requested
 from pyapsp.traversal.partitioning.technique import Owners
 
-__all__ = ["PARTITION", "requested"]
-
-_OWNER = "partition"
-
-
-def requested(
-    offsets: ArrayLike,
-    method: str | Method = "auto",
-    *,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Request:
-    """Check the arguments of `pyapsp.traversal.partition`.
-
-    Parameters
-    ----------
-    dtype : dtype-like, optional
-        Type of the owners: int32.
-    """
-    owners = only_int32(dtype, _OWNER)
-    return request(
-        _OWNER,
-        as_offsets(offsets),
-        Options,
-        owners,
-        method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+__all__ = ["PARTITION"]
 
 
 def _choices(call: Request) -> Iterator[Choice]:
@@ -96,8 +60,8 @@ def _oracle(given: Offsets, options: Options) -> Callable[[Owners], Check]:
 
 PARTITION = register_problem(
     Problem(
-        id=_OWNER,
-        summary="the item that owns each unit, for items that own different numbers of units",
+        "partition",
+        "the item that owns each unit, for items that own different numbers of units",
         unit="units",
         dtypes=("int32",),
         areas=("pyapsp.traversal.partitioning",),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import DTypeLike
 
 from pyapsp.base.host import aligned
+from pyapsp.base.json import Json
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
@@ -22,6 +24,7 @@ from pyapsp.registry import (
     Stats,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
+from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.partitioning.offsets import Offsets
 
 __all__ = ["GROUPS", "Owners", "Run", "Technique", "resident"]
@@ -79,7 +82,7 @@ class Run:
         self._program, self.parameters = plan.state, plan.parameters
         self.n, self.units = np.int32(given.n), np.int32(given.units)
         self.given: Offsets = given
-        self.more: dict[str, Any] = {}
+        self.more: dict[str, Json] = {}
         self._names: list[str] = []
         self._counters: dict[str, cl.Buffer] = {}
         self.offsets = upload(self.queue, given.values, watch)
@@ -99,7 +102,7 @@ class Run:
         self._watch.add("kernel", cl.enqueue_fill_buffer(self.queue, found, bytes(4), 0, size))
         return found
 
-    def launch(self, phase: str, kernel: str, groups: int, *arguments: Any) -> None:
+    def launch(self, phase: str, kernel: str, groups: int, *arguments: KernelArgument) -> None:
         """Launch a kernel; its device time belongs to a phase."""
         if groups:
             group = self.parameters.integer("group")
@@ -110,11 +113,13 @@ class Run:
             if phase not in self._names:
                 self._names.append(phase)
 
-    def items(self, phase: str, kernel: str, items: Any, *arguments: Any) -> None:
+    def items(
+        self, phase: str, kernel: str, items: int | np.integer, *arguments: KernelArgument
+    ) -> None:
         """Launch at least this number (an integer) of work-items."""
         self.launch(phase, kernel, -(-int(items) // self.parameters.integer("group")), *arguments)
 
-    def read(self, buffer: cl.Buffer, count: int, dtype: Any = np.int32) -> np.ndarray:
+    def read(self, buffer: cl.Buffer, count: int, dtype: DTypeLike = np.int32) -> np.ndarray:
         """Return values from a buffer, for decisions of the host; a part of the time of kernels."""
         found = np.empty(count, dtype)
         if count:
@@ -135,16 +140,18 @@ class Run:
         """Report a counter of the kernels when they have run."""
         self._counters[name] = counter
 
-    def stats(self) -> dict[str, Any]:
+    def phase_seconds(self) -> dict[str, float]:
+        """Return the seconds of each phase."""
+        return {name: self._watch.seconds(name) for name in self._names}
+
+    def stats(self) -> dict[str, Json]:
         """Return the seconds of each phase, and the counters."""
-        found: dict[str, Any] = {
-            "phase_seconds": {name: self._watch.seconds(name) for name in self._names}
-        }
+        counted: dict[str, Json] = {"phase_seconds": self.phase_seconds()}
         for name, counter in self._counters.items():
             value = np.empty(1, np.int32)
             cl.enqueue_copy(self.queue, value, counter)
-            found[name] = int(value[0])
-        return found | self.more
+            counted[name] = int(value[0])
+        return counted | self.more
 
 
 class Technique(BufferedMethod):
@@ -229,7 +236,7 @@ class Technique(BufferedMethod):
     def run(self, plan: Plan[Offsets, Options, Program]) -> Owners:
         """Find the owners."""
         given, options, watch = plan.input, plan.options, Stopwatch()
-        owners, more = np.empty(0, np.int32), dict[str, Any]()
+        owners, more = np.empty(0, np.int32), dict[str, Json]()
         if given.units:
             with device_errors(options.device, plan.device_bytes):
                 run = Run(self, plan, watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class PartitionTwoPhase(Technique):
     }
     macros: ClassVar[Mapping[str, str]] = {"each": "PYAPSP_EACH", "group": "PYAPSP_GROUP"}
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 128 work-items, on CPUs of one with many units."""
         for group in narrow(device, (128, 64, 32, 16)):
             for each in (10,) if group > 1 else (4096, 1024):

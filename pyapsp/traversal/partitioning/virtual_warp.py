@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
@@ -34,7 +34,7 @@ class PartitionVirtualWarp(Technique):
         "group": "PYAPSP_GROUP",
     }
 
-    def shapes(self, device: Device) -> Iterator[dict[str, Any]]:
+    def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield warps of 8 for an item; on CPUs warps of 1 for many items."""
         scalar = device.traits.scalar_groups
         for group in (16, 1) if scalar else (256, 128, 64, 32, 16, 1):

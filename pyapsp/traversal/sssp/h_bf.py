@@ -20,7 +20,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.search import Launcher
+from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.traversal.sssp.cycles import (
     check_distances,
     look_for_cycle,
@@ -159,12 +159,7 @@ class Frontiers:
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax frontiers until one is empty, and find the distances of leaves.
 
-        Raises
-        ------
-        NegativeCycleError
-            If the source reaches a negative cycle.
-        PrecisionError
-            If rounding makes a cycle look negative.
+        Errors are those of `refuse_reached_cycle`.
         """
         n, signed = self._graph.n, self._graph.has_negative
         start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)
@@ -227,7 +222,7 @@ class Frontiers:
         self._told["duplicates"] += duplicates
         return size, bool(state[_NEGATIVE])
 
-    def _counted(self, kernel: str, items: int, *arguments: Any) -> tuple[int, int]:
+    def _counted(self, kernel: str, items: int, *arguments: KernelArgument) -> tuple[int, int]:
         """Launch a kernel that makes a frontier; return its size, and the duplicates left out."""
         state = np.zeros(_COUNTS, np.int32)
         cl.enqueue_copy(self._queue, self._counts, state)

@@ -11,13 +11,13 @@ from numpy.typing import DTypeLike
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
-from pyapsp.traversal.found import Found, search
+from pyapsp.traversal.result import SearchResult, search
 
 __all__ = ["SsspResult", "sssp"]
 
 
 @dataclass(frozen=True, eq=False)
-class SsspResult(Found):
+class SsspResult(SearchResult):
     """The result of `sssp`."""
 
     _length, _before = "distance", "predecessor"
@@ -86,13 +86,8 @@ def sssp(
         most 16 targets.
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
-    device : str, int, Device or pyopencl object, optional
-        Which device; see `pyapsp.device.choose`.
-    memory_limit : int, optional
-        Bytes of device memory the run may use.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
-        ends the run.
+    device, memory_limit, progress
+        As for `bfs`.
 
     Returns
     -------
@@ -101,20 +96,14 @@ def sssp(
 
     Raises
     ------
-    GraphError
-        If the argument is no valid graph.
-    FormatError
-        If a graph file is malformed; the message has path and line.
-    ParameterError
-        If an argument has a value that is not allowed.
+    GraphError, FormatError, ParameterError, NoDeviceError, CapabilityError, DeviceMemoryError
+        As for `solve`.
     NegativeCycleError
         If a source reaches a negative cycle; the error has the vertices of one.
     NegativeWeightError
         If there is a negative weight, and the method needs non-negative weights.
     PrecisionError
         If the dtype cannot hold the weights or the distances.
-    NoDeviceError, CapabilityError, DeviceMemoryError
-        If there is no device, the device does not support the request, or its memory is too small.
 
     Examples
     --------

@@ -11,14 +11,15 @@ from pyapsp.graph.negative_cycle import cycle_of
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import Lanes, Launcher
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Lanes, StoredParents
 from pyapsp.traversal.sssp.cycles import refuse_reached_cycle
 
 __all__ = ["SsspBellmanFord"]
 
 
 @register
-class SsspBellmanFord(Lanes):
+class SsspBellmanFord(Lanes[Program]):
     """One or more work-items for each vertex compute its best distance from its neighbours.
 
     Source: R. Bellman, 1958; L. R. Ford, 1956.
@@ -50,68 +51,53 @@ class SsspBellmanFord(Lanes):
         return _Rounds(plan, watch)
 
 
-class _Rounds:
+class _Rounds(StoredParents):
     """The entering arcs of each vertex on the device, and the distances of two rounds."""
-
-    rounds = 0
 
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._graph, self._queue, self._watch = graph, options.device.queue(), watch
-        self._dtype, self._width = options.dtype, parameters.integer("width")
-        self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
+        super().__init__(plan, watch)
+        self._graph, self._dtype, self._width = graph, options.dtype, parameters.integer("width")
+        self._launch = Launcher(self.queue, plan.state, parameters.integer("group"))
         entering = graph.reversed()
         weights = entering.weights.astype(options.dtype, copy=False)
         arrays = entering.indptr, entering.indices, weights
-        self._arcs = [upload(self._queue, each, watch) for each in arrays]
-        self._before, self._after, self._parents, self._last = (
-            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
+        self._arcs = [upload(self.queue, each, watch) for each in arrays]
+        self._before, self._after, self.parents, self._last = (
+            cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, size)
             for size in _sizes(graph.n, options.dtype)
         )
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Launch rounds until nothing changes, or parents form a cycle.
 
-        Raises
-        ------
-        NegativeCycleError
-            If the source reaches a negative cycle.
-        PrecisionError
-            If rounding makes a cycle look negative.
+        Errors are those of `refuse_reached_cycle`.
         """
         n, last = self._graph.n, np.zeros(1, np.int32)
-        fresh = self._before, self._parents, self._last
+        fresh = self._before, self.parents, self._last
         self._launch("bellman_ford_start", n, *fresh, np.int32(source), np.int32(n))
         done = 0
         while last[0] == done:
             done += 1
-            arrays = *self._arcs, self._before, self._after, self._parents, self._last
+            arrays = *self._arcs, self._before, self._after, self.parents, self._last
             sizes = np.int32(n), np.int32(done)
             self._launch("bellman_ford_round", n * self._width, *arrays, *sizes)
             self._before, self._after = self._after, self._before
-            cl.enqueue_copy(self._queue, last, self._last)
+            cl.enqueue_copy(self.queue, last, self._last)
             # a cycle of parents is a negative cycle; it appears long before the last round
             if last[0] == done and (done & (done - 1) == 0 or done == n):
                 self._check_parents(done == n)
         self.rounds += done
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self._before)
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._parents)
+        self.download(self._before, distances)
 
     def _check_parents(self, certain: bool) -> None:
         """Raise an error if parents form a cycle, or if there were n rounds."""
         graph, n = self._graph, self._graph.n
         parents, distances = np.empty(n, np.int32), np.empty(n, self._dtype)
-        cl.enqueue_copy(self._queue, parents, self._parents)
+        cl.enqueue_copy(self.queue, parents, self.parents)
         if not certain and cycle_of(np.where(parents < 0, n, parents)) is None:
             return
-        cl.enqueue_copy(self._queue, distances, self._before)
+        cl.enqueue_copy(self.queue, distances, self._before)
         refuse_reached_cycle(graph, distances)
 
 

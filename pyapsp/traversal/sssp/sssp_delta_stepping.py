@@ -11,23 +11,23 @@ uses int32. On a device that shares the memory of the host, the arcs are read wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import share
-from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import PathOptions, Weights
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import MOST_COUNTED, Search
+from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
 from pyapsp.traversal.sssp.tree import (
+    NonNegativeSearch,
     Programs,
     Tree,
     farthest_of,
@@ -62,7 +62,7 @@ _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
 
 
 @register
-class SsspDeltaStepping(Search):
+class SsspDeltaStepping(NonNegativeSearch):
     """Delta-stepping with two lists, without a read by the host between rounds.
 
     Parameters: ``delta`` is the step of the threshold, in mean weights over the mean number of arcs
@@ -72,11 +72,8 @@ class SsspDeltaStepping(Search):
     """
 
     id = "sssp-delta-stepping"
-    problem = "sssp"
     summary = "the threshold rises by delta; groups relax near vertices in rounds of their own"
     source = "Meyer and Sanders 2003, doi:10.1016/S0196-6774(03)00076-2"
-    requires = Weights(non_negative=True)
-    weighted = True
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "delta": (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 10**9),
@@ -91,7 +88,7 @@ class SsspDeltaStepping(Search):
         for group in (256, 128, 64, 32, 1):
             yield {"group": group, "delta": 32, "walk": 256}
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of distances that need wide atomics."""
         if about.m > MOST_COUNTED or about.n > _LARGEST:
             return CapabilityError(
@@ -103,7 +100,7 @@ class SsspDeltaStepping(Search):
 
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, those of `_own`, and predecessors."""
-        offsets, weights = _offsets(options.device), _weights(graph, options)
+        offsets, weights = offset_type(options.device), _weights(graph, options)
         sizes = [offsets.itemsize * (graph.n + 1), 4 * graph.m, weights.itemsize * graph.m]
         sizes += _own(graph, options, parameters)
         if options.predecessors:
@@ -113,27 +110,20 @@ class SsspDeltaStepping(Search):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, inner = options.device, held_type(graph, options.dtype)
-        standard = (
-            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
-        )
-        types = inner, _offsets(device), _weights(graph, options)
+        types = inner, offset_type(device), _weights(graph, options)
         defines = word_defines(device, *types) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CHUNK": _chunk(parameters),
             "PYAPSP_HELD": _held(options, parameters),
             "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters.integer("group") == 1),
         }
-        search = build(device, "traversal/sssp/sssp_delta_stepping.cl", defines, standard=standard)
+        file, standard = "traversal/sssp/sssp_delta_stepping.cl", standard_of_fences(device)
+        search = build(device, file, defines, standard=standard)
         return Programs(search, Tree.build(device, *types) if options.predecessors else None)
 
     def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""
         return _Entries(plan, watch)
-
-
-def _offsets(device: Device) -> np.dtype:
-    """Return the type of the offsets: that of `Graph` if they are used in place."""
-    return np.dtype(np.int64 if in_place(device.handle) else np.int32)
 
 
 def _weights(graph: Graph, options: PathOptions) -> np.dtype:
@@ -209,7 +199,7 @@ class _Entries:
         self._n, self._dtype = graph.n, held_type(graph, options.dtype)
         self._queue = device.queue()
         self._arcs = [
-            upload(self._queue, graph.indptr, watch, _offsets(device)),
+            upload(self._queue, graph.indptr, watch, offset_type(device)),
             upload(self._queue, graph.indices, watch),
             upload(self._queue, graph.weights, watch, _weights(graph, options)),
         ]
@@ -241,10 +231,7 @@ class _Entries:
             np.int32(keep),
             np.int32(width),
         )
-        self._tree = None
-        if plan.state.tree is not None:
-            farthest = farthest_of(options, self._dtype)
-            self._tree = Tree(device, plan.state.tree, self._arcs, graph.n, farthest)
+        self._tree = Tree.planned(plan, self._arcs, self._dtype)
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Launch steps until no entries are left."""

@@ -8,7 +8,7 @@ fit beside a round in one word, and duplicates are removed by tags.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
+from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import (
     NARROWEST,
@@ -41,7 +42,7 @@ _READS = ("plain", "read-only", "streamed")
 
 
 @register
-class SsspHBf(Search):
+class SsspHBf(Search[Program]):
     """Bellman-Ford from a frontier; each optimisation is a parameter.
 
     ``classes``: arcs to vertices with one entering or no leaving arc, and self-loops, take no
@@ -111,7 +112,7 @@ class SsspHBf(Search):
             f"{super().rule(options)}, and at least width; atomic64 and cas64 need 64-bit atomics"
         )
 
-    def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
+    def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of distances that need wide atomics."""
         if about.n > _LARGEST or about.m > 2**31 - 1:
             return CapabilityError(
@@ -135,9 +136,6 @@ class SsspHBf(Search):
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
         device, dtype = options.device, held_type(graph, options.dtype)
-        standard = (
-            device.capabilities.c_standard if device.capabilities.device_scope_fence else None
-        )
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CLASSES": parameters.integer("classes"),
@@ -149,7 +147,8 @@ class SsspHBf(Search):
             "PYAPSP_READ": _READS.index(parameters.word("read")),
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }
-        return build(device, "traversal/sssp/sssp_h_bf.cl", defines, standard=standard)
+        file, standard = "traversal/sssp/sssp_h_bf.cl", standard_of_fences(device)
+        return build(device, file, defines, standard=standard)
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device, and set the classes of arcs."""

@@ -7,7 +7,7 @@ of the near vertices first, so that both launches use the same values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -15,10 +15,11 @@ import pyopencl as cl
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import PathOptions, Weights
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.search import Lanes, Launcher
-from pyapsp.traversal.sssp.tree import Programs, Tree, farthest_of, word_defines
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Lanes
+from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines
 
 __all__ = ["SsspNearFar"]
 
@@ -27,18 +28,15 @@ _GROUPS = 64
 
 
 @register
-class SsspNearFar(Lanes):
+class SsspNearFar(Lanes[Programs], NonNegativeSearch):
     """Each launch uses the whole device to relax all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
     """
 
     id = "sssp-near-far"
-    problem = "sssp"
     summary = "work-efficient: near and far piles of one source, launches over the whole device"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
-    requires = Weights(non_negative=True)
-    weighted = True
     # delta in percent of the mean weight
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         **Lanes.choices,
@@ -108,10 +106,7 @@ class _Piles:
             cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
             for size in _sizes(graph.n, options.dtype)
         )
-        self._tree = None
-        if plan.state.tree is not None:
-            farthest = farthest_of(options, options.dtype)
-            self._tree = Tree(options.device, plan.state.tree, self._arcs, graph.n, farthest)
+        self._tree = Tree.planned(plan, self._arcs, options.dtype)
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax near vertices until none are left, raise the threshold, and repeat."""
@@ -140,7 +135,7 @@ class _Piles:
         assert self._tree is not None, "planned without predecessors"
         self._tree.find(self._words, source, predecessors, self._watch)
 
-    def _relax(self, now: int, day: int, near: int, limit: Any) -> None:
+    def _relax(self, now: int, day: int, near: int, limit: np.generic) -> None:
         """Relax the arcs of all near vertices."""
         self.rounds += 1
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
@@ -159,7 +154,7 @@ class _Piles:
         cl.enqueue_copy(self._queue, sizes, self._sizes)
         return int(sizes[now]), int(sizes[2 + day])
 
-    def _least(self, day: int, far: int, limit: Any) -> Any:
+    def _least(self, day: int, far: int, limit: np.generic) -> int | float:
         """Return the smallest distance in the far list; infinity if it is empty."""
         if far == 0:
             return self._infinity
@@ -169,12 +164,14 @@ class _Piles:
         turns = np.int32(self._n), np.int32(day), np.int32(far), limit
         self._launch("near_far_least", groups * self._group, *arrays, *turns)
         cl.enqueue_copy(self._queue, minima, self._minima)
-        return minima.min()
+        least: int | float = minima.min().item()
+        return least
 
-    def _raised(self, least: Any) -> Any:
+    def _raised(self, least: float) -> np.generic:
         """Return the next threshold: above the given distance, and below infinity."""
         limit = int(least) if self._dtype.kind in "iu" else float(least)
-        return self._dtype.type(min(limit + self._delta, self._largest))
+        raised: np.generic = self._dtype.type(min(limit + self._delta, self._largest))
+        return raised
 
     def _download(self, distances: np.ndarray) -> None:
         """Copy the distances into a row; the device may hold them in wider words."""

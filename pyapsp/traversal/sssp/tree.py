@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -17,10 +16,20 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import infinity, narrower
-from pyapsp.paths import PathOptions
-from pyapsp.traversal.search import Launcher
+from pyapsp.paths import PathOptions, Weights
+from pyapsp.registry import Plan
+from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.search import Search
 
-__all__ = ["Programs", "Tree", "farthest_of", "held_type", "without_atomics", "word_defines"]
+__all__ = [
+    "NonNegativeSearch",
+    "Programs",
+    "Tree",
+    "farthest_of",
+    "held_type",
+    "without_atomics",
+    "word_defines",
+]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
@@ -66,20 +75,32 @@ def word_defines(
     return arithmetic_defines(device, dtype) | {
         "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
         "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
-        "PYAPSP_OFFSET": "long" if offsets == np.int64 else "int",
+        "PYAPSP_OFFSET": C_TYPES[offsets.name],
         "PYAPSP_WEIGHT": C_TYPES[weights.name],
     }
 
 
-def farthest_of(options: PathOptions, dtype: np.dtype) -> Any:
+def farthest_of(options: PathOptions, dtype: np.dtype) -> np.generic:
     """Return the largest finite distance of a type, or the largest that is within the cutoff."""
     largest = infinity(dtype) - 1 if dtype.kind in "iu" else np.finfo(dtype).max
+    farthest: np.generic
     if options.cutoff is None or options.cutoff >= float(largest):
-        return dtype.type(largest)
-    if dtype.kind in "iu":
-        return dtype.type(math.floor(options.cutoff))
-    near = dtype.type(options.cutoff)
-    return near if float(near) <= options.cutoff else np.nextafter(near, dtype.type(0))
+        farthest = dtype.type(largest)
+    elif dtype.kind in "iu":
+        farthest = dtype.type(math.floor(options.cutoff))
+    else:
+        farthest = dtype.type(options.cutoff)
+        if float(farthest) > options.cutoff:
+            farthest = np.nextafter(farthest, dtype.type(0))
+    return farthest
+
+
+class NonNegativeSearch(Search[Programs]):
+    """Base of the searches for weights that are not negative, with predecessors from a `Tree`."""
+
+    problem = "sssp"
+    requires = Weights(non_negative=True)
+    weighted = True
 
 
 class Tree:
@@ -103,13 +124,28 @@ class Tree:
     """
 
     def __init__(
-        self, device: Device, program: Program, arcs: Sequence[cl.Buffer], n: int, farthest: Any
+        self,
+        device: Device,
+        program: Program,
+        arcs: Sequence[cl.Buffer],
+        n: int,
+        farthest: np.generic,
     ) -> None:
         self._queue, self._arcs, self._n = device.queue(), arcs, n
         self._farthest = farthest
         self._launch = Launcher(self._queue, program, _group(device))
         self._lanes = _lanes(device)
         self._parents, self._state = (device.buffer(size) for size in Tree.buffers(n))
+
+    @classmethod
+    def planned(
+        cls, plan: Plan[Graph, PathOptions, Programs], arcs: Sequence[cl.Buffer], dtype: np.dtype
+    ) -> Tree | None:
+        """Return the tree for distances of this type, if the plan has predecessors."""
+        if plan.state.tree is None:
+            return None
+        farthest = farthest_of(plan.options, dtype)
+        return cls(plan.options.device, plan.state.tree, arcs, plan.input.n, farthest)
 
     @staticmethod
     def build(device: Device, dtype: np.dtype, offsets: np.dtype, weights: np.dtype) -> Program:
@@ -129,7 +165,7 @@ class Tree:
         source: int,
         predecessors: np.ndarray,
         watch: Stopwatch,
-        farthest: Any = None,
+        farthest: np.generic | None = None,
     ) -> None:
         """Find the predecessors of a row.
 
@@ -161,7 +197,7 @@ class Tree:
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._parents)
 
-    def _counted(self, words: cl.Buffer, ends: Any) -> np.ndarray:
+    def _counted(self, words: cl.Buffer, ends: tuple[np.generic, ...]) -> np.ndarray:
         """Return whether vertices lack a parent, and whether some have found one."""
         state = np.empty(2, np.int32)
         self._launch("tree_count", self._n, words, self._parents, self._state, *ends)

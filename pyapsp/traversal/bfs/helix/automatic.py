@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
 
-__all__ = ["RULES", "Facts", "facts_of", "fitted", "gini", "on_a_cpu", "published", "wanted"]
+__all__ = [
+    "RULES",
+    "Configuration",
+    "Facts",
+    "facts_of",
+    "fitted",
+    "gini",
+    "on_a_cpu",
+    "published",
+    "wanted",
+]
 
 #: Where the configuration of a GPU is from.
 RULES = ("published", "fitted")
+
+#: A value for each parameter.
+Configuration: TypeAlias = dict[str, int | str]
 
 # A graph without facts: for candidates that no graph is given for.
 _GROUP, _WARP = 128, 32
@@ -68,7 +81,7 @@ def facts_of(graph: Graph) -> Facts:
 
 def published(
     facts: Facts, *, group: int = _GROUP, warp: int = _WARP, resident: int
-) -> dict[str, Any]:
+) -> Configuration:
     """Return the configuration of the published decision tree.
 
     The rule of 32 work-items a vertex comes before that of 16, which includes it. Both are a whole
@@ -123,7 +136,7 @@ def published(
     }
 
 
-def fitted(facts: Facts, *, group: int = _GROUP, warp: int = _WARP) -> dict[str, Any]:
+def fitted(facts: Facts, *, group: int = _GROUP, warp: int = _WARP) -> Configuration:
     """Return the configuration that was fastest of some hundred on a GPU with 132 units.
 
     On graphs with few arcs for each vertex, which are deep, all groups stay for the whole search.
@@ -162,7 +175,7 @@ def fitted(facts: Facts, *, group: int = _GROUP, warp: int = _WARP) -> dict[str,
     }
 
 
-def on_a_cpu() -> dict[str, Any]:
+def on_a_cpu() -> Configuration:
     """Return the configuration for devices where a group is a loop on one core.
 
     A group of one work-item needs no barriers, and has nothing to balance. Its queue saves atomic
@@ -189,7 +202,7 @@ def on_a_cpu() -> dict[str, Any]:
     }
 
 
-def wanted(device: Device, facts: Facts | None, resident: int, rules: str) -> dict[str, Any]:
+def wanted(device: Device, facts: Facts | None, resident: int, rules: str) -> Configuration:
     """Return the configuration for a device by one of `RULES`, for a graph if facts are given."""
     if device.traits.scalar_groups:
         return on_a_cpu()

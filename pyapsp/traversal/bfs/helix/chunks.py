@@ -32,7 +32,7 @@ class ChunkSearch(Frontiers):
     def _look(self) -> np.ndarray:
         """Wait, and return the state, with the sizes of the frontiers from their totals."""
         state = super()._look()
-        cl.enqueue_copy(self._queue, self._read_totals, self._totals)
+        cl.enqueue_copy(self.queue, self._read_totals, self._totals)
         state[SIZES : SIZES + RING] = self._read_totals[::2]
         return state
 

@@ -62,7 +62,7 @@ RULE = (
 )
 
 
-def allowed(name: str, chosen: Mapping[str, Any], device: Device) -> tuple[Any, ...]:
+def allowed(name: str, chosen: Mapping[str, int | str], device: Device) -> tuple[int | str, ...]:
     """Return the values of a parameter that go with others.
 
     Parameters
@@ -133,7 +133,7 @@ def _width(value: int, balance: str | None, group: int | None, warp: int | None)
     return balance is None or value == 1
 
 
-def _sync(value: str, chosen: Mapping[str, Any], device: Device) -> bool:
+def _sync(value: str, chosen: Mapping[str, int | str], device: Device) -> bool:
     if value in ("multi", "batched"):
         return True
     if chosen.get("queue") == "two-phase" or chosen.get("balance") == "device":
@@ -152,8 +152,8 @@ def fits(parameters: Parameters, device: Device) -> bool:
 
 
 def completed(
-    asked: Mapping[str, Any], wanted: Mapping[str, Any], device: Device
-) -> dict[str, Any] | None:
+    asked: Mapping[str, int | str], wanted: Mapping[str, int | str], device: Device
+) -> dict[str, int | str] | None:
     """Return the legal set with the values asked for that is nearest to the one wanted.
 
     Parameters
@@ -171,7 +171,7 @@ def completed(
     """
     names = list(CHOICES)
 
-    def extended(chosen: dict[str, Any]) -> dict[str, Any] | None:
+    def extended(chosen: dict[str, int | str]) -> dict[str, int | str] | None:
         if len(chosen) == len(names):
             return chosen
         name = names[len(chosen)]
@@ -190,12 +190,12 @@ def completed(
 
 
 def configurations(
-    device: Device, given: Mapping[str, Any] | None = None
-) -> Iterator[dict[str, Any]]:
+    device: Device, given: Mapping[str, int | str] | None = None
+) -> Iterator[dict[str, int | str]]:
     """Yield all legal sets with some given values, those with `persistent` included."""
     given = given or {}
 
-    def extended(chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def extended(chosen: dict[str, int | str]) -> Iterator[dict[str, int | str]]:
         left = [name for name in CHOICES if name not in chosen]
         if not left:
             yield chosen
@@ -207,7 +207,7 @@ def configurations(
     return extended({})
 
 
-def count(device: Device, given: Mapping[str, Any] | None = None) -> int:
+def count(device: Device, given: Mapping[str, int | str] | None = None) -> int:
     """Return the number of sets of `configurations`, without making them all.
 
     Parameters that no later rule looks at multiply the number; the others are enumerated.
@@ -216,7 +216,7 @@ def count(device: Device, given: Mapping[str, Any] | None = None) -> int:
     names = list(CHOICES)
 
     @cache
-    def below(place: int, known: tuple[tuple[str, Any], ...]) -> int:
+    def below(place: int, known: tuple[tuple[str, int | str], ...]) -> int:
         if place == len(names):
             return 1
         name, chosen = names[place], dict(known)

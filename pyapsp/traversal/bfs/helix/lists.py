@@ -13,6 +13,7 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix import form
+from pyapsp.traversal.search import StoredParents
 
 __all__ = ["BATCH", "Frontiers", "ListSearch"]
 
@@ -25,47 +26,37 @@ _NEVER = 2**31 - 1
 _FEW, _FEW_ON_CPUS = 4, 256
 
 
-class Frontiers(ABC):
+class Frontiers(StoredParents, ABC):
     """A graph on the device, and searches level by level.
-
-    Parameters
-    ----------
-    plan : Plan
-    watch : Stopwatch
-        Measures transfers, as phase "transfer".
 
     Attributes
     ----------
-    rounds : int
-        Levels of all searches so far, empty levels included.
     sizes : list of int
         The number of entries of each frontier of the last search, if each level was read back.
     """
 
-    rounds = 0
-
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._device, self._watch, self._program = options.device, watch, plan.state
-        self._queue, self._parameters = options.device.queue(), parameters
-        self.n, self.m = graph.n, graph.m
+        super().__init__(plan, watch)
+        self._device, self._program, self._parameters = options.device, plan.state, parameters
+        self.m = graph.m
         self._group = parameters.integer("group")
         self._most_groups = form.groups(self._device, self._group)
         self._cells = form.cells(graph.n, parameters)
         arrays = form.rows_of(graph, parameters), graph.indices
-        self._graph = [upload(self._queue, each, watch) for each in arrays]
+        self._graph = [upload(self.queue, each, watch) for each in arrays]
         flags = cl.mem_flags.READ_WRITE
         sizes = form.buffers(graph, options, parameters)[2:]
         (
             self._levels,
-            self._parents,
+            self.parents,
             self._mask,
             self._state,
             self._lists,
             self._arcs,
             *self._more,
-        ) = (cl.Buffer(self._queue.context, flags, size) for size in sizes)
-        self._found = self._levels, self._parents, self._mask
+        ) = (cl.Buffer(self.queue.context, flags, size) for size in sizes)
+        self._found = self._levels, self.parents, self._mask
         self._read = np.empty(form.STATE_SIZE, np.int32)
         self.sizes: list[int] = []
 
@@ -85,8 +76,7 @@ class Frontiers(ABC):
         self._started()
         self.sizes = [1]
         self.rounds += self._all_levels() - 1
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, distances, self._levels)
+        self.download(self._levels, distances)
 
     @abstractmethod
     def _started(self) -> None:
@@ -125,18 +115,11 @@ class Frontiers(ABC):
             self.sizes += sizes
             level, ahead = last + 1, min(2 * ahead, BATCH)
 
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Download the parents, which the search has stored."""
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._parents)
-
     def launch(self, kernel: str, groups: int, *arguments: np.generic | cl.Buffer) -> None:
         """Launch a number of groups, at most as many as suit the device."""
         groups = max(min(groups, self._most_groups), 1)
         shape = (groups * self._group,), (self._group,)
-        self._program.kernel(kernel)(self._queue, *shape, *arguments)
+        self._program.kernel(kernel)(self.queue, *shape, *arguments)
 
     @staticmethod
     def tiles(count: int | None, size: int) -> int:
@@ -145,7 +128,7 @@ class Frontiers(ABC):
 
     def _look(self) -> np.ndarray:
         """Wait, and return the state."""
-        cl.enqueue_copy(self._queue, self._read, self._state)
+        cl.enqueue_copy(self.queue, self._read, self._state)
         return self._read
 
     def _size(self, level: int) -> int:
@@ -163,7 +146,7 @@ class Frontiers(ABC):
         for level in empty:
             state[[form.SIZES + level % form.RING, form.ARCS + level % form.RING]] = 0
         state[form.BINS :] = 0
-        cl.enqueue_copy(self._queue, self._state, state)
+        cl.enqueue_copy(self.queue, self._state, state)
 
     def _collect(self, level: int, first: int) -> None:
         """Write the vertices of a level to the lists, from index `first` on."""

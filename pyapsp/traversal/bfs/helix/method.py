@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device.kernels import Program, Stopwatch, build_warps
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
-from pyapsp.traversal.search import Search, Searcher, sourced
+from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.kernels import standard_of_fences
+from pyapsp.traversal.request import sourced
+from pyapsp.traversal.search import Search, Searcher
 
 __all__ = ["BfsHelix"]
 
 
 @register
-class BfsHelix(Search):
+class BfsHelix(Search[Program]):
     """Breadth-first search over a frontier, with many forms of each step.
 
     Without parameters the configuration is chosen for the graph and the device: on GPUs by the
@@ -83,7 +85,7 @@ class BfsHelix(Search):
                 f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
             )
 
-    def plan(self, graph: Graph, options: Any) -> Plan[Graph, PathOptions, Program]:
+    def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, Program]:
         """Choose the configuration for the graph, check memory and build the kernels."""
         chosen = copy.copy(self)
         chosen._facts = facts_of(graph)
@@ -102,16 +104,11 @@ class BfsHelix(Search):
                 f"balance={parameters['balance']} numbers the arcs of a group, which may have one "
                 f"vertex of {most:,} arcs many times: use duplicates=cas"
             )
-        defines = form.defines(graph, options, parameters)
-        defines |= {
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-            "PYAPSP_INFINITY": int(infinity(options.dtype)),
-        }
-        file, capabilities = form.kernel_file(parameters), options.device.capabilities
+        defines = form.defines(graph, options, parameters) | search_defines(options)
         # relaxed loads and stores in place of read-modify-write operations
-        standard = capabilities.c_standard if capabilities.device_scope_fence else None
+        standard = standard_of_fences(options.device)
         optimise = group == 1 or options.device.traits.optimises_barriers
-        name = f"traversal/bfs/{file}"
+        name = f"traversal/bfs/{form.kernel_file(parameters)}"
         return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Searcher:

@@ -21,7 +21,7 @@ from pyapsp.registry import Method, method
 from pyapsp.registry.timing import Turn
 from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.bfs_4k import Bfs4K
-from pyapsp.traversal.search import default_source
+from pyapsp.traversal.request import default_source
 
 __all__ = ["EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
 

@@ -277,7 +277,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
                 run = Run(technique, plan, Stopwatch())
                 technique.expand(run)
                 run.queue.finish()
-                seconds[name] = run.stats()["phase_seconds"]["expansion"]
+                seconds[name] = run.phase_seconds()["expansion"]
             answer = technique.run(plans[-1])
             judge.require(answer)
             seconds |= _phases(answer.stats["more"]["phase_seconds"])

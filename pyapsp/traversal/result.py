@@ -1,27 +1,32 @@
-"""The base class of the results of `bfs` and `sssp`."""
+"""The run of `bfs` or `sssp`, and the base class of their results."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
+from pyapsp.graph import GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, runs
 from pyapsp.traversal.narrow import LevelResult, LevelRows
-from pyapsp.traversal.request import requested
+from pyapsp.traversal.request import SearchArguments, requested
 
-__all__ = ["Found", "search"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["SearchResult", "search"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found(Tabular):
+class SearchResult(Tabular):
     """The result of a search from one source or from several.
 
     Attributes
@@ -119,13 +124,17 @@ class Found(Tabular):
 
 
 def search(
-    name: str, graph: Any, method: str | Method, source: Any, **asked: Any
+    name: str,
+    graph: GraphLike,
+    method: str | Method,
+    source: int | Sequence[int] | np.ndarray,
+    **arguments: Unpack[SearchArguments],
 ) -> tuple[Result, bool]:
     """Search from one source, or from several.
 
     Parameters
     ----------
-    name, graph, method, source, **asked
+    name, graph, method, source, **arguments
         As for `requested`, except that a source must be given.
 
     Returns
@@ -137,7 +146,7 @@ def search(
     started = time.perf_counter()
     if source is None:
         raise ParameterError.of("source", name, "a vertex or a sequence of vertices", source)
-    request = requested(name, graph, method, sources=source, **asked)
+    request = requested(name, graph, method, sources=source, **arguments)
     solved = runs.solve(request, started)
     about = request.options.sources, request.input.labels, solved.record, solved.reasons
     answer = solved.answer

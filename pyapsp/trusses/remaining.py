@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
@@ -12,18 +10,20 @@ from pyapsp.base.errors import CapabilityError
 from pyapsp.dynamic import Hornet
 from pyapsp.dynamic.rows import HornetRows
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Plan
-from pyapsp.traversal.search import MOST_COUNTED, Launcher
+from pyapsp.registry import Plan
+from pyapsp.traversal.kernels import MOST_COUNTED, Launcher
+from pyapsp.trusses.decomposition import TrussOptions
 from pyapsp.trusses.intersections import Intersections
 from pyapsp.trusses.rows import Rows, buffer, zeros
+from pyapsp.trusses.step_programs import StepPrograms
 
-__all__ = ["DELTA", "HeldInHornet"]
+__all__ = ["DELTA", "RemainingInHornet"]
 
 #: The kernel file of counts and updates of supports, relative to the kernel root.
 DELTA = "trusses/truss_delta.cl"
 
 
-class HeldInHornet:
+class RemainingInHornet:
     """What is left of a graph. Making it uploads the rows, and builds kernels of the container.
 
     Parameters
@@ -44,7 +44,7 @@ class HeldInHornet:
 
     def __init__(
         self,
-        plan: Plan[Graph, Options, Any],
+        plan: Plan[Graph, TrussOptions, StepPrograms],
         queue: cl.CommandQueue,
         rows: Rows,
         edges: int,
@@ -81,12 +81,13 @@ class HeldInHornet:
 
     def remove(self, removed: int) -> tuple[cl.Buffer, cl.Buffer]:
         """Delete the edges of the list, and return their rows: offsets, and heads."""
-        pairs: list[Any] = [cl_array.empty(self._queue, removed, np.int32) for _ in range(2)]
+        ends = [buffer(self._queue, removed) for _ in range(2)]
         group, program = self._plan.parameters.integer("group"), self._plan.state.weak
         launch = Launcher(self._queue, program, group)
-        given = self._list, *self._ends, *(each.base_data for each in pairs), np.int32(removed)
-        launch("edges_ends", min(removed, self._plan.state.items), *given)
+        items = min(removed, self._plan.state.items)
+        launch("edges_ends", items, self._list, *self._ends, *ends, np.int32(removed))
         self._queue.finish()
+        pairs = [cl_array.Array(self._queue, removed, np.int32, data=each) for each in ends]
         self._hornet.delete_edges(*pairs, stable=True)
         self._rows.queue.finish()
         u, v = (each.get() for each in pairs)
