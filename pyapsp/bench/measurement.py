@@ -23,10 +23,38 @@ from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
 from pyapsp.registry.roofs import METERS, Meter, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
-__all__ = ["Argument", "Outcome", "PeerRecord", "dense_graph", "run"]
+__all__ = ["Argument", "Comparison", "Outcome", "PeerRecord", "dense_graph", "run"]
 
 #: The value of an argument of `Problem.ask`.
 Argument: TypeAlias = Json | np.ndarray
+
+
+class Comparison(TypedDict):
+    """A run with ``"auto"``, beside the fastest of the methods that were named.
+
+    Attributes
+    ----------
+    dtype : str
+    device : str
+        Its id.
+    method : str
+        The method that was chosen.
+    seconds, predicted_seconds : float
+        Of the whole call; None: no prediction; after a race it is corrected.
+    best, best_seconds : str, float
+        The fastest method that was named.
+    ratio : float
+        Of the two times.
+    """
+
+    dtype: str
+    device: str
+    method: str
+    seconds: float
+    predicted_seconds: float | None
+    best: str
+    best_seconds: float
+    ratio: float
 
 
 class PeerRecord(TypedDict):
@@ -79,15 +107,9 @@ class Outcome:
         return all(each["verified"] for each in [*self.runs, *self.peers])
 
     @property
-    def automatic(self) -> list[dict[str, Any]]:
-        """The runs with ``"auto"``, beside the fastest of the methods that were named.
-
-        Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
-        ``predicted_seconds`` of the whole call (None: no prediction; after a race it is corrected);
-        ``best`` and ``best_seconds`` of the fastest method that was named; ``ratio`` of the two
-        times.
-        """
-        rows = []
+    def automatic(self) -> list[Comparison]:
+        """The runs with ``"auto"``, beside the fastest of the methods that were named."""
+        rows: list[Comparison] = []
         for run in (each for each in self.runs if each["automatic"]):
             place = run["dtype"], run["device"]["id"]
             named = [
@@ -99,7 +121,8 @@ class Outcome:
                 best = min(named, key=lambda each: each["wall_seconds"])
                 rows.append(
                     {
-                        **dict(zip(("dtype", "device"), place, strict=True)),
+                        "dtype": run["dtype"],
+                        "device": run["device"]["id"],
                         "method": run["method"],
                         "seconds": run["wall_seconds"],
                         "predicted_seconds": run["predicted_seconds"],

@@ -45,14 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)
     method = method_of(arguments, problem.id)
-    asked = {}
+    options = {}
     if arguments.predecessors:
         if "predecessors" not in problem.asks:
             raise ParameterError(f"the problem {problem.id} has no --predecessors")
-        asked["predecessors"] = True
-    given = problem.read(arguments.input)
+        options["predecessors"] = True
+    data = problem.read(arguments.input)
     dtype = arguments.dtype or problem.dtypes[0]
-    request = problem.ask(given, method, dtype=dtype, device=arguments.device, **asked)
+    request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)
     solved = runs.solve(request)
     check = problem.oracle(request.input, request.options)(solved.answer)
     outcome = {

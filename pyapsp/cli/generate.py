@@ -74,16 +74,16 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.graph import write
 
     check_outputs(arguments.output)
-    given = {
+    options = {
         option: value
         for option in ("m", "k", "p", "max_degree", "max_weight")
         if (value := getattr(arguments, option)) is not None
     }
-    for option in given:
+    for option in options:
         if option not in KINDS[arguments.kind]:
             rule = f"absent: a {arguments.kind} graph has no such parameter"
-            raise ParameterError.of(option, "generate", rule, given[option])
-    graph = drawn(arguments.kind, arguments.n, arguments.seed, given)
+            raise ParameterError.of(option, "generate", rule, options[option])
+    graph = drawn(arguments.kind, arguments.n, arguments.seed, options)
     write(graph, arguments.output)
     if arguments.json:
         print_json({**facts(graph), "file": arguments.output})

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from typing import Any
 
 from pyapsp.cli.options import (
     add_device,
@@ -92,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph = pyapsp.read(arguments.graph)
     else:
         graph = ranks.share(pyapsp.read(arguments.graph) if ranks.rank == 0 else None)
-    options: dict[str, Any] = {
+    options = {
         "directed": not arguments.undirected,
         "method": arguments.method,
         "device": arguments.device,
@@ -107,30 +106,30 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
         options["sources"] = chosen
         names = names[chosen]
-    found: dict[str, Any] = {}
+    values = {}
     for measure in measures:
-        more: dict[str, Any] = {"width": arguments.width} if measure == _HISTOGRAM else {}
+        more = {"width": arguments.width} if measure == _HISTOGRAM else {}
         function = getattr(summaries, measure.replace("-", "_"))
         # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
         counted = counted and (ranks is None or ranks.rank == 0)
         with Progress(graph.n) if counted else nullcontext() as progress:
             more |= {"progress": progress} if counted else {}
-            found[measure] = function(graph, **options, **more)
+            values[measure] = function(graph, **options, **more)
     if ranks is not None and ranks.rank > 0:
         return 0
     table: dict[str, np.ndarray] = {}
-    if _HISTOGRAM in found:
-        counts = found.pop(_HISTOGRAM)
+    if _HISTOGRAM in values:
+        counts = values.pop(_HISTOGRAM)
         bins = counts.nonzero()[0]
         table = {"from": bins * arguments.width, "pairs": counts[bins]}
     elif any(measure in _OF_VERTICES for measure in measures):
         table = {"vertex": names}
-        table |= {name: found.pop(name) for name in measures if name in _OF_VERTICES}
+        table |= {name: values.pop(name) for name in measures if name in _OF_VERTICES}
     if arguments.json:
-        print_json({"graph": facts(graph), **found, **table})
+        print_json({"graph": facts(graph), **values, **table})
     else:
-        for measure, value in found.items():
+        for measure, value in values.items():
             print(f"{measure} {value}")
     if arguments.output or (table and not arguments.json):
         write_table(table, arguments.output)

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pyapsp.registry import Method
 
 __all__ = [
@@ -123,9 +125,25 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_size(parser: argparse._ActionsContainer, what: str, **rules: Any) -> None:
+def add_size(
+    parser: argparse._ActionsContainer,
+    what: str,
+    *,
+    nargs: str | None = None,
+    default: list[int] | None = None,
+    required: bool = False,
+) -> None:
     """Add ``-n``, also written ``--n``."""
-    parser.add_argument("-n", "--n", type=int, metavar="N", help=what, **rules)
+    parser.add_argument(
+        "-n",
+        "--n",
+        type=int,
+        metavar="N",
+        help=what,
+        nargs=nargs,
+        default=default,
+        required=required,
+    )
 
 
 def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
@@ -141,8 +159,8 @@ def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
 
 def wants_progress(arguments: argparse.Namespace) -> bool:
     """Return whether to show progress."""
-    asked: bool | None = arguments.progress
-    return sys.stderr.isatty() if asked is None else asked
+    wanted: bool | None = arguments.progress
+    return sys.stderr.isatty() if wanted is None else wanted
 
 
 def status(arguments: argparse.Namespace) -> AbstractContextManager[Callable[[str], None]]:
@@ -194,7 +212,7 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
 
 
 def vertices(
-    labels: Any, n: int, names: Iterable[str], owner: str, option: str = "--sources"
+    labels: np.ndarray | None, n: int, names: Iterable[str], owner: str, option: str = "--sources"
 ) -> list[int]:
     """Return the numbers of vertices given by name, or by a file of names, ``@FILE``.
 
@@ -218,13 +236,13 @@ def vertices(
 
     known = range(n) if labels is None else labels
     vertex = {str(label): number for number, label in enumerate(known)}
-    found = []
+    numbers = []
     for name in names:
         for each in _listed(name[1:]) if name.startswith("@") else [as_utf8(name)]:
             if each not in vertex:
                 raise ParameterError.of(option, owner, "vertices of the graph", each)
-            found.append(vertex[each])
-    return found
+            numbers.append(vertex[each])
+    return numbers
 
 
 def as_utf8(argument: str) -> str:

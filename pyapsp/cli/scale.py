@@ -78,15 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("one rank measures no link between ranks: take mpiexec, or --link")
     if arguments.output:
         write_json(arguments.output, rates.json())
-    found = []
+    predictions = []
     for count in arguments.ranks:
         grid = best(arguments.n, count, dtype.itemsize, rates, layout="grid").seconds
-        found.append((best(arguments.n, count, dtype.itemsize, rates), grid))
+        predictions.append((best(arguments.n, count, dtype.itemsize, rates), grid))
     if arguments.json:
-        rows = [{**asdict(each), "grid_seconds": grid} for each, grid in found]
+        rows = [{**asdict(each), "grid_seconds": grid} for each, grid in predictions]
         print_json({"rates": rates.json(), "runs": rows})
         return 0
-    _print(found)
+    _print(predictions)
     return 0
 
 
@@ -123,11 +123,11 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
     return replace(rates, link=link, memory=memory)
 
 
-def _print(found: list[tuple[Prediction, float]]) -> None:
+def _print(predictions: list[tuple[Prediction, float]]) -> None:
     """Print a table."""
     titles = "ranks block seconds update pivots broadcast bound write grid"
     rows = [titles.split()]
-    for each, grid in found:
+    for each, grid in predictions:
         times = (each.seconds, each.update, each.opening, each.broadcast)
         shown = tuple(f"{seconds:,.3g}" for seconds in times)
         last = (each.bound, f"{each.writing:,.3g}", f"{grid:,.3g}")

@@ -13,7 +13,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
     add_device,
@@ -33,9 +32,6 @@ from pyapsp.cli.output import (
     took,
     write_table,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["configure", "run"]
 
@@ -65,30 +61,30 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     check_suffix(arguments, ".npz", ".csv")
     graph = pyapsp.read(arguments.graph)
-    with status(arguments) as tell:
-        found = pyapsp.strongly_connected_components(
+    with status(arguments) as show:
+        components = pyapsp.strongly_connected_components(
             graph,
             method,
             device=arguments.device,
             memory_limit=arguments.memory_limit,
-            progress=lambda done, total: tell(f"component known of {done:,} of {total:,} vertices"),
+            progress=lambda done, total: show(f"component known of {done:,} of {total:,} vertices"),
         )
     if arguments.output is not None:
         if arguments.output.endswith(".csv"):
-            write_table(found.to_columns(), arguments.output)
+            write_table(components.to_columns(), arguments.output)
         else:
-            found.save(arguments.output)
-    record = recorded(arguments, found.stats)
-    trivial = int((found.sizes == 1).sum())
+            components.save(arguments.output)
+    record = recorded(arguments, components.stats)
+    trivial = int((components.sizes == 1).sum())
     if arguments.json:
-        facts = {"components": found.count, "largest": found.largest, "trivial": trivial}
+        facts = {"components": components.count, "largest": components.largest, "trivial": trivial}
         print_json({**facts, **record})
         return 0
-    print(found.explain())
+    print(components.explain())
     rate = record["rate"]
     print(
-        f"{found.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
-        f"the largest has {found.largest:,} vertices, {trivial:,} have one"
+        f"{components.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
+        f"the largest has {components.largest:,} vertices, {trivial:,} have one"
     )
     rates = [f"{rate / 1e6:.1f} M arcs/s"] if rate else []
     print(took(record, arguments.output, *rates))

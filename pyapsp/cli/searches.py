@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph
     from pyapsp.traversal.found import Found
 
-__all__ = ["add_search", "asked", "tell"]
+__all__ = ["add_search", "finish", "search_arguments"]
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a search, for `asked` and `tell`."""
+    """Add the arguments of a search, for `search_arguments` and `finish`."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
     parser.add_argument(
         "--source",
@@ -53,7 +53,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
+def search_arguments(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     """Return the graph, and the options that both searches have.
 
     Raises
@@ -87,22 +87,22 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     }
 
 
-def tell(arguments: argparse.Namespace, found: Found, length: str) -> int:
+def finish(arguments: argparse.Namespace, result: Found, length: str) -> int:
     """Save the row of the source, and print a summary of the run.
 
     Parameters
     ----------
     arguments : Namespace
-    found : Found
+    result : Found
         The result of the search.
     length : str
         The name of the distances: ``"level"`` or ``"distance"``.
     """
-    rows = found.rows
+    rows = result.rows
     distances = rows.distances[0]
     names = range(distances.size) if rows.labels is None else rows.labels.tolist()
     if arguments.output is not None and arguments.output.endswith(".csv"):
-        write_table(found.to_columns(), arguments.output)
+        write_table(result.to_columns(), arguments.output)
     elif arguments.output is not None:
         rows.save(arguments.output)
     record = recorded(arguments, rows.stats)

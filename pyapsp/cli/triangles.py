@@ -13,7 +13,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
     add_device,
@@ -31,9 +30,6 @@ from pyapsp.cli.output import (
     took,
     write_table,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["configure", "run"]
 
@@ -59,24 +55,25 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     check_suffix(arguments, ".csv")
     graph = pyapsp.read(arguments.graph)
-    found = pyapsp.triangles(
+    triangles = pyapsp.triangles(
         graph, method, device=arguments.device, memory_limit=arguments.memory_limit
     )
     if arguments.output is not None:
-        write_table(found.to_columns(), arguments.output)
-    record = recorded(arguments, found.stats)
+        write_table(triangles.to_columns(), arguments.output)
+    record = recorded(arguments, triangles.stats)
     facts = {
-        "triangles": found.total,
-        "transitivity": found.transitivity,
-        "average_clustering": found.average_clustering,
+        "triangles": triangles.total,
+        "transitivity": triangles.transitivity,
+        "average_clustering": triangles.average_clustering,
     }
     if arguments.json:
         print_json({**facts, **record})
         return 0
-    print(found.explain())
+    print(triangles.explain())
     print(
-        f"{found.total:,} triangles of n = {graph.n:,} vertices and {record['work']:,} edges: "
-        f"transitivity {found.transitivity:.6g}, average clustering {found.average_clustering:.6g}"
+        f"{triangles.total:,} triangles of n = {graph.n:,} vertices and {record['work']:,} edges: "
+        f"transitivity {triangles.transitivity:.6g}, average clustering "
+        f"{triangles.average_clustering:.6g}"
     )
     print(took(record, arguments.output))
     return 0
