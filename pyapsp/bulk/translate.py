@@ -111,13 +111,13 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
             unit.functions[unit.entry],
             f"{unit.entry} uses no global variable, so it has no inputs or outputs",
         )
-    found = []
+    arrays = []
     for symbol in used:
         if symbol.type.base == "bool":
             raise unit.error(symbol.node, "global variables cannot be bool: use char")
         if symbol.type.size > _LARGEST:
             raise unit.error(symbol.node, f"{symbol.name} has more than 2^31 - 1 elements")
-        found.append(
+        arrays.append(
             Array(
                 symbol.name,
                 dtype_of(symbol.type.base),
@@ -127,7 +127,7 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
                 _initial(unit, symbol),
             )
         )
-    return found
+    return arrays
 
 
 def _initial(unit: Unit, symbol: Symbol) -> tuple[Number, ...]:
