@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_progress, add_size, status
+from pyapsp.cli.options import add_json, add_progress, add_size, add_undirected, status
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="compute only the rows of K vertices, evenly spread",
     )
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     parser.add_argument(
         "--unweighted", action="store_true", help="ignore the weights: every arc has length 1"
     )

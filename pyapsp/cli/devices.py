@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_json(parser)
+configure = add_json
 
 
 def run(arguments: argparse.Namespace) -> int:

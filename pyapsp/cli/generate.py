@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import add_json, add_size
-from pyapsp.cli.output import check_outputs, facts, print_json
+from pyapsp.cli.output import check_outputs, show_written
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -85,10 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ParameterError.of(option, "generate", rule, options[option])
     graph = drawn(arguments.kind, arguments.n, arguments.seed, options)
     write(graph, arguments.output)
-    if arguments.json:
-        print_json({**facts(graph), "file": arguments.output})
-    else:
-        print(f"{arguments.output}: {graph!r}")
+    show_written(graph, arguments)
     return 0
 
 

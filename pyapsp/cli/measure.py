@@ -19,10 +19,12 @@ from contextlib import nullcontext
 
 from pyapsp.cli.options import (
     add_device,
+    add_graph,
     add_json,
+    add_memory_limit,
     add_progress,
     add_sources,
-    bytes_of,
+    add_undirected,
     vertices,
     wants_progress,
 )
@@ -38,7 +40,7 @@ _MEASURES = (*_OF_ALL_PAIRS, "average-shortest-path-length", *_OF_VERTICES, _HIS
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "measures", metavar="MEASURE", nargs="+", choices=_MEASURES, help=", ".join(_MEASURES)
     )
@@ -49,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the measures of vertices, or the histogram, there instead of printing them",
     )
     add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) compute only for")
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     parser.add_argument(
         "--width",
         type=_width,
@@ -64,12 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="'auto' (default) or a method that searches from sources",
     )
     add_device(parser)
-    parser.add_argument(
-        "--memory-limit",
-        type=bytes_of,
-        metavar="SIZE",
-        help="use at most this much device memory, e.g. 2GiB",
-    )
+    add_memory_limit(parser)
     add_progress(parser)
     add_json(parser)
 

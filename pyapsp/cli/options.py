@@ -20,13 +20,16 @@ __all__ = [
     "add_cutoff",
     "add_device",
     "add_dtype",
+    "add_graph",
     "add_json",
     "add_memory_limit",
     "add_method",
+    "add_one_method",
     "add_progress",
     "add_record",
     "add_size",
     "add_sources",
+    "add_undirected",
     "as_utf8",
     "bytes_of",
     "method_of",
@@ -70,6 +73,11 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the graph file."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``, for `print_json`."""
     parser.add_argument(
@@ -106,6 +114,13 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the method, e.g. tile=32; may be repeated",
     )
+
+
+def add_one_method(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that run one method on one device."""
+    add_method(parser)
+    add_device(parser)
+    add_memory_limit(parser)
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:
@@ -155,6 +170,11 @@ def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
         help=f"{what} these vertices, in this order, with their names in the graph file; @FILE "
         "reads names, separated by white space, from a file",
     )
+
+
+def add_undirected(parser: argparse.ArgumentParser) -> None:
+    """Add ``--undirected``."""
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
 
 
 def wants_progress(arguments: argparse.Namespace) -> bool:

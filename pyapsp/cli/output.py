@@ -32,6 +32,7 @@ __all__ = [
     "print_json",
     "printer",
     "recorded",
+    "show_written",
     "took",
     "write_json",
     "write_table",
@@ -41,6 +42,14 @@ __all__ = [
 def facts(graph: Graph) -> Record:
     """Return the facts about a graph that JSON documents contain."""
     return {"name": graph.name, "n": graph.n, "m": graph.m, "directed": graph.directed}
+
+
+def show_written(graph: Graph, arguments: argparse.Namespace) -> None:
+    """Print the facts about a graph that was written to ``-o``."""
+    if arguments.json:
+        print_json({**facts(graph), "file": arguments.output})
+    else:
+        print(f"{arguments.output}: {graph!r}")
 
 
 def printer(arguments: argparse.Namespace) -> Callable[[str], None]:

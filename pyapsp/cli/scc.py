@@ -15,39 +15,29 @@ from __future__ import annotations
 import argparse
 
 from pyapsp.cli.options import (
-    add_device,
+    add_graph,
     add_json,
-    add_memory_limit,
-    add_method,
+    add_one_method,
     add_progress,
     add_record,
     method_of,
     status,
 )
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "-o",
         "--output",
         metavar="OUT.npz",
         help="the components; OUT.csv has one line for each vertex",
     )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_one_method(parser)
     add_record(parser)
     add_progress(parser)
     add_json(parser)

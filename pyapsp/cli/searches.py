@@ -6,22 +6,15 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
-    add_device,
+    add_graph,
     add_json,
-    add_memory_limit,
-    add_method,
+    add_one_method,
     add_record,
+    add_undirected,
     method_of,
     vertices,
 )
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -32,7 +25,7 @@ __all__ = ["add_search", "finish", "search_arguments"]
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a search, for `search_arguments` and `finish`."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "--source",
         metavar="VERTEX",
@@ -45,10 +38,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="OUT.npz",
         help="the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
     )
-    add_method(parser)
-    add_device(parser)
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
-    add_memory_limit(parser)
+    add_one_method(parser)
+    add_undirected(parser)
     add_record(parser)
     add_json(parser)
 

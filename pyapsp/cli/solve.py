@@ -23,12 +23,14 @@ from pyapsp.cli.options import (
     add_cutoff,
     add_device,
     add_dtype,
+    add_graph,
     add_json,
     add_memory_limit,
     add_method,
     add_progress,
     add_record,
     add_sources,
+    add_undirected,
     method_of,
     vertices,
     wants_progress,
@@ -55,7 +57,7 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -72,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also store predecessors, from which 'pyapsp path' reads paths",
     )
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     add_sources(parser, "compute only the rows of")
     add_cutoff(parser)
     add_memory_limit(parser)

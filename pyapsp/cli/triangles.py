@@ -14,35 +14,19 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    add_method,
-    add_record,
-    method_of,
-)
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
+from pyapsp.cli.options import add_graph, add_json, add_one_method, add_record, method_of
+from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "-o", "--output", metavar="OUT.csv", help="one line for each vertex: OUT.csv"
     )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_one_method(parser)
     add_record(parser)
     add_json(parser)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_method, method_of
+from pyapsp.cli.options import add_graph, add_json, add_one_method, method_of
 from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
 
 if TYPE_CHECKING:
@@ -28,14 +28,12 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument("-k", type=int, metavar="K", help="find the k-truss for this k, at least 2")
     parser.add_argument(
         "-o", "--output", metavar="OUT", help="one line for each edge: OUT.csv; with -k a graph"
     )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_one_method(parser)
     add_json(parser)
 
 
