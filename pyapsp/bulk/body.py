@@ -277,20 +277,20 @@ class Body(CGenerator):  # type: ignore[misc]
         function = self._resolved.calls[n]
         if isinstance(function, Twin):
             return self._twin(function, arguments)
-        spaces, arguments = [], []
+        spaces, texts = [], []
         for parameter, argument in zip(function.parameters, arguments, strict=True):
-            text = self._given(parameter, argument)
+            text = self._argument(parameter, argument)
             if parameter.type.pointer:
                 place = self._place(argument)
                 assert place is not None  # a macro is not an array
                 spaces.append(self._space(place[0]))
-            arguments.append(text)
+            texts.append(text)
         name, uses = self._program.form(function, tuple(spaces))
-        arguments += [self._name(each) for each in uses]
-        arguments += self._program.passed(bool(uses) or "global" in spaces)
-        return f"{name}({', '.join(arguments)})"
+        texts += [self._name(each) for each in uses]
+        texts += self._program.passed(bool(uses) or "global" in spaces)
+        return f"{name}({', '.join(texts)})"
 
-    def _given(self, parameter: Symbol, node: c_ast.Node) -> str:
+    def _argument(self, parameter: Symbol, node: c_ast.Node) -> str:
         return self._visit_argument(node)
 
     def _visit_argument(self, node: c_ast.Node) -> str:
@@ -298,13 +298,13 @@ class Body(CGenerator):  # type: ignore[misc]
         return f"({text})" if isinstance(node, c_ast.ExprList) else str(text)
 
     def _twin(self, twin: Twin, arguments: list[c_ast.Node]) -> str:
-        arguments = []
+        texts = []
         for wanted, node in zip(twin.arguments, arguments, strict=True):
             text, base = self._visit_argument(node), self._resolved.types[node].base
             if wanted == "any":
                 wanted = base if base in FLOATS else "double"
-            arguments.append(text if base == wanted else f"({wanted})({text})")
-        call = f"{twin.name}({', '.join(arguments)})"
+            texts.append(text if base == wanted else f"({wanted})({text})")
+        call = f"{twin.name}({', '.join(texts)})"
         return f"({twin.result}){call}" if twin.name == "abs" else call
 
     # Types, literals and statements

@@ -162,11 +162,11 @@ class Program:
         queue: cl.CommandQueue,
         buffers: Buffers,
         part: slice,
-        inputs: Mapping[str, np.ndarray],
+        arrays: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
         where: slice | tuple[EllipsisType, slice] = part if self._machine.axis == 0 else (..., part)
-        inputs = {name: np.ascontiguousarray(array[where]) for name, array in inputs.items()}
+        inputs = {name: np.ascontiguousarray(array[where]) for name, array in arrays.items()}
         buffers.upload(queue, inputs)
         buffers.run(queue, part.stop - part.start, inputs)
         targets = {name: array[where] for name, array in outputs.items()}
