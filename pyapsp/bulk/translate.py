@@ -66,10 +66,8 @@ def translate(
 
     Parameters
     ----------
-    path : path-like
-        The program; see `pyapsp.bulk` for what it may contain.
-    defines : mapping of str to str, int or float, optional
-        Macros, as with a compiler's ``-D``.
+    path, defines
+        As in `pyapsp.bulk.load`.
     arrangement : {"column", "row"}
         Where element i of instance j is stored, for p instances of n elements: column-wise at
         i p + j, row-wise at j n + i.

@@ -18,7 +18,7 @@ import numpy as np
 from pyapsp.networkx_backend import components, lengths, measures, searches, trusses
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
-__all__ = ["can_run", "should_run"]
+__all__ = ["can_run", "function", "should_run"]
 
 # Functions that use Dijkstra's order, so that no weight may be negative.
 _DIJKSTRA = {
@@ -62,7 +62,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     -------
     bool or str
     """
-    bound = inspect.signature(_function(name)).bind(*args, **kwargs)
+    bound = inspect.signature(function(name)).bind(*args, **kwargs)
     bound.apply_defaults()
     call = bound.arguments
     graph = call["G"]
@@ -107,11 +107,12 @@ def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
     return isinstance(graph, ConvertedGraph) or bool(backends.get("pyapsp"))
 
 
-def _function(name: str) -> Callable[..., object]:
+def function(name: str) -> Callable[..., object]:
+    """Return the function of this package with a name of NetworkX."""
     modules = lengths, measures, searches, components, trusses
     module = next(each for each in modules if name in each.__all__)
-    function: Callable[..., object] = getattr(module, name)
-    return function
+    named: Callable[..., object] = getattr(module, name)
+    return named
 
 
 def _weights(graph: nx.Graph | ConvertedGraph, weight: Hashable | None) -> np.ndarray:

@@ -71,15 +71,18 @@ class Column(NamedTuple):
     number: bool = False
 
 
-RUNS = {
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
-    "m": Column("m", _whole, True),
-    "method": Column("method"),
+_INPUT = {"input": Column("input"), "n": Column("n", _whole, True)}
+_GRAPH = {**_INPUT, "m": Column("m", _whole, True)}
+_WHERE = {
     "dtype": Column("dtype"),
     "held_dtype": Column("computed in"),
     "device": Column("device"),
     "platform": Column("platform"),
+}
+RUNS = {
+    **_GRAPH,
+    "method": Column("method"),
+    **_WHERE,
     "kernel_seconds": Column("kernel s", _measured(4), True),
     "transfer_seconds": Column("transfer s", _measured(4), True),
     "wall_seconds": Column("wall s", _measured(4), True),
@@ -91,8 +94,7 @@ RUNS = {
 }
 PEERS = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
+    **_INPUT,
     "name": Column("package"),
     "version": Column("version"),
     "calls": Column("calls"),
@@ -113,22 +115,16 @@ DEVICES = {
 }
 LEFT_OUT = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
+    **_INPUT,
     "what": Column("what"),
     "why": Column("why"),
 }
 SOFTWARE = {"name": Column("name"), "version": Column("version")}
 FASTEST = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
-    "m": Column("m", _whole, True),
+    **_GRAPH,
     "method": Column("fastest method"),
-    "dtype": Column("dtype"),
-    "held_dtype": Column("computed in"),
-    "device": Column("device"),
-    "platform": Column("platform"),
+    **_WHERE,
     "wall_seconds": Column("wall s", _measured(4), True),
     "peer": Column("fastest other"),
     "peer_seconds": Column("its wall s", _measured(4), True),
@@ -137,7 +133,7 @@ FASTEST = {
     "count": Column("of", _whole, True),
 }
 # the columns with values of the run itself
-_OF_THE_FASTEST = ("method", "dtype", "held_dtype", "device", "platform", "wall_seconds")
+_OF_THE_FASTEST = ("method", *_WHERE, "wall_seconds")
 # headings of the summary
 _SIDES = "<<><>>>>"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))

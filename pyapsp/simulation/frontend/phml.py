@@ -38,10 +38,8 @@ def read_phml(root: Element, path: str | PathLike[str], files: Files) -> System:
 
     Parameters
     ----------
-    root : Element
-        Root of the document.
-    path : path-like
-        Its file, for errors.
+    root, path
+        The document, as for `read_cellml`.
     files : Files
         The files that the document refers to.
 
