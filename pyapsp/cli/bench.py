@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_progress, add_size, add_undirected, status
+from pyapsp.cli.options import add_json, add_output, add_progress, add_size, add_undirected, status
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "most 2^20 arcs)",
     )
     dense.add_argument("--seed", type=int, metavar="N", help="seed of the random graphs (0)")
-    parser.add_argument("-o", "--output", metavar="OUT.json", help="write the measurements as JSON")
+    add_output(parser, "OUT.json", "write the measurements as JSON")
     add_progress(parser)
     add_json(parser)
 

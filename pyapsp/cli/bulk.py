@@ -23,7 +23,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_json
+from pyapsp.cli.options import add_json, add_output
 from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("program", metavar="PROGRAM.c", nargs="?", help="the C program")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.cl", help="file to write; standard output without it"
-    )
+    add_output(parser, "OUT.cl", "file to write; standard output without it")
     parser.add_argument(
         "--arrangement",
         choices=("column", "row"),

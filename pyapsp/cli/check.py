@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_method, method_of
+from pyapsp.cli.options import add_device, add_json, add_method, add_output, method_of
 from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
 __all__ = ["configure", "run"]
@@ -30,9 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also compute and check predecessors, for problems that have paths",
     )
     add_device(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.json", help="write the record of the run as JSON"
-    )
+    add_output(parser, "OUT.json", "write the record of the run as JSON")
     add_json(parser)
 
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_size
+from pyapsp.cli.options import add_json, add_output, add_size
 from pyapsp.cli.output import check_outputs, show_written
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (0)"
     )
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
+    add_output(parser, "OUT", "file to write", required=True)
     add_json(parser)
 
 

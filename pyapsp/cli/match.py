@@ -20,7 +20,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_output
 from pyapsp.cli.output import check_outputs, check_suffix, commit, print_json
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "queries", metavar="QUERY.gfu", nargs="+", help="a network to find, of at most 512 nodes"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="the matches, a line for each node"
-    )
+    add_output(parser, "OUT.csv", "the matches, a line for each node")
     parser.add_argument(
         "--picture", metavar="OUT.svg", help="the first query beside its cheapest match; or OUT.png"
     )

@@ -22,6 +22,7 @@ from pyapsp.cli.options import (
     add_graph,
     add_json,
     add_memory_limit,
+    add_output,
     add_progress,
     add_sources,
     add_undirected,
@@ -44,11 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "measures", metavar="MEASURE", nargs="+", choices=_MEASURES, help=", ".join(_MEASURES)
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.csv",
-        help="write the measures of vertices, or the histogram, there instead of printing them",
+    add_output(
+        parser,
+        "OUT.csv",
+        "write the measures of vertices, or the histogram, there instead of printing them",
     )
     add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) compute only for")
     add_undirected(parser)

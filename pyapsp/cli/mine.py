@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_output
 from pyapsp.cli.output import check_outputs, check_suffix, print_json
 
 __all__ = ["configure", "run"]
@@ -28,9 +28,7 @@ _SHOWN = 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("trace", metavar="TRACE.vcd", help="the trace")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="write all invariants: .csv, or .txt (formulas)"
-    )
+    add_output(parser, "OUT.csv", "write all invariants: .csv, or .txt (formulas)")
     parser.add_argument(
         "--templates", choices=("I", "II"), help="the template set (II without own templates)"
     )

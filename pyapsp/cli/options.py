@@ -25,6 +25,7 @@ __all__ = [
     "add_memory_limit",
     "add_method",
     "add_one_method",
+    "add_output",
     "add_progress",
     "add_record",
     "add_size",
@@ -121,6 +122,13 @@ def add_one_method(parser: argparse.ArgumentParser) -> None:
     add_method(parser)
     add_device(parser)
     add_memory_limit(parser)
+
+
+def add_output(
+    parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
+) -> None:
+    """Add ``-o``, also written ``--output``."""
+    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=what)
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_outputs",
     "check_suffix",
+    "checked_graph",
     "commit",
     "facts",
     "is_special",
@@ -55,6 +56,15 @@ def show_written(graph: Graph, arguments: argparse.Namespace) -> None:
 def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
     """Return a function that prints a line and flushes it; with ``--json`` it prints nothing."""
     return (lambda text: None) if arguments.json else partial(print, flush=True)
+
+
+def checked_graph(arguments: argparse.Namespace, *suffixes: str) -> Graph:
+    """Check that the outputs can be written, and read the graph."""
+    from pyapsp.graph import read
+
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+    check_suffix(arguments, *suffixes)
+    return read(arguments.graph)
 
 
 def took(stats: Mapping[str, Any], output: str | None, *rates: str) -> str:

@@ -20,7 +20,7 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_size, bytes_of
+from pyapsp.cli.options import add_device, add_json, add_output, add_size, bytes_of
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="device memory of a rank, in place of the measured: e.g. 80G",
     )
-    parser.add_argument("-o", "--output", metavar="FILE.json", help="write the measured rates")
+    add_output(parser, "FILE.json", "write the measured rates")
     add_device(parser)
     add_json(parser)
 

@@ -18,12 +18,13 @@ from pyapsp.cli.options import (
     add_graph,
     add_json,
     add_one_method,
+    add_output,
     add_progress,
     add_record,
     method_of,
     status,
 )
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
@@ -31,12 +32,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_graph(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the components; OUT.csv has one line for each vertex",
-    )
+    add_output(parser, "OUT.npz", "the components; OUT.csv has one line for each vertex")
     add_one_method(parser)
     add_record(parser)
     add_progress(parser)
@@ -48,9 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "scc")
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".npz", ".csv")
-    graph = pyapsp.read(arguments.graph)
+    graph = checked_graph(arguments, ".npz", ".csv")
     with status(arguments) as show:
         components = pyapsp.strongly_connected_components(
             graph,

@@ -9,12 +9,13 @@ from pyapsp.cli.options import (
     add_graph,
     add_json,
     add_one_method,
+    add_output,
     add_record,
     add_undirected,
     method_of,
     vertices,
 )
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -32,11 +33,10 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         help="vertex to search from, named as in the graph file (default: the vertex with the "
         "most leaving arcs)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
+    add_output(
+        parser,
+        "OUT.npz",
+        "the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
     )
     add_one_method(parser)
     add_undirected(parser)
@@ -53,12 +53,10 @@ def search_arguments(arguments: argparse.Namespace) -> tuple[Graph, dict[str, An
         If there is no such vertex or method, or an output cannot be written.
     """
     from pyapsp.base.errors import ParameterError
-    from pyapsp.graph import read
     from pyapsp.traversal.search import default_source
 
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".npz", ".csv")
-    method, graph = method_of(arguments, arguments.command), read(arguments.graph)
+    method = method_of(arguments, arguments.command)
+    graph = checked_graph(arguments, ".npz", ".csv")
     if graph.n == 0:
         raise ParameterError(f"{arguments.graph} has no vertex to search from")
     if arguments.source is None:

@@ -17,7 +17,7 @@ import argparse
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_progress, wants_progress
+from pyapsp.cli.options import add_device, add_output, add_progress, wants_progress
 from pyapsp.cli.output import check_outputs, check_suffix, is_special
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("model", metavar="MODEL.xml", help="SBML, PHML, ISML or CellML")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="file to write: .csv, .parquet or .h5"
-    )
+    add_output(parser, "OUT.csv", "file to write: .csv, .parquet or .h5")
     parser.add_argument(
         "--duration", type=float, metavar="LENGTH", required=True, help="in the model's unit"
     )

@@ -27,6 +27,7 @@ from pyapsp.cli.options import (
     add_json,
     add_memory_limit,
     add_method,
+    add_output,
     add_progress,
     add_record,
     add_sources,
@@ -58,11 +59,10 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_graph(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
+    add_output(
+        parser,
+        "OUT.npz",
+        "the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
         "matrices larger than memory; ranks of MPI also write OUT.rows, a folder with a file of "
         "each",
     )

@@ -14,8 +14,15 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_graph, add_json, add_one_method, add_record, method_of
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, recorded, took, write_table
+from pyapsp.cli.options import (
+    add_graph,
+    add_json,
+    add_one_method,
+    add_output,
+    add_record,
+    method_of,
+)
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
@@ -23,9 +30,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_graph(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="one line for each vertex: OUT.csv"
-    )
+    add_output(parser, "OUT.csv", "one line for each vertex: OUT.csv")
     add_one_method(parser)
     add_record(parser)
     add_json(parser)
@@ -36,9 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "triangles")
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".csv")
-    graph = pyapsp.read(arguments.graph)
+    graph = checked_graph(arguments, ".csv")
     triangles = pyapsp.triangles(
         graph, method, device=arguments.device, memory_limit=arguments.memory_limit
     )

@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json
+from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -38,12 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE.json", help="the record that 'pyapsp solve --record' wrote"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.json",
-        help="write the record with the outcome of the checks added",
-    )
+    add_output(parser, "OUT.json", "write the record with the outcome of the checks added")
     add_device(parser)
     add_json(parser)
 
