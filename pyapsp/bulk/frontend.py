@@ -14,7 +14,7 @@ from pyapsp.base.errors import ProgramError
 from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
 from pyapsp.bulk.library import CONSTANTS
 from pyapsp.bulk.preprocess import Text, preprocess
-from pyapsp.bulk.scalars import TYPEDEFS, Type, base_of
+from pyapsp.bulk.scalars import BYTES, TYPEDEFS, Type, base_of
 
 __all__ = ["Symbol", "Unit", "read"]
 
@@ -108,7 +108,7 @@ class Unit:
         is_size = isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"
         if is_size and isinstance(node.expr, c_ast.Typename):
             kind = self.type_of(node.expr)
-            return kind.size * _BYTES[kind.base], "ulong"
+            return kind.size * BYTES[kind.base], "ulong"
         raise NotConstantError(node)
 
     def type_of(self, decl: c_ast.Decl | c_ast.Typename, *, parameter: bool = False) -> Type:
@@ -149,10 +149,6 @@ class Unit:
         if not isinstance(number, int) or number < 1:
             raise self.error(decl, "the length of an array must be a positive whole number")
         return number
-
-
-_BYTES = {"bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4}
-_BYTES |= {"float": 4, "long": 8, "ulong": 8, "double": 8}
 
 
 def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:

@@ -20,7 +20,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_output
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_memory_limit,
+    add_name_of_method,
+    add_output,
+)
 from pyapsp.cli.output import check_outputs, check_suffix, commit, print_json
 
 if TYPE_CHECKING:
@@ -96,11 +102,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="allow equal matches; by default they are drawn again",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed, 0 by default")
-    parser.add_argument(
-        "--method",
+    add_name_of_method(
+        parser,
+        "'device', or 'reference' (sequential, with Numba); the matches are the same",
         default="device",
-        metavar="METHOD",
-        help="'device', or 'reference' (sequential, with Numba); the matches are the same",
     )
     add_device(parser)
     add_memory_limit(parser)

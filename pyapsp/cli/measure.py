@@ -22,6 +22,7 @@ from pyapsp.cli.options import (
     add_graph,
     add_json,
     add_memory_limit,
+    add_name_of_method,
     add_output,
     add_progress,
     add_sources,
@@ -59,12 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LENGTH",
         help="width of a bin of the histogram (1)",
     )
-    parser.add_argument(
-        "--method",
-        default="auto",
-        metavar="METHOD",
-        help="'auto' (default) or a method that searches from sources",
-    )
+    add_name_of_method(parser, "'auto' (default) or a method that searches from sources")
     add_device(parser)
     add_memory_limit(parser)
     add_progress(parser)

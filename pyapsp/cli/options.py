@@ -24,6 +24,7 @@ __all__ = [
     "add_json",
     "add_memory_limit",
     "add_method",
+    "add_name_of_method",
     "add_one_method",
     "add_output",
     "add_progress",
@@ -100,11 +101,9 @@ def add_memory_limit(parser: argparse.ArgumentParser) -> None:
 
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add ``--method`` and ``--set``, for `method_of`."""
-    parser.add_argument(
-        "--method",
-        default="auto",
-        metavar="METHOD",
-        help="'auto' (default: the method with the shortest predicted time), or a method from "
+    add_name_of_method(
+        parser,
+        "'auto' (default: the method with the shortest predicted time), or a method from "
         "'pyapsp methods'",
     )
     parser.add_argument(
@@ -115,6 +114,13 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the method, e.g. tile=32; may be repeated",
     )
+
+
+def add_name_of_method(
+    parser: argparse.ArgumentParser, what: str, *, default: str = "auto"
+) -> None:
+    """Add ``--method`` alone."""
+    parser.add_argument("--method", default=default, metavar="METHOD", help=what)
 
 
 def add_one_method(parser: argparse.ArgumentParser) -> None:
