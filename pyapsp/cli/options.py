@@ -123,11 +123,14 @@ def add_name_of_method(
     parser.add_argument("--method", default=default, metavar="METHOD", help=what)
 
 
-def add_one_method(parser: argparse.ArgumentParser) -> None:
-    """Add the options of commands that run one method on one device."""
+def add_one_method(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    """Add the arguments of commands that run one method on a graph, and ``-o``."""
+    add_graph(parser)
+    add_output(parser, metavar, what)
     add_method(parser)
     add_device(parser)
     add_memory_limit(parser)
+    add_json(parser)
 
 
 def add_output(

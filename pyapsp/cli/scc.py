@@ -14,16 +14,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import (
-    add_graph,
-    add_json,
-    add_one_method,
-    add_output,
-    add_progress,
-    add_record,
-    method_of,
-    status,
-)
+from pyapsp.cli.options import add_one_method, add_progress, add_record, method_of, status
 from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
@@ -31,12 +22,9 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_graph(parser)
-    add_output(parser, "OUT.npz", "the components; OUT.csv has one line for each vertex")
-    add_one_method(parser)
+    add_one_method(parser, "OUT.npz", "the components; OUT.csv has one line for each vertex")
     add_record(parser)
     add_progress(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,16 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_graph,
-    add_json,
-    add_one_method,
-    add_output,
-    add_record,
-    add_undirected,
-    method_of,
-    vertices,
-)
+from pyapsp.cli.options import add_one_method, add_record, add_undirected, method_of, vertices
 from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
@@ -26,22 +17,19 @@ __all__ = ["add_search", "finish", "search_arguments"]
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a search, for `search_arguments` and `finish`."""
-    add_graph(parser)
+    add_one_method(
+        parser,
+        "OUT.npz",
+        "the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
+    )
     parser.add_argument(
         "--source",
         metavar="VERTEX",
         help="vertex to search from, named as in the graph file (default: the vertex with the "
         "most leaving arcs)",
     )
-    add_output(
-        parser,
-        "OUT.npz",
-        "the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
-    )
-    add_one_method(parser)
     add_undirected(parser)
     add_record(parser)
-    add_json(parser)
 
 
 def search_arguments(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:

@@ -14,14 +14,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import (
-    add_graph,
-    add_json,
-    add_one_method,
-    add_output,
-    add_record,
-    method_of,
-)
+from pyapsp.cli.options import add_one_method, add_record, method_of
 from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
@@ -29,11 +22,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_graph(parser)
-    add_output(parser, "OUT.csv", "one line for each vertex: OUT.csv")
-    add_one_method(parser)
+    add_one_method(parser, "OUT.csv", "one line for each vertex: OUT.csv")
     add_record(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

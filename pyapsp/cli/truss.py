@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_graph, add_json, add_one_method, add_output, method_of
+from pyapsp.cli.options import add_one_method, method_of
 from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
 
 if TYPE_CHECKING:
@@ -28,11 +28,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_graph(parser)
+    add_one_method(parser, "OUT", "one line for each edge: OUT.csv; with -k a graph")
     parser.add_argument("-k", type=int, metavar="K", help="find the k-truss for this k, at least 2")
-    add_output(parser, "OUT", "one line for each edge: OUT.csv; with -k a graph")
-    add_one_method(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
