@@ -10,18 +10,65 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
+
+import numpy as np
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.base.json import Record
+from pyapsp.base.json import Json, Record
 from pyapsp.bench.peers import Peer, peer
-from pyapsp.device import Device, choose
+from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Check, Method, Problem, runs
+from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
 from pyapsp.registry.roofs import METERS, Meter, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
-__all__ = ["Outcome", "dense_graph", "run"]
+__all__ = ["Argument", "Comparison", "Outcome", "PeerRecord", "dense_graph", "run"]
+
+#: The value of an argument of `Problem.ask`.
+Argument: TypeAlias = Json | np.ndarray
+
+
+class Comparison(TypedDict):
+    """A run with ``"auto"``, beside the fastest of the methods that were named.
+
+    Attributes
+    ----------
+    dtype : str
+    device : str
+        Its id.
+    method : str
+        The method that was chosen.
+    seconds, predicted_seconds : float
+        Of the whole call; None: no prediction; after a race it is corrected.
+    best, best_seconds : str, float
+        The fastest method that was named.
+    ratio : float
+        Of the two times.
+    """
+
+    dtype: str
+    device: str
+    method: str
+    seconds: float
+    predicted_seconds: float | None
+    best: str
+    best_seconds: float
+    ratio: float
+
+
+class PeerRecord(TypedDict):
+    """The measurements of another package."""
+
+    name: str
+    version: str | None
+    what: str
+    calls: str
+    dtype: str
+    median_seconds: float
+    rate: float
+    times: dict[str, list[float]]
+    verified: bool
 
 
 @dataclass
@@ -48,9 +95,9 @@ class Outcome:
     """
 
     problem: Problem
-    about: dict[str, Any]
+    about: Record
     runs: list[dict[str, Any]] = field(default_factory=list)
-    peers: list[dict[str, Any]] = field(default_factory=list)
+    peers: list[PeerRecord] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     devices: dict[str, str] = field(default_factory=dict)
 
@@ -60,15 +107,9 @@ class Outcome:
         return all(each["verified"] for each in [*self.runs, *self.peers])
 
     @property
-    def automatic(self) -> list[dict[str, Any]]:
-        """The runs with ``"auto"``, beside the fastest of the methods that were named.
-
-        Each is a dict: ``dtype``, ``device`` (its id), ``method`` (the one chosen), ``seconds`` and
-        ``predicted_seconds`` of the whole call (None: no prediction);
-        ``best`` and ``best_seconds`` of the fastest method that was named; ``ratio`` of the two
-        times.
-        """
-        rows = []
+    def automatic(self) -> list[Comparison]:
+        """The runs with ``"auto"``, beside the fastest of the methods that were named."""
+        rows: list[Comparison] = []
         for run in (each for each in self.runs if each["automatic"]):
             place = run["dtype"], run["device"]["id"]
             named = [
@@ -80,7 +121,8 @@ class Outcome:
                 best = min(named, key=lambda each: each["wall_seconds"])
                 rows.append(
                     {
-                        **dict(zip(("dtype", "device"), place, strict=True)),
+                        "dtype": run["dtype"],
+                        "device": run["device"]["id"],
                         "method": run["method"],
                         "seconds": run["wall_seconds"],
                         "predicted_seconds": run["predicted_seconds"],
@@ -123,9 +165,9 @@ def run(
     data: Any,
     methods: Sequence[str | Method],
     dtypes: Sequence[str],
-    devices: Sequence[Any] = (None,),
+    devices: Sequence[DeviceLike] = (None,),
     *,
-    arguments: Mapping[str, Any] | None = None,
+    arguments: Mapping[str, Argument] | None = None,
     repeat: int = 3,
     peers: Sequence[str] = (),
     progress: Callable[[str], None] = lambda text: None,
@@ -170,14 +212,14 @@ def run(
     about = problem.about(data)
     outcome, judge = Outcome(problem, about), _Judge(problem)
     everybody = [
-        _Own(problem, data, method, dtype, device, dict(arguments or {}), judge)
+        _Own(problem, data, method, dtype, device, arguments or {}, judge)
         for method, dtype, device in product(methods, dtypes, map(choose, devices))
     ]
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         progress(f"{about['name']}: {text}")
 
-    own = warm_up(everybody, tell)
+    own = warm_up(everybody, report)
     if not own:
         raise next(
             (each.error for each in everybody if each.error is not None),
@@ -189,8 +231,8 @@ def run(
     meters = _meters(problem, own)
     # after our methods, so that a negative cycle raises our error
     present = _present(problem, judge, peers, outcome)
-    others = warm_up([_Other(problem, each, judge) for each in present], tell)
-    finished = take_turns([*own, *others], repeat, meters=meters.values(), progress=tell)
+    others = warm_up([_Other(problem, each, judge) for each in present], report)
+    finished = take_turns([*own, *others], repeat, meters=meters.values(), progress=report)
     for each in everybody:
         if each.error is not None:
             outcome.left_out[each.name] = str(each.error)
@@ -211,23 +253,22 @@ class _Judge:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._oracle: Callable[[Any], Check] | None = None
-        self._arguments: tuple[Any, Any] | None = None
+        self._oracle: Callable[[Answer], Check] | None = None
+        self._request: Request | None = None
 
-    def ask(self, data: Any, options: Any) -> None:
+    def ask(self, request: Request) -> None:
         """Store the first request."""
-        if self._arguments is None:
-            self._arguments = data, options
+        self._request = self._request or request
 
     @property
-    def question(self) -> tuple[Any, Any]:
-        """The input and the options of the first request."""
-        assert self._arguments is not None
-        return self._arguments
+    def request(self) -> Request:
+        """The first request."""
+        assert self._request is not None
+        return self._request
 
-    def __call__(self, answer: Any) -> Check:
+    def __call__(self, answer: Answer) -> Check:
         if self._oracle is None:
-            self._oracle = self._problem.oracle(*self.question)
+            self._oracle = self._problem.oracle(self.request.input, self.request.options)
         return self._oracle(answer)
 
 
@@ -263,14 +304,14 @@ class _Own(_Checked):
         method: str | Method,
         dtype: str,
         device: Device,
-        arguments: dict[str, Any],
+        arguments: Mapping[str, Argument],
         judge: _Judge,
     ) -> None:
         id_ = method if isinstance(method, str) else method.id
         super().__init__(f"{id_} {dtype} on {device.id}", self._solve)
         self.device = device
         self._problem, self._data, self._method, self._judge = problem, data, method, judge
-        self._arguments = arguments | {"dtype": dtype, "device": device}
+        self._arguments = dict(arguments) | {"dtype": dtype, "device": device}
 
     def _solve(self) -> Turn:
         started = time.perf_counter()
@@ -279,7 +320,7 @@ class _Own(_Checked):
         wall = time.perf_counter() - started
         kernel = _seconds(solved.record, "kernel")
         transfer = _seconds(solved.record, "transfer")
-        self._judge.ask(request.input, request.options)
+        self._judge.ask(request)
         facts = {"record": solved.record, "check": self._judge(solved.answer)}
         seconds = {"kernel": kernel, "transfer": transfer, "device": kernel + transfer}
         return Turn({**seconds, "wall": wall}, facts)
@@ -289,7 +330,7 @@ class _Own(_Checked):
         """The key of the roof: the device, and the type in which it computed."""
         return (self.device, self.turns[0].facts["record"]["held_dtype"])
 
-    def record(self, meter: Meter | None, peers: list[dict[str, Any]]) -> dict[str, Any]:
+    def record(self, meter: Meter | None, peers: list[PeerRecord]) -> dict[str, Any]:
         """Return the record: medians of the turns after the warm-up."""
         medians = {f"{phase}_seconds": value for phase, value in self.medians.items()}
         last = self.turns[-1].facts["record"]
@@ -325,19 +366,20 @@ class _Other(_Checked):
     def __init__(self, problem: Problem, chosen: Peer, judge: _Judge) -> None:
         super().__init__(chosen.name, self._solve)
         self.peer, self._problem, self._judge = chosen, problem, judge
-        self._call, self._answer = chosen.prepare(*judge.question)
-        self._compare = judge if chosen.oracle is None else chosen.oracle(*judge.question)
+        question = judge.request.input, judge.request.options
+        self._call, self._answer = chosen.prepare(*question)
+        self._compare = judge if chosen.oracle is None else chosen.oracle(*question)
         self._work = 0
 
     def _solve(self) -> Turn:
         started = time.perf_counter()
-        found = self._call()
+        output = self._call()
         wall = time.perf_counter() - started
-        answer = self._answer(found)
-        self._work = self._problem.work(*self._judge.question, answer)
+        answer, request = self._answer(output), self._judge.request
+        self._work = self._problem.work(request.input, request.options, answer)
         return Turn({"wall": wall}, {"check": self._compare(answer)})
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> PeerRecord:
         """Return the measurements."""
         seconds = self.medians["wall"]
         return {
@@ -364,7 +406,7 @@ def _present(
 ) -> Iterator[Peer]:
     """Yield the peers that can run on this input."""
     for chosen in (peer(problem.id, name) for name in names):
-        why = chosen.unfit(*judge.question)
+        why = chosen.unfit(judge.request.input, judge.request.options)
         if why is None:
             yield chosen
         else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TypeAlias
 
 from pycparser import c_ast
 
@@ -24,6 +24,8 @@ from pyapsp.bulk.translate import Translation
 
 __all__ = ["count_accesses"]
 
+# A part of the program, the values of the variables it depends on, and what parameters stand for.
+_Key: TypeAlias = tuple[c_ast.Node, tuple[Value | None, ...], tuple[tuple[Symbol, Symbol], ...]]
 # Most rounds of loops that are executed; a loop may not end, or be too irregular to count.
 _MOST_ROUNDS = 1_000_000
 
@@ -82,7 +84,7 @@ class _Counter:
         self._followed = set(needed(self._resolved, self._steady, entry, set()))
         self._values: dict[Symbol, Value] = {}
         self._bound: dict[Symbol, Symbol] = {}
-        self._cache: dict[Any, tuple[int, list[Value | None], Value | None]] = {}
+        self._cache: dict[_Key, tuple[int, list[Value | None], Value | None]] = {}
         self._needed: dict[c_ast.Node, list[Symbol]] = {}
         self._rounds = 0
         self.count = 0
@@ -168,15 +170,20 @@ class _Counter:
         self._once(node, lambda: self._loop(node.cond, None, node.stmt, first=False))
 
     def _loop(
-        self, condition: c_ast.Node | None, following: Any, body: c_ast.Node, *, first: bool = True
+        self,
+        condition: c_ast.Node | None,
+        following: c_ast.Node | None,
+        body: c_ast.Node,
+        *,
+        first: bool = True,
     ) -> None:
         while True:
             if condition is not None and first:
-                found = self._value(condition)
-                if found is None:
+                value = self._value(condition)
+                if value is None:
                     self._irregular(condition, [condition, body, following])
                     return
-                if not found[0]:
+                if not value[0]:
                     return
             first = True
             self._rounds += 1
@@ -220,9 +227,9 @@ class _Counter:
 
     def _choose(self, condition: c_ast.Node, *ways: Callable[[], Value | None]) -> Value | None:
         """Execute the branch that a condition selects, or both if it depends on data."""
-        found = self._value(condition)
-        if found is not None:
-            return ways[0 if found[0] else 1]()
+        value = self._value(condition)
+        if value is not None:
+            return ways[0 if value[0] else 1]()
         if condition in self._steady and any(
             self._resolved.symbols.get(each) in self._followed for each in nodes(condition)
         ):
@@ -248,10 +255,10 @@ class _Counter:
         """Return the value of an expression, if it is known, and count its accesses."""
         handler = getattr(self, f"_of_{type(node).__name__.lower()}")
         try:
-            found: Value | None = handler(node)
+            value: Value | None = handler(node)
         except NotConstantError:
             return None
-        return found
+        return value
 
     def _of_constant(self, node: c_ast.Constant) -> Value:
         return constant_of(node)
@@ -278,8 +285,8 @@ class _Counter:
                 if not 0 <= at < len(initial.exprs):
                     return None
                 initial = initial.exprs[at]
-            found = self._unit.value(initial)
-            return wrap(found[0], symbol.type.base), symbol.type.base
+            value = self._unit.value(initial)
+            return wrap(value[0], symbol.type.base), symbol.type.base
         elif isinstance(node, c_ast.ID):
             return self._values.get(symbol)
         return None
@@ -304,12 +311,12 @@ class _Counter:
             return self._unit.value(node)
         if node.op == "*":
             return self._load(self._place(node), node)
-        found = self._value(node.expr)
+        value = self._value(node.expr)
         if node.op in STEPS:
-            after = found and binary(STEPS[node.op], found, (1, "int"), node)
+            after = value and binary(STEPS[node.op], value, (1, "int"), node)
             self._store(node.expr, after)
-            return found if node.op.startswith("p") else after
-        return found and unary(node.op, found, node)
+            return value if node.op.startswith("p") else after
+        return value and unary(node.op, value, node)
 
     def _of_binaryop(self, node: c_ast.BinaryOp) -> Value | None:
         if node.op in ("&&", "||"):
@@ -322,10 +329,10 @@ class _Counter:
         return None if left is None or right is None else binary(node.op, left, right, node)
 
     def _of_ternaryop(self, node: c_ast.TernaryOp) -> Value | None:
-        found: Value | None = self._choose(
+        value: Value | None = self._choose(
             node.cond, lambda: self._value(node.iftrue), lambda: self._value(node.iffalse)
         )
-        return found
+        return value
 
     def _of_assignment(self, node: c_ast.Assignment) -> Value | None:
         value = self._value(node.rvalue)
@@ -346,21 +353,21 @@ class _Counter:
             self._set(symbol, value if isinstance(node, c_ast.ID) else None)
 
     def _of_cast(self, node: c_ast.Cast) -> Value | None:
-        base, found = self._unit.type_of(node.to_type).base, self._value(node.expr)
-        return None if found is None or base == "void" else (wrap(found[0], base), base)
+        base, value = self._unit.type_of(node.to_type).base, self._value(node.expr)
+        return None if value is None or base == "void" else (wrap(value[0], base), base)
 
     def _of_exprlist(self, node: c_ast.ExprList) -> Value | None:
         return [self._value(each) for each in node.exprs][-1]
 
     def _of_funccall(self, node: c_ast.FuncCall) -> Value | None:
-        given = [] if node.args is None else node.args.exprs
+        arguments = [] if node.args is None else node.args.exprs
         function = self._resolved.calls[node]
         if not isinstance(function, Function):
-            for each in given:
+            for each in arguments:
                 self._value(each)
             return None
         bound = {}
-        for parameter, argument in zip(function.parameters, given, strict=True):
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
             if parameter.type.pointer:
                 bound[parameter] = self._place(argument)[0]
                 self._set(bound[parameter], None)

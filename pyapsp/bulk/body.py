@@ -229,10 +229,10 @@ class Body(CGenerator):  # type: ignore[misc]
         return self._name(place[0]), " ".join(place[1])
 
     def visit_ArrayRef(self, n: c_ast.ArrayRef) -> str:
-        found = self._global(n)
-        if found is None:
+        element = self._global(n)
+        if element is None:
             return str(super().visit_ArrayRef(n))
-        name, offset = found
+        name, offset = element
         if not self._resolved.types[
             n
         ].is_scalar:  # a part of an array, as an argument of a function
@@ -242,19 +242,19 @@ class Body(CGenerator):  # type: ignore[misc]
     def visit_UnaryOp(self, n: c_ast.UnaryOp) -> str:
         if n.op == "sizeof":
             return literal(self._resolved.unit.value(n))
-        found = self._global(n) if n.op in ("*", "&") else None
-        if found is None:
+        element = self._global(n) if n.op in ("*", "&") else None
+        if element is None:
             return str(super().visit_UnaryOp(n))
-        name, offset = found
+        name, offset = element
         if n.op == "&":
             return f"{name} + AT({offset})" if offset else name
         return f"{name}[AT({offset})]" if offset else f"{name}[0]"
 
     def visit_BinaryOp(self, n: c_ast.BinaryOp) -> str:
         kind = self._resolved.types.get(n)
-        found = self._global(n) if kind is not None and kind.pointer else None
-        if found is not None:
-            name, offset = found
+        element = self._global(n) if kind is not None and kind.pointer else None
+        if element is not None:
+            name, offset = element
             return f"{name} + AT({offset})" if offset else name
         left, right = self._operand(n.left, n.op, True), self._operand(n.right, n.op, False)
         return f"{left} {n.op} {right}"
@@ -273,38 +273,38 @@ class Body(CGenerator):  # type: ignore[misc]
     # Calls
 
     def visit_FuncCall(self, n: c_ast.FuncCall) -> str:
-        given = [] if n.args is None else n.args.exprs
+        arguments = [] if n.args is None else n.args.exprs
         function = self._resolved.calls[n]
         if isinstance(function, Twin):
-            return self._twin(function, given)
-        spaces, arguments = [], []
-        for parameter, argument in zip(function.parameters, given, strict=True):
-            text = self._given(parameter, argument)
+            return self._twin(function, arguments)
+        spaces, texts = [], []
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            text = self._argument(parameter, argument)
             if parameter.type.pointer:
                 place = self._place(argument)
                 assert place is not None  # a macro is not an array
                 spaces.append(self._space(place[0]))
-            arguments.append(text)
+            texts.append(text)
         name, uses = self._program.form(function, tuple(spaces))
-        arguments += [self._name(each) for each in uses]
-        arguments += self._program.passed(bool(uses) or "global" in spaces)
-        return f"{name}({', '.join(arguments)})"
+        texts += [self._name(each) for each in uses]
+        texts += self._program.passed(bool(uses) or "global" in spaces)
+        return f"{name}({', '.join(texts)})"
 
-    def _given(self, parameter: Symbol, node: c_ast.Node) -> str:
+    def _argument(self, parameter: Symbol, node: c_ast.Node) -> str:
         return self._visit_argument(node)
 
     def _visit_argument(self, node: c_ast.Node) -> str:
         text = self.visit(node)
         return f"({text})" if isinstance(node, c_ast.ExprList) else str(text)
 
-    def _twin(self, twin: Twin, given: list[c_ast.Node]) -> str:
-        arguments = []
-        for wanted, node in zip(twin.arguments, given, strict=True):
+    def _twin(self, twin: Twin, arguments: list[c_ast.Node]) -> str:
+        texts = []
+        for wanted, node in zip(twin.arguments, arguments, strict=True):
             text, base = self._visit_argument(node), self._resolved.types[node].base
             if wanted == "any":
                 wanted = base if base in FLOATS else "double"
-            arguments.append(text if base == wanted else f"({wanted})({text})")
-        call = f"{twin.name}({', '.join(arguments)})"
+            texts.append(text if base == wanted else f"({wanted})({text})")
+        call = f"{twin.name}({', '.join(texts)})"
         return f"({twin.result}){call}" if twin.name == "abs" else call
 
     # Types, literals and statements

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -32,7 +31,7 @@ from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.device.kernels.program import Program as Built
 
-__all__ = ["Bounds", "bounds", "held"]
+__all__ = ["Bounds", "bounds", "fractions_of"]
 
 _GROUP_SIZE = 64
 _REPEAT = 3
@@ -50,13 +49,13 @@ class Bounds:
         Arrangement -> seconds of its accesses.
     computing : float
         Seconds of its arithmetic.
-    held : tuple of float
+    fractions : tuple of float
         The fraction of cases in which each condition on data is true, in the order of the text.
     """
 
     memory: dict[Arrangement, float]
     computing: float
-    held: tuple[float, ...] = ()
+    fractions: tuple[float, ...] = ()
 
     def seconds(self, arrangement: Arrangement) -> float:
         """Return the predicted time for an arrangement."""
@@ -106,7 +105,7 @@ def bounds(
     if forms.data_loops(translation):
         rule = "without loops whose number of rounds depends on data"
         raise ParameterError.of("program", "bounds", rule, translation.path)
-    shares = held(translation, device, inputs)
+    shares = fractions_of(translation, device, inputs)
     needed = 4 * p + sum(each.nbytes for each in translation.arrays) * p
     with device_errors(device, needed):
         queue, flags = device.queue(), cl.mem_flags.READ_WRITE
@@ -120,12 +119,14 @@ def bounds(
                     queue,
                     Built(device, forms.replay(translation, arrangement, shares)),
                     group_size,
-                    (p, *arrays, rest),
+                    p,
+                    *arrays,
+                    rest,
                 )
                 for arrangement in ARRANGEMENTS
             }
             alone = Built(device, forms.computing(translation, group_size))
-            computing = _seconds(queue, alone, group_size, (p, np.int32(0), rest))
+            computing = _seconds(queue, alone, group_size, p, np.int32(0), rest)
         finally:
             queue.finish()
             for each in (rest, *arrays):
@@ -133,7 +134,9 @@ def bounds(
     return Bounds(memory, computing, tuple(shares))
 
 
-def held(translation: Translation, device: Device, inputs: Mapping[str, np.ndarray]) -> list[float]:
+def fractions_of(
+    translation: Translation, device: Device, inputs: Mapping[str, np.ndarray]
+) -> list[float]:
     """Return the fraction of cases in which each condition on data is true, for the first inputs.
 
     Parameters
@@ -152,36 +155,37 @@ def held(translation: Translation, device: Device, inputs: Mapping[str, np.ndarr
         return []
     accesses = count_accesses(translation) or _ACCESSES
     most = min(max(_ACCESSES // accesses, 1), _MOST)
-    p, given = instances_of(translation, {key: each[:most] for key, each in inputs.items()}, 0)
+    p, values_of = instances_of(translation, {key: each[:most] for key, each in inputs.items()}, 0)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     with device_errors(device, sum(each.nbytes for each in translation.arrays) * p):
-        queue, found = device.queue(), np.zeros((count, 2), np.uint32)
+        queue, tallies = device.queue(), np.zeros((count, 2), np.uint32)
         arrays = []
         for each in translation.arrays:
             values = np.zeros((p, *each.shape), each.dtype)
-            if each.name in given:
-                values = given[each.name]
+            if each.name in values_of:
+                values = values_of[each.name]
             elif each.initial:
                 values.reshape(p, -1)[:] = each.initial
             if translation.arrangement == "column":
                 values = values.reshape(p, -1).T
             host = np.ascontiguousarray(values)
             arrays.append(cl.Buffer(device.context, flags, hostbuf=host))
-        counts = cl.Buffer(device.context, flags, hostbuf=found)
+        counts = cl.Buffer(device.context, flags, hostbuf=tallies)
         try:
             kernel = Built(device, forms.shares(translation)).kernel("bulk")
             kernel(queue, (p,), (1,), np.int32(p), *arrays, counts)
-            cl.enqueue_copy(queue, found, counts)
+            cl.enqueue_copy(queue, tallies, counts)
         finally:
             queue.finish()
             for buffer in (*arrays, counts):
                 buffer.release()
-    return [float(holds) / max(int(looked), 1) for looked, holds in found]
+    return [float(holds) / max(int(looked), 1) for looked, holds in tallies]
 
 
-def _seconds(queue: cl.CommandQueue, built: Built, group: int, arguments: Any) -> float:
+def _seconds(
+    queue: cl.CommandQueue, built: Built, group: int, p: int, *others: cl.Buffer | np.int32
+) -> float:
     """Return the device time of a kernel, the shortest of some runs."""
-    p, *others = arguments
     items, times = (-(-p // group) * group,), []
     for _ in range(_REPEAT):
         watch = Stopwatch()

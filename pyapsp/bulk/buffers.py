@@ -148,7 +148,7 @@ class Buffers:
     def upload(
         self,
         queue: cl.CommandQueue,
-        given: Mapping[str, np.ndarray],
+        inputs: Mapping[str, np.ndarray],
         wait_for: Sequence[cl.Event] | None = None,
     ) -> list[cl.Event]:
         """Enqueue copies of contiguous arrays, which must not change until these have ended."""
@@ -159,14 +159,14 @@ class Buffers:
                     queue, self._outer[name], array, is_blocking=False, wait_for=wait_for
                 ),
             )
-            for name, array in given.items()
+            for name, array in inputs.items()
         ]
 
     def run(
         self,
         queue: cl.CommandQueue,
         instances: int,
-        given: Mapping[str, ArrayLike],
+        inputs: Mapping[str, ArrayLike],
         wait_for: Sequence[cl.Event] | None = None,
     ) -> cl.Event:
         """Enqueue the kernels that arrange the arrays, then the program; return the last event."""
@@ -175,7 +175,7 @@ class Buffers:
         for each in self._arrays:
             shape = (instances, each.size) if column else (each.size, instances)
             main, outer = self._main[each.name], self._outer[each.name]
-            if each.name not in given:
+            if each.name not in inputs:
                 self._begin(queue, each, instances)
             elif machine.arranged(each):
                 self._watch.add("arrange", machine.transpose(queue, each, outer, main, shape))
@@ -225,7 +225,7 @@ class Buffers:
         cl.enqueue_copy(queue, buffer, full)
 
 
-def converted(array: Array, given: ArrayLike, axis: Axis) -> np.ndarray:
+def converted(array: Array, values: ArrayLike, axis: Axis) -> np.ndarray:
     """Return the caller's values of an array, in its type and shape.
 
     Raises
@@ -234,30 +234,30 @@ def converted(array: Array, given: ArrayLike, axis: Axis) -> np.ndarray:
         The shape is wrong, or the type cannot represent the values.
     """
     try:
-        found = validation.array(f"the values of {array.name!r}", given)
+        exact = validation.array(f"the values of {array.name!r}", values)
     except GraphError as error:
         raise ParameterError(f"bulk: {error}") from None
-    inner = found.shape[1:] if axis == 0 else found.shape[:-1]
-    if found.ndim == 0 or inner != array.shape:
+    inner = exact.shape[1:] if axis == 0 else exact.shape[:-1]
+    if exact.ndim == 0 or inner != array.shape:
         p = ("p", *map(str, array.shape)) if axis == 0 else (*map(str, array.shape), "p")
         rule = f"an array of shape ({', '.join(p)}{',' * (len(p) == 1)})"
-        raise ParameterError.of(array.name, "bulk", rule, found.shape)
-    if found.dtype == array.dtype:
-        return found
-    kinds = found.dtype.kind, array.dtype.kind
+        raise ParameterError.of(array.name, "bulk", rule, exact.shape)
+    if exact.dtype == array.dtype:
+        return exact
+    kinds = exact.dtype.kind, array.dtype.kind
     if kinds[0] not in "biuf" or (kinds[0] == "f" and kinds[1] != "f"):
-        raise ParameterError.of(array.name, "bulk", f"of type {array.dtype}", found.dtype)
+        raise ParameterError.of(array.name, "bulk", f"of type {array.dtype}", exact.dtype)
     with np.errstate(over="ignore"):
-        result = found.astype(array.dtype)
-    if validation.lost(found, result).any():
+        result = exact.astype(array.dtype)
+    if validation.lost(exact, result).any():
         numbers = "numbers" if kinds[1] == "f" else "whole numbers"
         rule = f"{numbers} that {array.dtype} can hold"
-        raise ParameterError.of(array.name, "bulk", rule, found.dtype)
+        raise ParameterError.of(array.name, "bulk", rule, exact.dtype)
     return result
 
 
 def instances_of(
-    translation: Translation, given: Mapping[str, ArrayLike], axis: Axis
+    translation: Translation, inputs: Mapping[str, ArrayLike], axis: Axis
 ) -> tuple[int, dict[str, np.ndarray]]:
     """Return the number of instances, and the arrays in the types and shapes of the program.
 
@@ -267,13 +267,13 @@ def instances_of(
         There is no array of a name, or arrays do not fit the program or each other.
     """
     arrays = {each.name: each for each in translation.arrays}
-    for name in given:
+    for name in inputs:
         if name not in arrays:
             rule = f"one of the arrays of {translation.path}: {', '.join(arrays)}"
             raise ParameterError.of("name", "bulk", rule, name)
-    found = {name: converted(arrays[name], value, axis) for name, value in given.items()}
-    counts = {name: array.shape[axis] for name, array in found.items()}
+    arrays_of = {name: converted(arrays[name], value, axis) for name, value in inputs.items()}
+    counts = {name: array.shape[axis] for name, array in arrays_of.items()}
     if len(set(counts.values())) != 1:
         rule = "given for the same number of instances"
         raise ParameterError(f"The arrays of bulk must be {rule}. Got {counts} instead.")
-    return next(iter(counts.values())), found
+    return next(iter(counts.values())), arrays_of

@@ -25,15 +25,15 @@ def needed(
     inside = list(reached(resolved, node))
     flows = list(_flows(resolved, inside))
     wanted = [each for each in inside if each in steady]
-    found = {target: None for target, _ in flows if target in followed}
+    symbols = {target: None for target, _ in flows if target in followed}
     wanted += [source for target, source in flows if target in followed]
     while wanted:
         for each in reached(resolved, wanted.pop(), returns=True):
             symbol = resolved.symbols.get(each)
-            if symbol is not None and symbol not in found and symbol.role != "array":
-                found[symbol] = None
+            if symbol is not None and symbol not in symbols and symbol.role != "array":
+                symbols[symbol] = None
                 wanted += [source for target, source in flows if target is symbol]
-    return [symbol for symbol in found if symbol is not None]
+    return [symbol for symbol in symbols if symbol is not None]
 
 
 def reached(resolved: Resolved, node: c_ast.Node, *, returns: bool = False) -> Iterator[c_ast.Node]:

@@ -54,13 +54,13 @@ def shares(translation: Translation) -> str:
     return _Shares(translation, translation.arrangement).text(list(translation.arrays))
 
 
-def replay(translation: Translation, arrangement: Arrangement, held: list[float]) -> str:
+def replay(translation: Translation, arrangement: Arrangement, fractions: list[float]) -> str:
     """Return the text of a kernel ``bulk(int instances, <arrays>, uint *rest)``.
 
-    `held` has the fraction of cases in which each of `conditions` is true. `rest` has a number for
-    each instance.
+    `fractions` has the fraction of cases in which each of `conditions` is true. `rest` has a number
+    for each instance.
     """
-    generator = _Replay(translation, arrangement, held)
+    generator = _Replay(translation, arrangement, fractions)
     return generator.text(list(translation.arrays))
 
 
@@ -206,7 +206,7 @@ class _ReplayBody(Body):
         place = self._program.places.get(node)
         if place is None:
             return super()._condition(node)
-        return f"bulk_falls(bulk_state, {round(self._program.held[place] * _ONE)}u)"
+        return f"bulk_falls(bulk_state, {round(self._program.fractions[place] * _ONE)}u)"
 
     def _on_for(self, node: c_ast.For, indent: str) -> list[str]:
         parts = [
@@ -262,9 +262,9 @@ class _ReplayBody(Body):
     def _follows(self, symbol: Symbol | None) -> bool:
         return symbol in self._program.followed
 
-    def _given(self, parameter: Symbol, node: c_ast.Node) -> str:
-        kept = parameter.type.pointer or self._follows(parameter)
-        return self._visit_argument(node) if kept else "0"
+    def _argument(self, parameter: Symbol, node: c_ast.Node) -> str:
+        follows = parameter.type.pointer or self._follows(parameter)
+        return self._visit_argument(node) if follows else "0"
 
     def _accesses(self, node: c_ast.Node) -> list[str]:
         """Return statements with the accesses of an expression and its assignments."""
@@ -276,12 +276,12 @@ class _ReplayBody(Body):
         if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof":
             return []
         if isinstance(node, c_ast.FuncCall) and isinstance(self._resolved.calls[node], Function):
-            given = [] if node.args is None else node.args.exprs
+            arguments = [] if node.args is None else node.args.exprs
             parameters = self._resolved.calls[node].parameters  # type: ignore[union-attr]
             lines = [
                 line
-                for parameter, each in zip(parameters, given, strict=True)
-                if self._given(parameter, each) == "0"
+                for parameter, each in zip(parameters, arguments, strict=True)
+                if self._argument(parameter, each) == "0"
                 for line in self._accesses(each)
             ]
             return [*lines, f"{self.visit(node)};"]
@@ -323,10 +323,10 @@ class _Replay(_Form):
     body = _ReplayBody
 
     def __init__(
-        self, translation: Translation, arrangement: Arrangement, held: list[float]
+        self, translation: Translation, arrangement: Arrangement, fractions: list[float]
     ) -> None:
         super().__init__(translation, arrangement)
-        self.held, self.steady = held, translation.accesses.steady
+        self.fractions, self.steady = fractions, translation.accesses.steady
         entry = translation.resolved.entry.node
         seeds = self.steady | set(self._subscripts())
         self.followed = set(needed(translation.resolved, seeds, entry, set()))
@@ -338,14 +338,14 @@ class _Replay(_Form):
         )
 
     def _subscripts(self) -> list[c_ast.Node]:
-        found: list[c_ast.Node] = [
+        subscripts: list[c_ast.Node] = [
             node.subscript for node in _statements(self.translation, c_ast.ArrayRef)
         ]
         for node in _statements(self.translation, c_ast.BinaryOp):
             kind = self.resolved.types.get(node)
             if kind is not None and (kind.pointer or kind.dims):
-                found.append(node.right)
-        return found
+                subscripts.append(node.right)
+        return subscripts
 
     def element(self, base: str) -> str:
         return _UNSIGNED[BITS.get(base, 64 if base == "double" else 32)]

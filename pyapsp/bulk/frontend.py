@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
@@ -15,7 +14,7 @@ from pyapsp.base.errors import ProgramError
 from pyapsp.bulk.constants import NotConstantError, Value, evaluate, parse_expression
 from pyapsp.bulk.library import CONSTANTS
 from pyapsp.bulk.preprocess import Text, preprocess
-from pyapsp.bulk.scalars import TYPEDEFS, Type, base_of
+from pyapsp.bulk.scalars import BYTES, TYPEDEFS, Type, base_of
 
 __all__ = ["Symbol", "Unit", "read"]
 
@@ -108,8 +107,8 @@ class Unit:
                 return self.value(symbol.node.init)
         is_size = isinstance(node, c_ast.UnaryOp) and node.op == "sizeof"
         if is_size and isinstance(node.expr, c_ast.Typename):
-            found = self.type_of(node.expr)
-            return found.size * _BYTES[found.base], "ulong"
+            kind = self.type_of(node.expr)
+            return kind.size * BYTES[kind.base], "ulong"
         raise NotConstantError(node)
 
     def type_of(self, decl: c_ast.Decl | c_ast.Typename, *, parameter: bool = False) -> Type:
@@ -150,10 +149,6 @@ class Unit:
         if not isinstance(number, int) or number < 1:
             raise self.error(decl, "the length of an array must be a positive whole number")
         return number
-
-
-_BYTES = {"bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4}
-_BYTES |= {"float": 4, "long": 8, "ulong": 8, "double": 8}
 
 
 def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
@@ -206,7 +201,7 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
 def _declare(unit: Unit, node: c_ast.Decl) -> None:
     """Add a global variable."""
     try:
-        found = unit.type_of(node)
+        kind = unit.type_of(node)
     except ProgramError as error:
         unit.refused[node.name] = error
         return
@@ -214,10 +209,10 @@ def _declare(unit: Unit, node: c_ast.Decl) -> None:
     role = "table" if constant and node.init is not None else "array"
     before = unit.variables.get(node.name)
     if before is None or before.node.init is None:
-        unit.variables[node.name] = Symbol(node.name, found, role, node, constant)
+        unit.variables[node.name] = Symbol(node.name, kind, role, node, constant)
 
 
-def _innermost(node: Any) -> c_ast.TypeDecl:
+def _innermost(node: c_ast.Node) -> c_ast.TypeDecl:
     while not isinstance(node, c_ast.TypeDecl):
         node = node.type
     return node

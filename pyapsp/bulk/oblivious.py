@@ -134,8 +134,8 @@ class _Flow:
             return state
         handler = getattr(self, f"_on_{type(node).__name__.lower()}", None)
         if handler is not None:
-            found: _State | None = handler(node, dict(state))
-            return found
+            after: _State | None = handler(node, dict(state))
+            return after
         if isinstance(node, (c_ast.EmptyStatement, c_ast.Pragma)):
             return state
         state = dict(state)
@@ -295,8 +295,8 @@ class _Flow:
         if self._is_place(node):
             symbol = self._place(node, state)
             return None if symbol is None else self._load(symbol, node, state)
-        found = [self._taint(each, state) for _, each in node.children() if _is_expression(each)]
-        return next(filter(None, found), None)
+        taints = [self._taint(each, state) for _, each in node.children() if _is_expression(each)]
+        return next(filter(None, taints), None)
 
     def _decide(self, node: c_ast.Node, state: _State) -> _Taint | None:
         """Return the taint of a condition."""
@@ -317,15 +317,15 @@ class _Flow:
         taint = self._decide(condition, state)
         self._conditions.append(taint)
         self._assigned.append(set())
-        states, found = [], []
+        states, taints = [], []
         for each in choices:
             states.append(dict(state))
-            found.append(self._taint(each, states[-1]))
+            taints.append(self._taint(each, states[-1]))
         assigned = self._assigned.pop()
         self._conditions.pop()
         self._mark(assigned)
         state |= self._merged(_join([state, *states]) or {}, assigned, taint)
-        return taint or next(filter(None, found), None)
+        return taint or next(filter(None, taints), None)
 
     def _place(self, node: c_ast.Node, state: _State) -> Symbol | None:
         """Check the subscripts of an address, and return its variable."""
@@ -373,12 +373,12 @@ class _Flow:
             state.pop(symbol, None)
 
     def _called(self, node: c_ast.FuncCall, state: _State) -> _Taint | None:
-        given = [] if node.args is None else node.args.exprs
+        arguments = [] if node.args is None else node.args.exprs
         function = self._resolved.calls[node]
         if not isinstance(function, Function):
-            return next(filter(None, [self._taint(each, state) for each in given]), None)
+            return next(filter(None, [self._taint(each, state) for each in arguments]), None)
         bound = {}
-        for parameter, argument in zip(function.parameters, given, strict=True):
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
             if parameter.type.pointer:
                 symbol = self._place(argument, state)
                 assert symbol is not None

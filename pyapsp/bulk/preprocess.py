@@ -263,14 +263,14 @@ class _State:
 
 def _arguments(text: str, begin: int, path: str, number: int) -> tuple[list[str], int]:
     """Split the text in the parentheses that open at `begin`; also return where they end."""
-    depth, last, found = 0, begin + 1, []
+    depth, last, parts = 0, begin + 1, []
     for at in range(begin, len(text)):
         depth += (text[at] in "([{") - (text[at] in ")]}")
         if (text[at] == "," and depth == 1) or depth == 0:
-            found.append(text[last:at].strip())
+            parts.append(text[last:at].strip())
             last = at + 1
         if depth == 0:
-            return found, at + 1
+            return parts, at + 1
     raise ProgramError("the arguments of a macro must end in the same line", path, number)
 
 
@@ -284,12 +284,12 @@ def _lines(path: str) -> Iterator[tuple[int, str]]:
     def blank(match: re.Match[str]) -> str:
         return match[0] if match[0][0] in "\"'" else re.sub(r"[^\n]", " ", match[0])
 
-    held, first = "", 1
+    joined, first = "", 1
     for number, line in enumerate(_COMMENT.sub(blank, text).split("\n"), start=1):
-        first = first if held else number
+        first = first if joined else number
         if line.endswith("\\"):
-            held += line[:-1] + " "
+            joined += line[:-1] + " "
             continue
-        yield first, held + line
+        yield first, joined + line
         yield from ((skipped, "") for skipped in range(first + 1, number + 1))
-        held = ""
+        joined = ""

@@ -137,7 +137,7 @@ class Program:
         Run
         """
         axis = self._machine.axis
-        p, given = instances_of(self.translation, arrays, axis)
+        p, inputs = instances_of(self.translation, arrays, axis)
         outputs = self.empty(p)
         watch, slices = Stopwatch(), 0
         if p == 0:
@@ -149,7 +149,7 @@ class Program:
             try:
                 for begin in range(0, p, capacity):
                     part = slice(begin, min(begin + capacity, p))
-                    self._run_slice(queue, buffers, part, given, outputs)
+                    self._run_slice(queue, buffers, part, inputs, outputs)
                     slices += 1
             finally:
                 queue.finish()
@@ -162,23 +162,23 @@ class Program:
         queue: cl.CommandQueue,
         buffers: Buffers,
         part: slice,
-        given: Mapping[str, np.ndarray],
+        arrays: Mapping[str, np.ndarray],
         outputs: Mapping[str, np.ndarray],
     ) -> None:
         where: slice | tuple[EllipsisType, slice] = part if self._machine.axis == 0 else (..., part)
-        inputs = {name: np.ascontiguousarray(array[where]) for name, array in given.items()}
+        inputs = {name: np.ascontiguousarray(array[where]) for name, array in arrays.items()}
         buffers.upload(queue, inputs)
-        buffers.run(queue, part.stop - part.start, given)
+        buffers.run(queue, part.stop - part.start, inputs)
         targets = {name: array[where] for name, array in outputs.items()}
-        found = {
+        results = {
             name: array if array.flags.c_contiguous else np.empty(array.shape, array.dtype)
             for name, array in targets.items()
         }
-        buffers.download(queue, found)
+        buffers.download(queue, results)
         queue.finish()
         for name, array in targets.items():
-            if found[name] is not array:
-                array[...] = found[name]
+            if results[name] is not array:
+                array[...] = results[name]
 
     def empty(self, p: int) -> dict[str, np.ndarray]:
         """Return arrays for the outputs of p instances."""

@@ -174,25 +174,25 @@ class _Body:
                 raise self._unit.error(
                     node, f"{word} variables in functions are not supported: make it a global one"
                 )
-        found = self._unit.type_of(node)
-        if found.base == "void":
+        kind = self._unit.type_of(node)
+        if kind.base == "void":
             raise self._unit.error(node, "a variable cannot be void")
-        if found.size * BITS.get(found.base, 64) > 8 * _LARGEST_LOCAL:
+        if kind.size * BITS.get(kind.base, 64) > 8 * _LARGEST_LOCAL:
             raise self._unit.error(
                 node, f"{node.name} is too large for a local array: make it a global one"
             )
-        symbol = Symbol(node.name, found, "local", node, "const" in node.quals)
-        self._initial(node.init, found)
+        symbol = Symbol(node.name, kind, "local", node, "const" in node.quals)
+        self._initial(node.init, kind)
         self._scopes[-1][node.name] = symbol
         self._resolved.symbols[node] = symbol
         self._function.locals.append(symbol)
 
-    def _initial(self, node: c_ast.Node | None, found: Type) -> None:
+    def _initial(self, node: c_ast.Node | None, kind: Type) -> None:
         if isinstance(node, c_ast.InitList):
             for each in node.exprs:
                 if isinstance(each, c_ast.NamedInitializer):
                     raise self._unit.error(each, "designated initial values are not supported")
-                self._initial(each, found)
+                self._initial(each, kind)
         elif node is not None:
             self._number(node)
 
@@ -248,33 +248,33 @@ class _Body:
 
     def _number(self, node: c_ast.Node, *, void: bool = False) -> Type:
         """Return the type of an expression that must be a number."""
-        found = self._expression(node)
-        if not found.is_scalar:
+        kind = self._expression(node)
+        if not kind.is_scalar:
             raise self._unit.error(
                 node,
                 "arrays and pointers may only be given to functions or have subscripts: "
                 "an address that is computed could depend on data",
             )
-        if found.base == "void" and not void:
+        if kind.base == "void" and not void:
             raise self._unit.error(node, "a number is needed here")
-        return found
+        return kind
 
     def _whole(self, node: c_ast.Node) -> Type:
-        found = self._number(node)
-        if found.base in FLOATS:
-            raise self._unit.error(node, f"a whole number is needed here, not {found.base}")
-        return found
+        kind = self._number(node)
+        if kind.base in FLOATS:
+            raise self._unit.error(node, f"a whole number is needed here, not {kind.base}")
+        return kind
 
     def _expression(self, node: c_ast.Node) -> Type:
         """Return the type of an expression and store it."""
         handler = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if handler is None:
-            kind = type(node).__name__
+            construct = type(node).__name__
             words = {"StructRef": "struct members", "CompoundLiteral": "compound literals"}
-            raise self._unit.error(node, f"{words.get(kind, kind)} are not supported")
-        found: Type = handler(node)
-        self._resolved.types[node] = found
-        return found
+            raise self._unit.error(node, f"{words.get(construct, construct)} are not supported")
+        kind: Type = handler(node)
+        self._resolved.types[node] = kind
+        return kind
 
     def _of_constant(self, node: c_ast.Constant) -> Type:
         try:
@@ -295,11 +295,11 @@ class _Body:
         raise self._unit.error(node, f"{node.name} is not declared")
 
     def _of_arrayref(self, node: c_ast.ArrayRef) -> Type:
-        found = self._expression(node.name)
-        if found.is_scalar:
+        kind = self._expression(node.name)
+        if kind.is_scalar:
             raise self._unit.error(node, "only arrays have subscripts")
         self._whole(node.subscript)
-        return found.element()
+        return kind.element()
 
     def _of_unaryop(self, node: c_ast.UnaryOp) -> Type:
         if node.op == "sizeof":
@@ -308,24 +308,24 @@ class _Body:
             except NotConstantError:
                 raise self._unit.error(node, "sizeof is supported for types only") from None
         if node.op == "*":
-            found = self._expression(node.expr)
-            if found.is_scalar:
+            kind = self._expression(node.expr)
+            if kind.is_scalar:
                 raise self._unit.error(node, "only pointers and arrays can be dereferenced")
-            return found.element()
+            return kind.element()
         if node.op == "&":
-            found = self._expression(node.expr)
-            if not isinstance(node.expr, (c_ast.ID, c_ast.ArrayRef)) or found.pointer:
+            kind = self._expression(node.expr)
+            if not isinstance(node.expr, (c_ast.ID, c_ast.ArrayRef)) or kind.pointer:
                 raise self._unit.error(node, "only variables and elements of arrays have addresses")
-            return Type(found.base, found.dims, pointer=True)
-        found = self._number(node.expr)
+            return Type(kind.base, kind.dims, pointer=True)
+        kind = self._number(node.expr)
         if node.op in _STEPS:
             self._assignable(node.expr)
-            return found
+            return kind
         if node.op == "!":
             return _INT
         if node.op == "~":
             self._whole(node.expr)
-        return found if found.base in FLOATS else Type(common(found.base, "int"))
+        return kind if kind.base in FLOATS else Type(common(kind.base, "int"))
 
     def _of_binaryop(self, node: c_ast.BinaryOp) -> Type:
         left = self._expression(node.left)
@@ -340,14 +340,14 @@ class _Body:
         return _INT if node.op in _SCALAR_OPERATORS else Type(common(left.base, right.base))
 
     def _of_assignment(self, node: c_ast.Assignment) -> Type:
-        found = self._number(node.lvalue)
+        kind = self._number(node.lvalue)
         self._assignable(node.lvalue)
         if node.op[:-1] in _WHOLE_OPERATORS:
             self._whole(node.lvalue)
             self._whole(node.rvalue)
         else:
             self._number(node.rvalue)
-        return found
+        return kind
 
     def _root(self, node: c_ast.Node) -> Symbol | None:
         """Return the variable of which an expression names a part; None for a macro."""
@@ -376,9 +376,9 @@ class _Body:
         return Type(common(left.base, right.base))
 
     def _of_cast(self, node: c_ast.Cast) -> Type:
-        found = self._unit.type_of(node.to_type)
-        self._number(node.expr, void=found.base == "void")
-        return found
+        kind = self._unit.type_of(node.to_type)
+        self._number(node.expr, void=kind.base == "void")
+        return kind
 
     def _of_exprlist(self, node: c_ast.ExprList) -> Type:
         return [self._number(each, void=True) for each in node.exprs][-1]
@@ -386,28 +386,32 @@ class _Body:
     def _of_funccall(self, node: c_ast.FuncCall) -> Type:
         if not isinstance(node.name, c_ast.ID):
             raise self._unit.error(node, "pointers to functions are not supported")
-        name, given = node.name.name, [] if node.args is None else node.args.exprs
+        name, arguments = node.name.name, [] if node.args is None else node.args.exprs
         if name in self._stack:
             way = " -> ".join([*self._stack[self._stack.index(name) :], name])
             raise self._unit.error(node, f"recursion is not supported: {way}")
         if name in self._unit.functions:
             function = _function(self._resolved, name, self._stack)
             self._resolved.calls[node] = function
-            self._arguments(node, function, given)
+            self._arguments(node, function, arguments)
             return function.result
-        return self._library(node, name, given)
+        return self._library(node, name, arguments)
 
-    def _arguments(self, node: c_ast.FuncCall, function: Function, given: list[c_ast.Node]) -> None:
-        if len(given) != len(function.parameters):
+    def _arguments(
+        self, node: c_ast.FuncCall, function: Function, arguments: list[c_ast.Node]
+    ) -> None:
+        if len(arguments) != len(function.parameters):
             many = len(function.parameters)
-            raise self._unit.error(node, f"{function.name} has {many} parameters, not {len(given)}")
-        for argument, parameter in zip(given, function.parameters, strict=True):
+            raise self._unit.error(
+                node, f"{function.name} has {many} parameters, not {len(arguments)}"
+            )
+        for argument, parameter in zip(arguments, function.parameters, strict=True):
             if not parameter.type.pointer:
                 self._number(argument)
                 continue
-            found = self._expression(argument)
-            passed = found if found.pointer else Type(found.base, found.dims[1:], pointer=True)
-            if found.is_scalar or passed != parameter.type:
+            kind = self._expression(argument)
+            passed = kind if kind.pointer else Type(kind.base, kind.dims[1:], pointer=True)
+            if kind.is_scalar or passed != parameter.type:
                 raise self._unit.error(
                     argument, f"{function.name} needs another type of array for {parameter.name}"
                 )
@@ -417,7 +421,7 @@ class _Body:
                     argument, f"it is constant, and {parameter.name} is not declared const"
                 )
 
-    def _library(self, node: c_ast.FuncCall, name: str, given: list[c_ast.Node]) -> Type:
+    def _library(self, node: c_ast.FuncCall, name: str, arguments: list[c_ast.Node]) -> Type:
         if name in ALLOCATION:
             raise self._unit.error(
                 node, f"{name}: memory cannot be allocated in bulk; use arrays of constant length"
@@ -431,10 +435,10 @@ class _Body:
             raise self._unit.error(
                 node, f"{name} is neither defined in this file nor a known function of math.h"
             )
-        if len(given) != len(twin.arguments):
+        if len(arguments) != len(twin.arguments):
             many = len(twin.arguments)
-            raise self._unit.error(node, f"{name} has {many} arguments, not {len(given)}")
-        for each in given:
+            raise self._unit.error(node, f"{name} has {many} arguments, not {len(arguments)}")
+        for each in arguments:
             self._number(each)
         self._resolved.calls[node] = twin
         return Type(twin.result)

@@ -12,13 +12,26 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["BITS", "FLOATS", "TYPEDEFS", "Number", "Type", "base_of", "common", "dtype_of", "wrap"]
+__all__ = [
+    "BITS",
+    "BYTES",
+    "FLOATS",
+    "TYPEDEFS",
+    "Number",
+    "Type",
+    "base_of",
+    "common",
+    "dtype_of",
+    "wrap",
+]
 
 Number: TypeAlias = int | float
 
 FLOATS = ("float", "double")
 BITS = {"bool": 1, "char": 8, "uchar": 8, "short": 16, "ushort": 16, "int": 32, "uint": 32}
 BITS |= {"long": 64, "ulong": 64}
+BYTES = {"bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "int": 4, "uint": 4}
+BYTES |= {"float": 4, "long": 8, "ulong": 8, "double": 8}
 
 # Types of <stdint.h>, <stddef.h> and <stdbool.h>.
 TYPEDEFS = {
@@ -35,19 +48,6 @@ TYPEDEFS = {
     "ptrdiff_t": "long",
     "intptr_t": "long",
     "uintptr_t": "ulong",
-}
-
-_DTYPES = {
-    "char": np.int8,
-    "uchar": np.uint8,
-    "short": np.int16,
-    "ushort": np.uint16,
-    "int": np.int32,
-    "uint": np.uint32,
-    "long": np.int64,
-    "ulong": np.uint64,
-    "float": np.float32,
-    "double": np.float64,
 }
 
 
@@ -85,8 +85,9 @@ class Type:
 
 
 def dtype_of(base: str) -> np.dtype[np.generic]:
-    """Return NumPy's type for OpenCL's name; KeyError for bool and void."""
-    return np.dtype(_DTYPES[base])
+    """Return NumPy's type for OpenCL's name; KeyError for void."""
+    kind = "f" if base in FLOATS else "u" if base.startswith("u") else "i"
+    return np.dtype(f"{kind}{BYTES[base]}")
 
 
 def base_of(words: Sequence[str], typedefs: Mapping[str, str]) -> str | None:

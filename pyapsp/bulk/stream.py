@@ -38,7 +38,7 @@ class _Group:
 
     slot: _Slot
     instances: int
-    given: float
+    taken_at: float
     done: list[cl.Event]
 
 
@@ -129,24 +129,24 @@ class Stream:
         self, queues: tuple[cl.CommandQueue, ...], slot: _Slot, inputs: Mapping[str, ArrayLike]
     ) -> _Group:
         """Enqueue all commands for a group."""
-        given_at = perf_counter()
-        count, given = instances_of(self._machine.translation, inputs, 0)
+        taken_at = perf_counter()
+        count, arrays = instances_of(self._machine.translation, inputs, 0)
         if not 1 <= count <= self._b:
             rule = f"between 1 and b = {self._b} instances"
             raise ParameterError.of("groups", "stream", rule, count)
         upload, compute, download = queues
-        hosts = {name: slot.host[name][:count] for name in given}
-        for name, array in given.items():
+        hosts = {name: slot.host[name][:count] for name in arrays}
+        for name, array in arrays.items():
             hosts[name][...] = array
         uploaded = slot.buffers.upload(upload, hosts)
         upload.flush()
-        computed = slot.buffers.run(compute, count, given, uploaded or None)
+        computed = slot.buffers.run(compute, count, arrays, uploaded or None)
         compute.flush()
         stored = [each.name for each in self._machine.translation.arrays if each.stored]
         results = {name: slot.host[name][:count] for name in stored}
         done = slot.buffers.download(download, results, [computed])
         download.flush()
-        return _Group(slot, count, given_at, done)
+        return _Group(slot, count, taken_at, done)
 
     def _finish(self, group: _Group, free: deque[_Slot], begin: float) -> dict[str, np.ndarray]:
         """Wait for a group and return its outputs."""
@@ -154,7 +154,7 @@ class Stream:
         stored = [each.name for each in self._machine.translation.arrays if each.stored]
         outputs = {name: group.slot.host[name][: group.instances].copy() for name in stored}
         now = perf_counter()
-        self.latencies.append(now - group.given)
+        self.latencies.append(now - group.taken_at)
         self.instances += group.instances
         self.seconds = now - begin
         free.append(group.slot)

@@ -66,10 +66,8 @@ def translate(
 
     Parameters
     ----------
-    path : path-like
-        The program; see `pyapsp.bulk` for what it may contain.
-    defines : mapping of str to str, int or float, optional
-        Macros, as with a compiler's ``-D``.
+    path, defines
+        As in `pyapsp.bulk.load`.
     arrangement : {"column", "row"}
         Where element i of instance j is stored, for p instances of n elements: column-wise at
         i p + j, row-wise at j n + i.
@@ -111,13 +109,13 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
             unit.functions[unit.entry],
             f"{unit.entry} uses no global variable, so it has no inputs or outputs",
         )
-    found = []
+    arrays = []
     for symbol in used:
         if symbol.type.base == "bool":
             raise unit.error(symbol.node, "global variables cannot be bool: use char")
         if symbol.type.size > _LARGEST:
             raise unit.error(symbol.node, f"{symbol.name} has more than 2^31 - 1 elements")
-        found.append(
+        arrays.append(
             Array(
                 symbol.name,
                 dtype_of(symbol.type.base),
@@ -127,7 +125,7 @@ def _arrays(unit: Unit, accesses: Accesses) -> list[Array]:
                 _initial(unit, symbol),
             )
         )
-    return found
+    return arrays
 
 
 def _initial(unit: Unit, symbol: Symbol) -> tuple[Number, ...]:

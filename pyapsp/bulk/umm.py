@@ -117,8 +117,8 @@ def groups_of_round(addresses: Sequence[int] | np.ndarray, width: int) -> int:
     int
         The sum of the numbers of address groups of all warps.
     """
-    found = np.asarray(addresses, np.int64)
-    warps = [found[begin : begin + width] for begin in range(0, found.size, width)]
+    places = np.asarray(addresses, np.int64)
+    warps = [places[begin : begin + width] for begin in range(0, places.size, width)]
     return sum(np.unique(warp[warp >= 0] // width).size for warp in warps)
 
 

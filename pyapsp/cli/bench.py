@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_progress, add_size, status
+from pyapsp.cli.options import add_json, add_output, add_progress, add_size, add_undirected, status
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from pyapsp.bench.measurement import Outcome
+    from pyapsp.base.json import Record
+    from pyapsp.bench.measurement import Argument, Comparison, Outcome
     from pyapsp.registry import Problem
 
 __all__ = ["configure", "run"]
@@ -86,7 +87,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="compute only the rows of K vertices, evenly spread",
     )
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     parser.add_argument(
         "--unweighted", action="store_true", help="ignore the weights: every arc has length 1"
     )
@@ -111,7 +112,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "most 2^20 arcs)",
     )
     dense.add_argument("--seed", type=int, metavar="N", help="seed of the random graphs (0)")
-    parser.add_argument("-o", "--output", metavar="OUT.json", help="write the measurements as JSON")
+    add_output(parser, "OUT.json", "write the measurements as JSON")
     add_progress(parser)
     add_json(parser)
 
@@ -140,19 +141,19 @@ def run(arguments: argparse.Namespace) -> int:
     if not console.is_terminal:
         console.width = 200  # into a file or a pipe: no line of a table is broken
     outcomes = []
-    for given in _inputs(problem, arguments):
-        options = _asked(problem, given, arguments)
-        with status(arguments) as tell:
+    for data in _inputs(problem, arguments):
+        options = _arguments(problem, data, arguments)
+        with status(arguments) as report:
             outcome = bench.run(
                 problem,
-                given,
+                data,
                 methods,
                 dtypes,
                 arguments.device,
                 arguments=options,
                 repeat=arguments.repeat,
                 peers=peers,
-                progress=tell,
+                progress=report,
             )
         console.print(_table(outcome, arguments.repeat))
         for each in outcome.automatic:
@@ -183,21 +184,21 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     drawn = {name: getattr(arguments, name) for name in ("n", "density", "seed")}
     drawn = {name: value for name, value in drawn.items() if value is not None}
     sizes, seed = drawn.pop("n", [512, 1024]), drawn.get("seed", 0)
-    found: Iterator[Any]
+    inputs: Iterator[Any]
     if arguments.graph == _DENSE:
-        found = (dense_graph(n, **drawn) for n in sizes)
+        inputs = (dense_graph(n, **drawn) for n in sizes)
     elif arguments.graph in problem.families:
         requires = methods(problem.id)[0].requires
-        found = (problem.sample(n, arguments.graph, seed, requires) for n in sizes)
+        inputs = (problem.sample(n, arguments.graph, seed, requires) for n in sizes)
     elif arguments.graph in generate.KINDS and not Path(arguments.graph).exists():
-        found = (generate.drawn(arguments.graph, n, seed, {}) for n in sizes)
+        inputs = (generate.drawn(arguments.graph, n, seed, {}) for n in sizes)
     else:
         for name in ("n", "density", "seed"):
             if getattr(arguments, name) is not None:
                 raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
         known = arguments.graph in datasets.names() and not Path(arguments.graph).exists()
-        found = iter([(datasets.load if known else problem.read)(arguments.graph)])
-    for graph in found:
+        inputs = iter([(datasets.load if known else problem.read)(arguments.graph)])
+    for graph in inputs:
         if arguments.undirected:
             graph = graph.symmetrized()
         if arguments.unweighted:
@@ -205,20 +206,20 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
         yield graph
 
 
-def _asked(problem: Problem, given: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+def _arguments(problem: Problem, data: Any, arguments: argparse.Namespace) -> dict[str, Argument]:
     """Return the options of the problem other than method, type and device."""
     import numpy as np
 
     from pyapsp.base.errors import ParameterError
 
-    options: dict[str, Any] = {}
+    options: dict[str, Argument] = {}
     for name in ("predecessors", "sources"):
         if getattr(arguments, name) and name not in problem.asks:
             raise ParameterError(f"--{name} is not for {problem.id}")
     if arguments.predecessors:
         options["predecessors"] = True
     if arguments.sources is not None:
-        n = problem.about(given)["n"]
+        n = problem.about(data)["n"]
         if not 0 < arguments.sources <= n:
             rule = f"between 1 and n = {n}"
             raise ParameterError.of("--sources", "bench", rule, arguments.sources)
@@ -277,13 +278,14 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     return table
 
 
-def _verdict(row: dict[str, Any]) -> str:
+def _verdict(row: Comparison) -> str:
     """Return how good the automatic choice was, as text."""
     predicted = row["predicted_seconds"]
-    told = "" if predicted is None else f", predicted {predicted:.3g} s"
+    prediction = "" if predicted is None else f", predicted {predicted:.3g} s"
+    best = f"the fastest named, {row['best']} {row['best_seconds']:.3g} s"
     return (
-        f"auto {row['dtype']} on {row['device']}: {row['method']} {row['seconds']:.3g} s{told}; "
-        f"{row['ratio']:.2f} x the fastest named, {row['best']} {row['best_seconds']:.3g} s"
+        f"auto {row['dtype']} on {row['device']}: {row['method']} {row['seconds']:.3g} s"
+        f"{prediction}; {row['ratio']:.2f} x {best}"
     )
 
 
@@ -291,7 +293,7 @@ def _scaled(speed: float | None, scale: float) -> str:
     return "" if speed is None else f"{speed / scale:.2f}"
 
 
-def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]:
+def _document(outcomes: list[Outcome], origin: Record) -> dict[str, object]:
     """Return the JSON document with all measurements."""
     commit = origin["commit"]
     return {
@@ -308,7 +310,7 @@ def _document(outcomes: list[Outcome], origin: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _of(outcome: Outcome) -> dict[str, Any]:
+def _of(outcome: Outcome) -> Record:
     """Return the label of a row of an outcome."""
     about = outcome.about
     return {"problem": outcome.problem.id, "input": about["name"], "n": about["n"]}

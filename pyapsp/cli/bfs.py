@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.searches import add_search, asked, tell
+from pyapsp.cli.searches import add_search, finish, search_arguments
 
 __all__ = ["configure", "run"]
 
@@ -24,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
     import pyapsp
 
-    graph, options = asked(arguments)
-    found = pyapsp.bfs(graph, parents=arguments.output is not None, **options)
-    return tell(arguments, found, "level")
+    graph, options = search_arguments(arguments)
+    result = pyapsp.bfs(graph, parents=arguments.output is not None, **options)
+    return finish(arguments, result, "level")

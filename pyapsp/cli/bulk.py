@@ -23,7 +23,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_json
+from pyapsp.cli.options import add_json, add_output
 from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("program", metavar="PROGRAM.c", nargs="?", help="the C program")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.cl", help="file to write; standard output without it"
-    )
+    add_output(parser, "OUT.cl", "file to write; standard output without it")
     parser.add_argument(
         "--arrangement",
         choices=("column", "row"),
@@ -87,20 +85,20 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("name a program: pyapsp bulk PROGRAM.c, or give --list")
     if arguments.json and not arguments.check:
         raise ParameterError("--json needs --list or --check")
-    found = bulk.translate(
+    translation = bulk.translate(
         arguments.program,
         defines=dict(arguments.define),
         arrangement=arguments.arrangement,
     )
     if arguments.check:
-        _tell(found, arguments.json)
+        _describe(translation, arguments.json)
     elif arguments.output is None:
-        print(found.source, end="")
+        print(translation.source, end="")
     else:
         from pyapsp.base.files import atomic_write
 
         with atomic_write(arguments.output) as file:
-            file.write(found.source)
+            file.write(translation.source)
     return 0
 
 
@@ -111,11 +109,11 @@ def _definition(text: str) -> tuple[str, str]:
     return match[1], "1" if match[2] is None else match[2]
 
 
-def _tell(found: Translation, as_json: bool) -> None:
+def _describe(translation: Translation, as_json: bool) -> None:
     """Print the inputs and outputs of a program, and the number of its accesses."""
     from pyapsp.bulk import count_accesses
 
-    accesses = count_accesses(found)
+    accesses = count_accesses(translation)
     if as_json:
         arrays = [
             {
@@ -125,16 +123,16 @@ def _tell(found: Translation, as_json: bool) -> None:
                 "in": each.loaded,
                 "out": each.stored,
             }
-            for each in found.arrays
+            for each in translation.arrays
         ]
-        told = {"program": str(found.path), "entry": found.entry, "arrays": arrays}
-        print_json({**told, "double_precision": found.double, "accesses": accesses})
+        facts = {"program": str(translation.path), "entry": translation.entry, "arrays": arrays}
+        print_json({**facts, "double_precision": translation.double, "accesses": accesses})
         return
-    print(f"{found.path}: {found.entry} is oblivious")
-    for each in found.arrays:
+    print(f"{translation.path}: {translation.entry} is oblivious")
+    for each in translation.arrays:
         dims = "".join(f"[{length}]" for length in each.shape)
         use = " and ".join(["in"] * each.loaded + ["out"] * each.stored)
         print(f"  {each.name + dims:24} {each.dtype!s:8} {use}")
-    if found.double:
+    if translation.double:
         print("  needs a device with double precision")
     print(f"  {'an unknown number of' if accesses is None else f'{accesses:,}'} accesses")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_method, method_of
+from pyapsp.cli.options import add_device, add_json, add_method, add_output, method_of
 from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
 __all__ = ["configure", "run"]
@@ -30,9 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also compute and check predecessors, for problems that have paths",
     )
     add_device(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.json", help="write the record of the run as JSON"
-    )
+    add_output(parser, "OUT.json", "write the record of the run as JSON")
     add_json(parser)
 
 
@@ -45,14 +43,14 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)
     method = method_of(arguments, problem.id)
-    asked = {}
+    options = {}
     if arguments.predecessors:
         if "predecessors" not in problem.asks:
             raise ParameterError(f"the problem {problem.id} has no --predecessors")
-        asked["predecessors"] = True
-    given = problem.read(arguments.input)
+        options["predecessors"] = True
+    data = problem.read(arguments.input)
     dtype = arguments.dtype or problem.dtypes[0]
-    request = problem.ask(given, method, dtype=dtype, device=arguments.device, **asked)
+    request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)
     solved = runs.solve(request)
     check = problem.oracle(request.input, request.options)(solved.answer)
     outcome = {

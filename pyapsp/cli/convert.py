@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json
-from pyapsp.cli.output import check_outputs, facts, print_json
+from pyapsp.cli.options import add_json, add_undirected
+from pyapsp.cli.output import check_outputs, show_written
 
 __all__ = ["configure", "run"]
 
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="as-is",
         help="as-is (default), unweighted, absolute, or subtract-from:K (K minus the weight)",
     )
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     add_json(parser)
 
 
@@ -38,8 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.undirected:
         graph = graph.symmetrized()
     write(graph, arguments.output)
-    if arguments.json:
-        print_json({**facts(graph), "file": arguments.output})
-    else:
-        print(f"{arguments.output}: {graph!r}")
+    show_written(graph, arguments)
     return 0

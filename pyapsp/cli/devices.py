@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_json(parser)
+configure = add_json
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,17 +32,17 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from pyapsp import device
 
-    found = device.devices()
-    if not found:
+    devices = device.devices()
+    if not devices:
         raise device.no_device()
     if arguments.json:
-        print_json([each.describe() for each in found])
+        print_json([each.describe() for each in devices])
     else:
-        _print_table(found)
+        _print_table(devices)
     return 0
 
 
-def _print_table(found: list[Device]) -> None:
+def _print_table(devices: list[Device]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -52,7 +50,7 @@ def _print_table(found: list[Device]) -> None:
     table = Table(box=None)
     for heading in ("id", "kind", "name", "platform", "driver", "memory", "units", "fp64", "fp16"):
         table.add_column(heading, overflow="fold")
-    for device in found:
+    for device in devices:
         can = device.capabilities
         row = (
             device.id,

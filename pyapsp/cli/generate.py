@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_size
-from pyapsp.cli.output import check_outputs, facts, print_json
+from pyapsp.cli.options import add_json, add_output, add_size
+from pyapsp.cli.output import check_outputs, show_written
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the random numbers (0)"
     )
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write")
+    add_output(parser, "OUT", "file to write", required=True)
     add_json(parser)
 
 
@@ -74,21 +74,18 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.graph import write
 
     check_outputs(arguments.output)
-    given = {
+    options = {
         option: value
         for option in ("m", "k", "p", "max_degree", "max_weight")
         if (value := getattr(arguments, option)) is not None
     }
-    for option in given:
+    for option in options:
         if option not in KINDS[arguments.kind]:
             rule = f"absent: a {arguments.kind} graph has no such parameter"
-            raise ParameterError.of(option, "generate", rule, given[option])
-    graph = drawn(arguments.kind, arguments.n, arguments.seed, given)
+            raise ParameterError.of(option, "generate", rule, options[option])
+    graph = drawn(arguments.kind, arguments.n, arguments.seed, options)
     write(graph, arguments.output)
-    if arguments.json:
-        print_json({**facts(graph), "file": arguments.output})
-    else:
-        print(f"{arguments.output}: {graph!r}")
+    show_written(graph, arguments)
     return 0
 
 

@@ -18,12 +18,19 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.options import (
+    add_device,
+    add_json,
+    add_memory_limit,
+    add_name_of_method,
+    add_output,
+)
 from pyapsp.cli.output import check_outputs, check_suffix, commit, print_json
 
 if TYPE_CHECKING:
+    from pyapsp.base.json import Record
     from pyapsp.matching import Matches
 
 __all__ = ["configure", "run"]
@@ -38,9 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "queries", metavar="QUERY.gfu", nargs="+", help="a network to find, of at most 512 nodes"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="the matches, a line for each node"
-    )
+    add_output(parser, "OUT.csv", "the matches, a line for each node")
     parser.add_argument(
         "--picture", metavar="OUT.svg", help="the first query beside its cheapest match; or OUT.png"
     )
@@ -97,11 +102,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="allow equal matches; by default they are drawn again",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed, 0 by default")
-    parser.add_argument(
-        "--method",
+    add_name_of_method(
+        parser,
+        "'device', or 'reference' (sequential, with Numba); the matches are the same",
         default="device",
-        metavar="METHOD",
-        help="'device', or 'reference' (sequential, with Numba); the matches are the same",
     )
     add_device(parser)
     add_memory_limit(parser)
@@ -121,9 +125,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.similarity is not None:
         similarity = [matching.read_similarity(path) for path in arguments.similarity]
     named = ("levels", "scores", "rounds", "focus")
-    options: dict[str, Any] = {name: getattr(arguments, name) for name in named}
+    options = {name: getattr(arguments, name) for name in named}
     options["distinct"] = False if arguments.repeats else None
-    found = matching.match_many(
+    answers = matching.match_many(
         queries,
         target,
         arguments.matches,
@@ -138,18 +142,18 @@ def run(arguments: argparse.Namespace) -> int:
         **{name: value for name, value in options.items() if value is not None},
     )
     if arguments.output is not None:
-        _write(arguments.output, arguments.queries, found)
+        _write(arguments.output, arguments.queries, answers)
     if arguments.picture is not None:
         from pyapsp.matching.picture import save
 
-        save(found[0], arguments.picture)
-    facts = [_facts(path, each) for path, each in zip(arguments.queries, found, strict=True)]
-    stats = found[0].stats
+        save(answers[0], arguments.picture)
+    facts = [_facts(path, each) for path, each in zip(arguments.queries, answers, strict=True)]
+    stats = answers[0].stats
     if arguments.json:
         print_json({**stats, "commit": commit(), "target": target.name, "queries": facts})
         return 0
     print(f"{target.name}: {target.n:,} vertices, {target.m:,} edges")
-    for each, matches in zip(facts, found, strict=True):
+    for each, matches in zip(facts, answers, strict=True):
         print(
             f"{each['file']}: {each['nodes']} nodes, {each['edges']} edges; {each['matches']} "
             f"matches, {each['distinct']} distinct, mean cost {each['mean_cost']:.4f}"
@@ -159,26 +163,26 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(path: str, found: Matches) -> dict[str, Any]:
+def _facts(path: str, matches: Matches) -> Record:
     return {
         "file": path,
-        "nodes": found.query.n,
-        "edges": found.query.m,
-        "matches": len(found),
-        "distinct": int(found.order.size),
-        "best_cost": float(found.costs.min()),
-        "mean_cost": float(found.costs.mean()),
-        "best": {str(node): str(vertex) for node, vertex in found.best.items()},
+        "nodes": matches.query.n,
+        "edges": matches.query.m,
+        "matches": len(matches),
+        "distinct": int(matches.order.size),
+        "best_cost": float(matches.costs.min()),
+        "mean_cost": float(matches.costs.mean()),
+        "best": {str(node): str(vertex) for node, vertex in matches.best.items()},
     }
 
 
-def _write(path: str, names: list[str], found: list[Matches]) -> None:
+def _write(path: str, names: list[str], answers: list[Matches]) -> None:
     """Write the distinct matches of all queries as CSV."""
     import pandas
 
     from pyapsp.base.files import atomic_write
 
-    frames = [each.to_frame() for each in found]
+    frames = [each.to_frame() for each in answers]
     for name, frame in zip(names, frames, strict=True):
         frame.insert(0, "query", name)
     with atomic_write(path) as file:

@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from typing import Any
 
 from pyapsp.cli.options import (
     add_device,
+    add_graph,
     add_json,
+    add_memory_limit,
+    add_name_of_method,
+    add_output,
     add_progress,
     add_sources,
-    bytes_of,
+    add_undirected,
     vertices,
     wants_progress,
 )
@@ -39,18 +42,17 @@ _MEASURES = (*_OF_ALL_PAIRS, "average-shortest-path-length", *_OF_VERTICES, _HIS
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_graph(parser)
     parser.add_argument(
         "measures", metavar="MEASURE", nargs="+", choices=_MEASURES, help=", ".join(_MEASURES)
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.csv",
-        help="write the measures of vertices, or the histogram, there instead of printing them",
+    add_output(
+        parser,
+        "OUT.csv",
+        "write the measures of vertices, or the histogram, there instead of printing them",
     )
     add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) compute only for")
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     parser.add_argument(
         "--width",
         type=_width,
@@ -58,19 +60,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LENGTH",
         help="width of a bin of the histogram (1)",
     )
-    parser.add_argument(
-        "--method",
-        default="auto",
-        metavar="METHOD",
-        help="'auto' (default) or a method that searches from sources",
-    )
+    add_name_of_method(parser, "'auto' (default) or a method that searches from sources")
     add_device(parser)
-    parser.add_argument(
-        "--memory-limit",
-        type=bytes_of,
-        metavar="SIZE",
-        help="use at most this much device memory, e.g. 2GiB",
-    )
+    add_memory_limit(parser)
     add_progress(parser)
     add_json(parser)
 
@@ -92,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph = pyapsp.read(arguments.graph)
     else:
         graph = ranks.share(pyapsp.read(arguments.graph) if ranks.rank == 0 else None)
-    options: dict[str, Any] = {
+    options = {
         "directed": not arguments.undirected,
         "method": arguments.method,
         "device": arguments.device,
@@ -107,30 +99,30 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
         options["sources"] = chosen
         names = names[chosen]
-    found: dict[str, Any] = {}
+    values = {}
     for measure in measures:
-        more: dict[str, Any] = {"width": arguments.width} if measure == _HISTOGRAM else {}
+        more = {"width": arguments.width} if measure == _HISTOGRAM else {}
         function = getattr(summaries, measure.replace("-", "_"))
         # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
         counted = counted and (ranks is None or ranks.rank == 0)
         with Progress(graph.n) if counted else nullcontext() as progress:
             more |= {"progress": progress} if counted else {}
-            found[measure] = function(graph, **options, **more)
+            values[measure] = function(graph, **options, **more)
     if ranks is not None and ranks.rank > 0:
         return 0
     table: dict[str, np.ndarray] = {}
-    if _HISTOGRAM in found:
-        counts = found.pop(_HISTOGRAM)
+    if _HISTOGRAM in values:
+        counts = values.pop(_HISTOGRAM)
         bins = counts.nonzero()[0]
         table = {"from": bins * arguments.width, "pairs": counts[bins]}
     elif any(measure in _OF_VERTICES for measure in measures):
         table = {"vertex": names}
-        table |= {name: found.pop(name) for name in measures if name in _OF_VERTICES}
+        table |= {name: values.pop(name) for name in measures if name in _OF_VERTICES}
     if arguments.json:
-        print_json({"graph": facts(graph), **found, **table})
+        print_json({"graph": facts(graph), **values, **table})
     else:
-        for measure, value in found.items():
+        for measure, value in values.items():
             print(f"{measure} {value}")
     if arguments.output or (table and not arguments.json):
         write_table(table, arguments.output)

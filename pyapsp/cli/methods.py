@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import add_json
 from pyapsp.cli.output import print_json
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["configure", "run"]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    add_json(parser)
+configure = add_json
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,7 +59,7 @@ def _print(methods: Sequence[type[Method]]) -> None:
         print()
 
 
-def _listed(values: Sequence[Any]) -> list[Any] | dict[str, int]:
+def _listed(values: Sequence[int | str]) -> list[int | str] | dict[str, int]:
     """Return the legal values as a list; of a range, its ends and its step."""
     if isinstance(values, range):
         return {"from": values[0], "to": values[-1], "step": values.step}

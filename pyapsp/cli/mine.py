@@ -15,9 +15,8 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit
+from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_output
 from pyapsp.cli.output import check_outputs, check_suffix, print_json
 
 __all__ = ["configure", "run"]
@@ -29,9 +28,7 @@ _SHOWN = 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("trace", metavar="TRACE.vcd", help="the trace")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="write all invariants: .csv, or .txt (formulas)"
-    )
+    add_output(parser, "OUT.csv", "write all invariants: .csv, or .txt (formulas)")
     parser.add_argument(
         "--templates", choices=("I", "II"), help="the template set (II without own templates)"
     )
@@ -75,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_suffix(arguments, ".csv", ".txt")
     check_outputs(arguments.output, inputs=[arguments.trace])
-    chosen: Any = arguments.templates or "II"
+    chosen: str | TemplateSet = arguments.templates or "II"
     if arguments.boolean or arguments.numeric:
         named = SETS[arguments.templates] if arguments.templates else None
         chosen = TemplateSet(
@@ -83,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
             numeric=[*(named.numeric if named else ()), *arguments.numeric],
         )
     reading = {key: getattr(arguments, key) for key in ("variables", "clock", "edge", "unknown")}
-    found = mine(
+    invariants = mine(
         arguments.trace,
         chosen,
         device=arguments.device,
@@ -93,22 +90,22 @@ def run(arguments: argparse.Namespace) -> int:
         **{key: value for key, value in reading.items() if value is not None},
     )
     if arguments.output is not None:
-        found.save(arguments.output)
+        invariants.save(arguments.output)
     if arguments.json:
-        listed = {kind: list(names) for kind, names in found.names.items()}
-        formulas = [] if arguments.output is not None else list(found)
-        facts = {"instants": found.n, "variables": listed, "invariants": len(found)}
-        print_json({"trace": arguments.trace, **facts, **found.facts, "formulas": formulas})
+        listed = {kind: list(names) for kind, names in invariants.names.items()}
+        formulas = [] if arguments.output is not None else list(invariants)
+        facts = {"instants": invariants.n, "variables": listed, "invariants": len(invariants)}
+        print_json({"trace": arguments.trace, **facts, **invariants.facts, "formulas": formulas})
         return 0
-    numeric, boolean = (len(found.names[kind]) for kind in ("numeric", "boolean"))
+    numeric, boolean = (len(invariants.names[kind]) for kind in ("numeric", "boolean"))
     print(
-        f"{arguments.trace}: {found.n:,} instants, {numeric} numeric and {boolean} Boolean "
-        f"variables, {len(found):,} invariant{'s' * (len(found) != 1)}"
+        f"{arguments.trace}: {invariants.n:,} instants, {numeric} numeric and {boolean} Boolean "
+        f"variables, {len(invariants):,} invariant{'s' * (len(invariants) != 1)}"
     )
     if arguments.output is None:
-        for number, formula in enumerate(found):
+        for number, formula in enumerate(invariants):
             if number == _SHOWN:
-                print(f"  and {len(found) - _SHOWN:,} more: -o writes them")
+                print(f"  and {len(invariants) - _SHOWN:,} more: -o writes them")
                 break
             print(f"  {formula}")
     return 0

@@ -9,22 +9,29 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pyapsp.registry import Method
 
 __all__ = [
     "add_cutoff",
     "add_device",
     "add_dtype",
+    "add_graph",
     "add_json",
     "add_memory_limit",
     "add_method",
+    "add_name_of_method",
+    "add_one_method",
+    "add_output",
     "add_progress",
     "add_record",
     "add_size",
     "add_sources",
+    "add_undirected",
     "as_utf8",
     "bytes_of",
     "method_of",
@@ -68,6 +75,11 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Add the graph file."""
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``, for `print_json`."""
     parser.add_argument(
@@ -89,11 +101,9 @@ def add_memory_limit(parser: argparse.ArgumentParser) -> None:
 
 def add_method(parser: argparse.ArgumentParser) -> None:
     """Add ``--method`` and ``--set``, for `method_of`."""
-    parser.add_argument(
-        "--method",
-        default="auto",
-        metavar="METHOD",
-        help="'auto' (default: the method with the shortest predicted time), or a method from "
+    add_name_of_method(
+        parser,
+        "'auto' (default: the method with the shortest predicted time), or a method from "
         "'pyapsp methods'",
     )
     parser.add_argument(
@@ -104,6 +114,30 @@ def add_method(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the method, e.g. tile=32; may be repeated",
     )
+
+
+def add_name_of_method(
+    parser: argparse.ArgumentParser, what: str, *, default: str = "auto"
+) -> None:
+    """Add ``--method`` alone."""
+    parser.add_argument("--method", default=default, metavar="METHOD", help=what)
+
+
+def add_one_method(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    """Add the arguments of commands that run one method on a graph, and ``-o``."""
+    add_graph(parser)
+    add_output(parser, metavar, what)
+    add_method(parser)
+    add_device(parser)
+    add_memory_limit(parser)
+    add_json(parser)
+
+
+def add_output(
+    parser: argparse.ArgumentParser, metavar: str, what: str, *, required: bool = False
+) -> None:
+    """Add ``-o``, also written ``--output``."""
+    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=what)
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:
@@ -123,9 +157,25 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_size(parser: argparse._ActionsContainer, what: str, **rules: Any) -> None:
+def add_size(
+    parser: argparse._ActionsContainer,
+    what: str,
+    *,
+    nargs: str | None = None,
+    default: list[int] | None = None,
+    required: bool = False,
+) -> None:
     """Add ``-n``, also written ``--n``."""
-    parser.add_argument("-n", "--n", type=int, metavar="N", help=what, **rules)
+    parser.add_argument(
+        "-n",
+        "--n",
+        type=int,
+        metavar="N",
+        help=what,
+        nargs=nargs,
+        default=default,
+        required=required,
+    )
 
 
 def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
@@ -139,10 +189,15 @@ def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
+def add_undirected(parser: argparse.ArgumentParser) -> None:
+    """Add ``--undirected``."""
+    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+
+
 def wants_progress(arguments: argparse.Namespace) -> bool:
     """Return whether to show progress."""
-    asked: bool | None = arguments.progress
-    return sys.stderr.isatty() if asked is None else asked
+    wanted: bool | None = arguments.progress
+    return sys.stderr.isatty() if wanted is None else wanted
 
 
 def status(arguments: argparse.Namespace) -> AbstractContextManager[Callable[[str], None]]:
@@ -194,7 +249,7 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
 
 
 def vertices(
-    labels: Any, n: int, names: Iterable[str], owner: str, option: str = "--sources"
+    labels: np.ndarray | None, n: int, names: Iterable[str], owner: str, option: str = "--sources"
 ) -> list[int]:
     """Return the numbers of vertices given by name, or by a file of names, ``@FILE``.
 
@@ -218,13 +273,13 @@ def vertices(
 
     known = range(n) if labels is None else labels
     vertex = {str(label): number for number, label in enumerate(known)}
-    found = []
+    numbers = []
     for name in names:
         for each in _listed(name[1:]) if name.startswith("@") else [as_utf8(name)]:
             if each not in vertex:
                 raise ParameterError.of(option, owner, "vertices of the graph", each)
-            found.append(vertex[each])
-    return found
+            numbers.append(vertex[each])
+    return numbers
 
 
 def as_utf8(argument: str) -> str:

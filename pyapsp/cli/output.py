@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from pyapsp.base.json import Json, Record
     from pyapsp.graph import Graph
 
 __all__ = [
     "check_outputs",
     "check_suffix",
+    "checked_graph",
     "commit",
     "facts",
     "is_special",
@@ -29,20 +33,38 @@ __all__ = [
     "print_json",
     "printer",
     "recorded",
+    "show_written",
     "took",
     "write_json",
     "write_table",
 ]
 
 
-def facts(graph: Graph) -> dict[str, Any]:
+def facts(graph: Graph) -> Record:
     """Return the facts about a graph that JSON documents contain."""
     return {"name": graph.name, "n": graph.n, "m": graph.m, "directed": graph.directed}
+
+
+def show_written(graph: Graph, arguments: argparse.Namespace) -> None:
+    """Print the facts about a graph that was written to ``-o``."""
+    if arguments.json:
+        print_json({**facts(graph), "file": arguments.output})
+    else:
+        print(f"{arguments.output}: {graph!r}")
 
 
 def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
     """Return a function that prints a line and flushes it; with ``--json`` it prints nothing."""
     return (lambda text: None) if arguments.json else partial(print, flush=True)
+
+
+def checked_graph(arguments: argparse.Namespace, *suffixes: str) -> Graph:
+    """Check that the outputs can be written, and read the graph."""
+    from pyapsp.graph import read
+
+    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+    check_suffix(arguments, *suffixes)
+    return read(arguments.graph)
 
 
 def took(stats: Mapping[str, Any], output: str | None, *rates: str) -> str:
@@ -59,7 +81,7 @@ def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[st
     return record
 
 
-def write_table(table: Mapping[str, Any], path: str | None) -> None:
+def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:
     """Write columns as CSV, without a path to standard output; missing values are empty."""
     from pyapsp.base.files import atomic_write
 
@@ -69,12 +91,12 @@ def write_table(table: Mapping[str, Any], path: str | None) -> None:
         writer.writerows(zip(*(each.tolist() for each in table.values()), strict=True))
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """Print a JSON document."""
     print(_json(content))
 
 
-def write_json(path: str | Path, content: Any) -> None:
+def write_json(path: str | Path, content: object) -> None:
     """Write a JSON file under a temporary name, and rename it when it is complete."""
     from pyapsp.base.files import atomic_write
 
@@ -82,11 +104,11 @@ def write_json(path: str | Path, content: Any) -> None:
         file.write(_json(content) + "\n")
 
 
-def _json(content: Any) -> str:
+def _json(content: object) -> str:
     return json.dumps(_plain(content), indent=2, allow_nan=False)
 
 
-def _plain(content: Any) -> Any:
+def _plain(content: object) -> Json:
     """Return a value with types that JSON has: no NumPy types, and None for nan and inf."""
     if isinstance(content, dict):
         return {str(key): _plain(value) for key, value in content.items()}
@@ -96,6 +118,7 @@ def _plain(content: Any) -> Any:
         return _plain(content.tolist())
     if isinstance(content, float) and not math.isfinite(content):
         return None
+    assert isinstance(content, bool | int | float | str | None)
     return content
 
 
@@ -120,11 +143,11 @@ def check_outputs(*paths: str | None, inputs: Iterable[str] = ()) -> None:
     from pyapsp.base.errors import ParameterError
     from pyapsp.base.files import resolved
 
-    given = [Path(path) for path in paths if path is not None]
-    replaced = [path for path in given if not is_special(path)]
+    outputs = [Path(path) for path in paths if path is not None]
+    replaced = [path for path in outputs if not is_special(path)]
     if len({resolved(path) for path in replaced}) < len(replaced):
-        raise ParameterError(f"the output files must differ: {', '.join(map(str, given))}")
-    for path in given:
+        raise ParameterError(f"the output files must differ: {', '.join(map(str, outputs))}")
+    for path in outputs:
         if path.is_dir():
             raise IsADirectoryError(f"{path}: is a directory")
         if is_special(path):
@@ -164,7 +187,7 @@ def is_special(path: str | Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def made(arguments: argparse.Namespace) -> dict[str, Any]:
+def made(arguments: argparse.Namespace) -> Record:
     """Return the origin of a document: command, date and commit."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
     return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}

@@ -45,8 +45,8 @@ def run(work: Callable[[], int]) -> int:
         return 0
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, _Stopped) else signal.SIGINT
-        said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
-        _say(said)
+        message = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
+        _say(message)
         return 128 + number
     except Exception as error:
         failure = _exit_code(error)

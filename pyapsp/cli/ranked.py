@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
 
     ranks = Ranks(world())
 
-    def tell(error: RankError) -> int:
+    def say(error: RankError) -> int:
         speaker = error.rank
         if not error.kind:
             # if a process was killed, `guarded` says so, and the launcher ends this one; if neither
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
         return _code(error, code_of)
 
     def late(error: RankError) -> None:
-        os._exit(tell(error))
+        os._exit(say(error))
 
     ranks.lifeline.deadline = late
     arguments.team = ranks
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
         mine, stopped = verdict.rank == ranks.rank, isinstance(error, KeyboardInterrupt)
         if mine and not stopped and code_of(type(error)) is None:
             traceback.print_exc()
-        ended(ranks, tell(verdict))
+        ended(ranks, say(verdict))
     raise AssertionError
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 
+from pyapsp.cli.options import add_output
+
 __all__ = ["configure", "run"]
 
 # the parts of pyapsp.bench.report.PARTS, named here so that --help does not load pandas
@@ -24,9 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a record of 'pyapsp solve --record' or 'pyapsp verify -o', or a file of "
         "'pyapsp bench -o'",
     )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="directory the files are written to"
-    )
+    add_output(parser, "DIR", "directory the files are written to", required=True)
     parser.add_argument(
         "--only",
         nargs="+",

@@ -20,7 +20,7 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_size, bytes_of
+from pyapsp.cli.options import add_device, add_json, add_output, add_size, bytes_of
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="device memory of a rank, in place of the measured: e.g. 80G",
     )
-    parser.add_argument("-o", "--output", metavar="FILE.json", help="write the measured rates")
+    add_output(parser, "FILE.json", "write the measured rates")
     add_device(parser)
     add_json(parser)
 
@@ -78,15 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError("one rank measures no link between ranks: take mpiexec, or --link")
     if arguments.output:
         write_json(arguments.output, rates.json())
-    found = []
+    predictions = []
     for count in arguments.ranks:
         grid = best(arguments.n, count, dtype.itemsize, rates, layout="grid").seconds
-        found.append((best(arguments.n, count, dtype.itemsize, rates), grid))
+        predictions.append((best(arguments.n, count, dtype.itemsize, rates), grid))
     if arguments.json:
-        rows = [{**asdict(each), "grid_seconds": grid} for each, grid in found]
+        rows = [{**asdict(each), "grid_seconds": grid} for each, grid in predictions]
         print_json({"rates": rates.json(), "runs": rows})
         return 0
-    _print(found)
+    _print(predictions)
     return 0
 
 
@@ -123,11 +123,11 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
     return replace(rates, link=link, memory=memory)
 
 
-def _print(found: list[tuple[Prediction, float]]) -> None:
+def _print(predictions: list[tuple[Prediction, float]]) -> None:
     """Print a table."""
     titles = "ranks block seconds update pivots broadcast bound write grid"
     rows = [titles.split()]
-    for each, grid in found:
+    for each, grid in predictions:
         times = (each.seconds, each.update, each.opening, each.broadcast)
         shown = tuple(f"{seconds:,.3g}" for seconds in times)
         last = (each.bound, f"{each.writing:,.3g}", f"{grid:,.3g}")

@@ -13,48 +13,18 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    add_method,
-    add_progress,
-    add_record,
-    method_of,
-    status,
-)
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
-
-if TYPE_CHECKING:
-    pass
+from pyapsp.cli.options import add_one_method, add_progress, add_record, method_of, status
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the components; OUT.csv has one line for each vertex",
-    )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_one_method(parser, "OUT.npz", "the components; OUT.csv has one line for each vertex")
     add_record(parser)
     add_progress(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,33 +32,31 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "scc")
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".npz", ".csv")
-    graph = pyapsp.read(arguments.graph)
-    with status(arguments) as tell:
-        found = pyapsp.strongly_connected_components(
+    graph = checked_graph(arguments, ".npz", ".csv")
+    with status(arguments) as show:
+        components = pyapsp.strongly_connected_components(
             graph,
             method,
             device=arguments.device,
             memory_limit=arguments.memory_limit,
-            progress=lambda done, total: tell(f"component known of {done:,} of {total:,} vertices"),
+            progress=lambda done, total: show(f"component known of {done:,} of {total:,} vertices"),
         )
     if arguments.output is not None:
         if arguments.output.endswith(".csv"):
-            write_table(found.to_columns(), arguments.output)
+            write_table(components.to_columns(), arguments.output)
         else:
-            found.save(arguments.output)
-    record = recorded(arguments, found.stats)
-    trivial = int((found.sizes == 1).sum())
+            components.save(arguments.output)
+    record = recorded(arguments, components.stats)
+    trivial = int((components.sizes == 1).sum())
     if arguments.json:
-        facts = {"components": found.count, "largest": found.largest, "trivial": trivial}
+        facts = {"components": components.count, "largest": components.largest, "trivial": trivial}
         print_json({**facts, **record})
         return 0
-    print(found.explain())
+    print(components.explain())
     rate = record["rate"]
     print(
-        f"{found.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
-        f"the largest has {found.largest:,} vertices, {trivial:,} have one"
+        f"{components.count:,} strongly connected components of n = {graph.n:,}, m = {graph.m:,}: "
+        f"the largest has {components.largest:,} vertices, {trivial:,} have one"
     )
     rates = [f"{rate / 1e6:.1f} M arcs/s"] if rate else []
     print(took(record, arguments.output, *rates))

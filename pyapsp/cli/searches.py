@@ -5,55 +5,34 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    add_method,
-    add_record,
-    method_of,
-    vertices,
-)
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
+from pyapsp.cli.options import add_one_method, add_record, add_undirected, method_of, vertices
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
     from pyapsp.traversal.result import SearchResult
 
-__all__ = ["add_search", "asked", "tell"]
+__all__ = ["add_search", "finish", "search_arguments"]
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a search, for `asked` and `tell`."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    """Add the arguments of a search, for `search_arguments` and `finish`."""
+    add_one_method(
+        parser,
+        "OUT.npz",
+        "the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
+    )
     parser.add_argument(
         "--source",
         metavar="VERTEX",
         help="vertex to search from, named as in the graph file (default: the vertex with the "
         "most leaving arcs)",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
-    )
-    add_method(parser)
-    add_device(parser)
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
-    add_memory_limit(parser)
+    add_undirected(parser)
     add_record(parser)
-    add_json(parser)
 
 
-def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
+def search_arguments(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     """Return the graph, and the options that both searches have.
 
     Raises
@@ -62,12 +41,10 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
         If there is no such vertex or method, or an output cannot be written.
     """
     from pyapsp.base.errors import ParameterError
-    from pyapsp.graph import read
     from pyapsp.traversal.request import default_source
 
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".npz", ".csv")
-    method, graph = method_of(arguments, arguments.command), read(arguments.graph)
+    method = method_of(arguments, arguments.command)
+    graph = checked_graph(arguments, ".npz", ".csv")
     if graph.n == 0:
         raise ParameterError(f"{arguments.graph} has no vertex to search from")
     if arguments.source is None:
@@ -87,22 +64,22 @@ def asked(arguments: argparse.Namespace) -> tuple[Graph, dict[str, Any]]:
     }
 
 
-def tell(arguments: argparse.Namespace, found: SearchResult, length: str) -> int:
+def finish(arguments: argparse.Namespace, result: SearchResult, length: str) -> int:
     """Save the row of the source, and print a summary of the run.
 
     Parameters
     ----------
     arguments : Namespace
-    found : SearchResult
+    result : SearchResult
         The result of the search.
     length : str
         The name of the distances: ``"level"`` or ``"distance"``.
     """
-    rows = found.rows
+    rows = result.rows
     distances = rows.distances[0]
     names = range(distances.size) if rows.labels is None else rows.labels.tolist()
     if arguments.output is not None and arguments.output.endswith(".csv"):
-        write_table(found.to_columns(), arguments.output)
+        write_table(result.to_columns(), arguments.output)
     elif arguments.output is not None:
         rows.save(arguments.output)
     record = recorded(arguments, rows.stats)

@@ -25,10 +25,11 @@ from pyapsp.cli.output import print_json, printer
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import ArrayLike
 
     from pyapsp.device import Device
     from pyapsp.graph import Graph
-    from pyapsp.registry import Method, Problem
+    from pyapsp.registry import Method, Problem, Requirements
 
 __all__ = ["configure", "run"]
 
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not tested:
         raise no_device()
     say = printer(arguments)
-    told, states = [], []
+    tested_devices, states = [], []
     for device in tested:
         say(f"device {device}")
         checks = []
@@ -74,11 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
             seconds = time.perf_counter() - started
             checks.append({"name": name, "state": state, "detail": detail, "seconds": seconds})
             say(f"  {state:<8}  {name:<20}  {detail or f'{seconds:.2f} s'}")
-        told.append({"id": device.id, "name": device.name, "checks": checks})
+        tested_devices.append({"id": device.id, "name": device.name, "checks": checks})
         states += [each["state"] for each in checks]
     count = {state: states.count(state) for state in (_OK, _FAILED, _LEFT_OUT)}
     if arguments.json:
-        print_json({"ok": not count[_FAILED], "pyapsp": pyapsp.__version__, "devices": told})
+        print_json(
+            {"ok": not count[_FAILED], "pyapsp": pyapsp.__version__, "devices": tested_devices}
+        )
     say(", ".join(f"{number} {state}" for state, number in count.items()))
     return 1 if count[_FAILED] else 0
 
@@ -129,13 +132,13 @@ def _method(cls: type[Method], device: Device) -> str | None:
     from pyapsp.registry import runs, trials
 
     problem = find_problem(cls.problem)
-    asked = {"predecessors": True} if "predecessors" in problem.asks else {}
+    options = {"predecessors": True} if "predecessors" in problem.asks else {}
     solved = 0
     left: Exception | None = None
-    for name, given, dtype in _inputs(problem, cls.requires):
+    for name, data, dtype in _inputs(problem, cls.requires):
         if dtype == "float64" and not device.capabilities.fp64:
             dtype = "float32"
-        request = problem.ask(given, cls(), dtype=dtype, device=device, **asked)
+        request = problem.ask(data, cls(), dtype=dtype, device=device, **options)
         left = cls().unmet(request.input, request.options)
         if left is not None:
             continue
@@ -149,7 +152,7 @@ def _method(cls: type[Method], device: Device) -> str | None:
     return None if solved else "no input to solve"
 
 
-def _inputs(problem: Problem, requires: Any) -> Iterator[tuple[str, Any, str]]:
+def _inputs(problem: Problem, requires: Requirements) -> Iterator[tuple[str, Any, str]]:
     """Yield inputs for a method, each with its name and a type that can represent the answer."""
     import numpy as np
 
@@ -187,8 +190,8 @@ def _batches(device: Device) -> str | None:
     weights = random.integers(1, 9, (40, 12, 12)) * (random.random((40, 12, 12)) < 0.3)
     expected = np.stack([_distances(each) for each in weights])
     for method in ("auto", "fw-onegroup", "fw-minplus"):
-        found = pyapsp.solve_many(weights, method, dtype="float32", device=device)
-        if not np.array_equal(found, expected):
+        distances = pyapsp.solve_many(weights, method, dtype="float32", device=device)
+        if not np.array_equal(distances, expected):
             return f"{method}: other distances than SciPy's"
     return None
 
@@ -207,7 +210,7 @@ def _summaries(device: Device) -> str | None:
         histogram = np.bincount(distances.astype(int).ravel())
         histogram[0] -= graph.n
         rows = [block.distances for block in pyapsp.row_blocks(graph, block=9, device=device)]
-        answers: list[tuple[str, Any, Any]] = [
+        answers: list[tuple[str, ArrayLike, ArrayLike]] = [
             ("row_blocks", np.concatenate(rows), distances),
             ("diameter", pyapsp.diameter(graph, device=device), farthest.max()),
             ("radius", pyapsp.radius(graph, device=device), farthest.min()),
@@ -225,8 +228,10 @@ def _summaries(device: Device) -> str | None:
             ),
             ("distance_histogram", pyapsp.distance_histogram(graph, device=device), histogram),
         ]
-        for what, found, expected in answers:
-            if not (np.shape(found) == np.shape(expected) and np.allclose(found, expected, 1e-12)):
+        for what, answer, expected in answers:
+            if not (
+                np.shape(answer) == np.shape(expected) and np.allclose(answer, expected, 1e-12)
+            ):
                 return f"{what} of {name}: not what SciPy's distances give"
     return None
 
@@ -238,8 +243,8 @@ def _bulk(device: Device) -> str | None:
     from pyapsp import bulk
 
     numbers = np.random.default_rng(0).random((50, 32), np.float32)
-    found = bulk.load(bulk.programs()["bitonic_sort"], device=device)(A=numbers)["A"]
-    return None if np.array_equal(found, np.sort(numbers)) else "numbers are not sorted"
+    ordered = bulk.load(bulk.programs()["bitonic_sort"], device=device)(A=numbers)["A"]
+    return None if np.array_equal(ordered, np.sort(numbers)) else "numbers are not sorted"
 
 
 def _sweep(device: Device) -> str | None:
@@ -251,8 +256,8 @@ def _sweep(device: Device) -> str | None:
     arrays = [Array("side", "input", "int32"), Array("area", "output", "int32")]
     squares = Sweep("OUT(area, 0) = IN(side, 0) * IN(side, 0);", arrays, device=device)
     sides = np.arange(100, dtype=np.int32)
-    found = np.ravel(squares(side=sides)["area"])
-    return None if np.array_equal(found, sides**2) else "squares are not those of NumPy"
+    areas = np.ravel(squares(side=sides)["area"])
+    return None if np.array_equal(areas, sides**2) else "squares are not those of NumPy"
 
 
 def _graph(name: str) -> Graph:
@@ -261,10 +266,11 @@ def _graph(name: str) -> Graph:
     return datasets.load(name)
 
 
-def _distances(graph: Any) -> np.ndarray:
+def _distances(graph: Graph | np.ndarray) -> np.ndarray:
     """Return the distances of all pairs, computed by SciPy."""
+    import numpy as np
     from scipy.sparse.csgraph import johnson
 
-    matrix = graph.to_scipy() if hasattr(graph, "to_scipy") else graph
-    found: np.ndarray = johnson(matrix.astype(float))
-    return found
+    matrix = graph if isinstance(graph, np.ndarray) else graph.to_scipy()
+    distances: np.ndarray = johnson(matrix.astype(float))
+    return distances

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_progress, wants_progress
+from pyapsp.cli.options import add_device, add_output, add_progress, wants_progress
 from pyapsp.cli.output import check_outputs, check_suffix, is_special
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("model", metavar="MODEL.xml", help="SBML, PHML, ISML or CellML")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="file to write: .csv, .parquet or .h5"
-    )
+    add_output(parser, "OUT.csv", "file to write: .csv, .parquet or .h5")
     parser.add_argument(
         "--duration", type=float, metavar="LENGTH", required=True, help="in the model's unit"
     )
@@ -107,9 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_outputs(arguments.output, inputs=[arguments.model, arguments.parameters or ""])
     check_suffix(arguments, ".csv", ".parquet", ".h5")
-    given: Any = dict(arguments.set)
+    parameters: dict[str, float] | pd.DataFrame = dict(arguments.set)
     if arguments.parameters is not None:
-        given = _sets(arguments.parameters, given)
+        parameters = _sets(arguments.parameters, dict(arguments.set))
     shown = Progress(1) if wants_progress(arguments) else nullcontext()
     with shown as progress:
         frame = pyapsp.simulate(
@@ -119,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             method=arguments.integrator,
             output=arguments.quantity,
             every=arguments.every,
-            parameters=given,
+            parameters=parameters,
             engine=arguments.engine,
             dtype="float32" if arguments.single else "float64",
             tolerances=(arguments.tolerance, arguments.tolerance),
@@ -142,7 +140,7 @@ def _value(text: str) -> tuple[str, float]:
     raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with a number")
 
 
-def _reduction(text: str) -> tuple[str, tuple[Any, ...]]:
+def _reduction(text: str) -> tuple[str, tuple[str, str] | tuple[str, str, float]]:
     name, _, rest = text.partition("=")
     kind, mark, quantity = rest.partition(":")
     if not (name and mark and quantity):
@@ -153,7 +151,7 @@ def _reduction(text: str) -> tuple[str, tuple[Any, ...]]:
     return name, (kind, quantity, _value(f"value={value}")[1])
 
 
-def _sets(path: str, given: dict[str, float]) -> pd.DataFrame:
+def _sets(path: str, parameters: dict[str, float]) -> pd.DataFrame:
     """Return the sets of parameters in a file, and the same values beside each."""
     from pyapsp.base.errors import FormatError, PyApspError
 
@@ -166,7 +164,7 @@ def _sets(path: str, given: dict[str, float]) -> pd.DataFrame:
     except ValueError as error:
         raise FormatError(path, None, f"no numbers under a header: {error}") from None
     assert isinstance(frame, pandas.DataFrame)
-    return frame.assign(**given)
+    return frame.assign(**parameters)
 
 
 def _write(frame: pd.DataFrame, path: str | None) -> None:

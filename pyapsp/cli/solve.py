@@ -23,12 +23,15 @@ from pyapsp.cli.options import (
     add_cutoff,
     add_device,
     add_dtype,
+    add_graph,
     add_json,
     add_memory_limit,
     add_method,
+    add_output,
     add_progress,
     add_record,
     add_sources,
+    add_undirected,
     method_of,
     vertices,
     wants_progress,
@@ -46,6 +49,7 @@ from pyapsp.cli.output import (
 if TYPE_CHECKING:
     import numpy as np
 
+    from pyapsp.all_pairs.request import Arguments
     from pyapsp.graph import Graph
     from pyapsp.registry import Method
 
@@ -54,12 +58,11 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.npz",
-        help="the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
+    add_graph(parser)
+    add_output(
+        parser,
+        "OUT.npz",
+        "the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
         "matrices larger than memory; ranks of MPI also write OUT.rows, a folder with a file of "
         "each",
     )
@@ -71,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also store predecessors, from which 'pyapsp path' reads paths",
     )
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_undirected(parser)
     add_sources(parser, "compute only the rows of")
     add_cutoff(parser)
     add_memory_limit(parser)
@@ -96,6 +99,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve, save, and print a summary."""
     import pyapsp
+    from pyapsp.all_pairs.request import Arguments
     from pyapsp.base.errors import ParameterError
     from pyapsp.base.progress import Progress
 
@@ -116,15 +120,15 @@ def run(arguments: argparse.Namespace) -> int:
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
-    asked = {"sources": sources, **_asked(arguments)}
+    options = {"sources": sources, **_options(arguments)}
     if arguments.dry_run:
         with _mapped(graph, sources, arguments) as out:
-            return _dry_run(graph, method, {**asked, "out": out}, arguments)
+            return _dry_run(graph, Arguments(method=method, out=out, **options), arguments)
     with (
         _mapped(graph, sources, arguments) as out,
         Progress(graph.n) if wants_progress(arguments) else nullcontext() as progress,
     ):
-        result = pyapsp.solve(graph, method, out=out, progress=progress, **asked)
+        result = pyapsp.solve(graph, method, out=out, progress=progress, **options)
         if out is not None:
             _flush(out, result.predecessors)
     if arguments.roof:
@@ -138,16 +142,16 @@ def run(arguments: argparse.Namespace) -> int:
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
     if out is None:
         result.save(arguments.output)
-    told = recorded(arguments, result.stats)
+    record = recorded(arguments, result.stats)
     if arguments.json:
-        print_json(told)
+        print_json(record)
         return 0
     print(result.explain())
     _summary(result.stats, arguments.output)
     return 0
 
 
-def _asked(arguments: argparse.Namespace) -> dict[str, Any]:
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of `pyapsp.solve` that the command line gives."""
     return {
         "cutoff": arguments.cutoff,
@@ -198,12 +202,12 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
             out=arguments.output,
             progress=progress,
             sources=sources,
-            **_asked(arguments),
+            **_options(arguments),
         )
     if first:
-        told = recorded(arguments, result.stats)
+        record = recorded(arguments, result.stats)
         if arguments.json:
-            print_json(told)
+            print_json(record)
         else:
             print(result.explain())
             _summary(result.stats, arguments.output)
@@ -224,17 +228,15 @@ def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
     host.flush(out, predecessors)
 
 
-def _dry_run(
-    graph: Graph, method: str | Method, asked: dict[str, Any], arguments: argparse.Namespace
-) -> int:
+def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> int:
     """Print what would be done, the memory that it needs and the predicted time."""
-    from pyapsp.all_pairs.request import Arguments, requested
+    from pyapsp.all_pairs.request import requested
     from pyapsp.base.errors import DeviceError
     from pyapsp.paths import AllPairsMethod
     from pyapsp.registry import runs
     from pyapsp.registry.record import reasons
 
-    request = requested(graph, Arguments(method=method, **asked))
+    request = requested(graph, call)
     refused: list[DeviceError] = []
     planned = next(runs.plans(request, refused), None)
     if planned is None:
@@ -242,7 +244,7 @@ def _dry_run(
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)
-    if method != "auto":
+    if call.method != "auto":
         seconds = chosen.predict(plan.input.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
     answer = options.count(graph.n) * graph.n * each

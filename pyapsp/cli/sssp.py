@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from pyapsp.cli.options import add_cutoff, add_dtype
-from pyapsp.cli.searches import add_search, asked, tell
+from pyapsp.cli.searches import add_search, finish, search_arguments
 
 __all__ = ["configure", "run"]
 
@@ -27,12 +27,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
     import pyapsp
 
-    graph, options = asked(arguments)
-    found = pyapsp.sssp(
+    graph, options = search_arguments(arguments)
+    result = pyapsp.sssp(
         graph,
         dtype=arguments.dtype,
         cutoff=arguments.cutoff,
         predecessors=arguments.output is not None,
         **options,
     )
-    return tell(arguments, found, "distance")
+    return finish(arguments, result, "distance")

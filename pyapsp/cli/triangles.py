@@ -13,42 +13,17 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import (
-    add_device,
-    add_json,
-    add_memory_limit,
-    add_method,
-    add_record,
-    method_of,
-)
-from pyapsp.cli.output import (
-    check_outputs,
-    check_suffix,
-    print_json,
-    recorded,
-    took,
-    write_table,
-)
-
-if TYPE_CHECKING:
-    pass
+from pyapsp.cli.options import add_one_method, add_record, method_of
+from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT.csv", help="one line for each vertex: OUT.csv"
-    )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_one_method(parser, "OUT.csv", "one line for each vertex: OUT.csv")
     add_record(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,27 +31,26 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "triangles")
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-    check_suffix(arguments, ".csv")
-    graph = pyapsp.read(arguments.graph)
-    found = pyapsp.triangles(
+    graph = checked_graph(arguments, ".csv")
+    triangles = pyapsp.triangles(
         graph, method, device=arguments.device, memory_limit=arguments.memory_limit
     )
     if arguments.output is not None:
-        write_table(found.to_columns(), arguments.output)
-    record = recorded(arguments, found.stats)
+        write_table(triangles.to_columns(), arguments.output)
+    record = recorded(arguments, triangles.stats)
     facts = {
-        "triangles": found.total,
-        "transitivity": found.transitivity,
-        "average_clustering": found.average_clustering,
+        "triangles": triangles.total,
+        "transitivity": triangles.transitivity,
+        "average_clustering": triangles.average_clustering,
     }
     if arguments.json:
         print_json({**facts, **record})
         return 0
-    print(found.explain())
+    print(triangles.explain())
     print(
-        f"{found.total:,} triangles of n = {graph.n:,} vertices and {record['work']:,} edges: "
-        f"transitivity {found.transitivity:.6g}, average clustering {found.average_clustering:.6g}"
+        f"{triangles.total:,} triangles of n = {graph.n:,} vertices and {record['work']:,} edges: "
+        f"transitivity {triangles.transitivity:.6g}, average clustering "
+        f"{triangles.average_clustering:.6g}"
     )
     print(took(record, arguments.output))
     return 0

@@ -15,9 +15,9 @@ For example:
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_method, method_of
+from pyapsp.cli.options import add_one_method, method_of
 from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
 
 if TYPE_CHECKING:
@@ -28,15 +28,8 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_one_method(parser, "OUT", "one line for each edge: OUT.csv; with -k a graph")
     parser.add_argument("-k", type=int, metavar="K", help="find the k-truss for this k, at least 2")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", help="one line for each edge: OUT.csv; with -k a graph"
-    )
-    add_method(parser)
-    add_device(parser)
-    add_memory_limit(parser)
-    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.k is None:
         check_suffix(arguments, ".csv")
     graph = pyapsp.read(arguments.graph)
-    where: dict[str, Any] = {
+    where = {
         "device": arguments.device,
         "memory_limit": arguments.memory_limit,
     }
@@ -63,23 +56,23 @@ def run(arguments: argparse.Namespace) -> int:
             to = f" -> {arguments.output}" if arguments.output else ""
             print(f"the {arguments.k}-truss has {edges:,} edges and {vertices:,} vertices{to}")
         return 0
-    found = pyapsp.truss_decomposition(graph, method, **where)
+    trusses = pyapsp.truss_decomposition(graph, method, **where)
     if arguments.output is not None:
-        write_table(found.to_columns(), arguments.output)
+        write_table(trusses.to_columns(), arguments.output)
     if arguments.json:
-        print_json({"k_max": found.k_max, **found.stats})
+        print_json({"k_max": trusses.k_max, **trusses.stats})
         return 0
-    print(found.explain())
+    print(trusses.explain())
     print("trussness: edges")
-    for k, count in _sizes(found):
+    for k, count in _sizes(trusses):
         print(f"{k:9,}: {count:,}")
-    print(took(found.stats, arguments.output))
+    print(took(trusses.stats, arguments.output))
     return 0
 
 
-def _sizes(found: Trusses) -> list[tuple[int, int]]:
+def _sizes(trusses: Trusses) -> list[tuple[int, int]]:
     """Return each trussness with the number of its edges."""
     import numpy as np
 
-    values, counts = np.unique(found.trussness, return_counts=True)
+    values, counts = np.unique(trusses.trussness, return_counts=True)
     return list(zip(values.tolist(), counts.tolist(), strict=True))

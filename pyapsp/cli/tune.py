@@ -17,14 +17,15 @@ import argparse
 import math
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import add_device, add_json, add_progress, add_size, status
 from pyapsp.cli.output import check_outputs, commit, print_json, printer
 
 if TYPE_CHECKING:
     from pyapsp.registry import Method
-    from pyapsp.registry.tuning.tuner import Report
+    from pyapsp.registry.tuning.journal import Outcome
+    from pyapsp.registry.tuning.tuner import Report, Tuner
 
 __all__ = ["configure", "run"]
 
@@ -240,12 +241,12 @@ def _default_dtype(method: type[Method]) -> str:
     return "float32" if "float32" in dtypes else dtypes[0]
 
 
-def _with_progress(tuner: Any, arguments: argparse.Namespace) -> Report:
+def _with_progress(tuner: Tuner, arguments: argparse.Namespace) -> Report:
     """Run the tuner, and show its progress."""
     counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
     with status(arguments) as tell:
 
-        def show(outcome: Any) -> None:
+        def show(outcome: Outcome) -> None:
             counts[outcome.state] += 1
             tell(", ".join(f"{count} {state}" for state, count in counts.items()))
 
@@ -304,7 +305,9 @@ def _print_table(report: Report) -> None:
     )
 
 
-def _in_order(parameters: dict[str, int | str], default: dict[str, int | str]) -> dict[str, Any]:
+def _in_order(
+    parameters: dict[str, int | str], default: dict[str, int | str]
+) -> dict[str, int | str]:
     """Return parameters in the order of the default set, names that it lacks last."""
     return {name: parameters[name] for name in [*default, *parameters] if name in parameters}
 

@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json
+from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -38,12 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE.json", help="the record that 'pyapsp solve --record' wrote"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.json",
-        help="write the record with the outcome of the checks added",
-    )
+    add_output(parser, "OUT.json", "write the record with the outcome of the checks added")
     add_device(parser)
     add_json(parser)
 
@@ -68,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
         if not isinstance(record, dict):
             raise FormatError(arguments.record, None, "not the record of a run")
     certificate = verify.certificate(graph, result, device=arguments.device)
-    told = [f"certificate: {'holds' if certificate.ok else certificate.fault}"]
+    lines = [f"certificate: {'holds' if certificate.ok else certificate.fault}"]
     verified, max_error = certificate.ok, None
     if not arguments.no_oracle:
         comparison = verify.against_scipy(graph, result)
         verified, max_error = verified and comparison.ok, comparison.max_error
         word = "agrees" if comparison.ok else "DIFFERS"
-        told.append(f"SciPy: {word}, largest difference {comparison.max_error:g}")
+        lines.append(f"SciPy: {word}, largest difference {comparison.max_error:g}")
     outcome = {
         "verified": verified,
         "certificate": "holds" if certificate.ok else certificate.fault,
@@ -84,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(outcome)
     else:
-        print(*told, sep="\n")
+        print(*lines, sep="\n")
     if arguments.output:
         write_json(arguments.output, {**record, **outcome})
     return 0 if verified else 1

@@ -6,7 +6,7 @@ A rank takes the next graphs when it has solved its last ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,13 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["collected", "each_of", "solve_each_on_ranks", "solve_many_on_ranks"]
 
+_T = TypeVar("_T")
 # The graphs of a rank are taken in at least so many parts.
 _PARTS = 4
 
 
 def each_of(
-    ranks: Ranks, graphs: Sequence[Any] | np.ndarray, work: Callable[[slice], Iterator[Any]]
-) -> Iterator[tuple[int, Any]]:
+    ranks: Ranks,
+    graphs: Sequence[GraphLike] | np.ndarray,
+    work: Callable[[slice], Iterator[tuple[int, _T]]],
+) -> Iterator[tuple[int, _T]]:
     """Yield what the graphs of this rank give, with their numbers.
 
     Parameters
@@ -111,7 +114,7 @@ def solve_many_on_ranks(
     out: np.ndarray | None,
     device: DeviceLike,
     options: dict[str, Any],
-) -> Any:
+) -> list[Result] | np.ndarray | tuple[np.ndarray, np.ndarray]:
     """Return the answers for all graphs on all ranks."""
     with joined(comm) as ranks:
         if not isinstance(graphs, np.ndarray):

@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.base.errors import CapabilityError, CheckpointError
 from pyapsp.base.files import atomic_write
-from pyapsp.base.json import Record
+from pyapsp.base.json import Json, Record
 from pyapsp.base.version import __version__
 from pyapsp.cluster.ranks import Ranks
 
@@ -37,6 +38,16 @@ _FORMAT, _SCHEMA = "checkpoint of pyapsp on ranks", 1
 _PART = re.compile(r"rows-[0-9a-f]{16}-\d+\.bin")
 # Bytes of rows under one checksum.
 _BLOCK = 2**24
+
+
+class _Part(TypedDict):
+    """The file of a rank: its rows from `first` to `last`, with a checksum for each `rows`."""
+
+    file: str
+    first: int
+    last: int
+    rows: int
+    crc32: list[int]
 
 
 class SharedCheckpoint:
@@ -66,7 +77,7 @@ class SharedCheckpoint:
     """
 
     def __init__(
-        self, ranks: Ranks, folder: str | os.PathLike[str], subject: Mapping[str, Any]
+        self, ranks: Ranks, folder: str | os.PathLike[str], subject: Mapping[str, Json]
     ) -> None:
         if not POSITIONED:
             raise CapabilityError("this system has no os.pwritev, which checkpoints need")
@@ -92,7 +103,9 @@ class SharedCheckpoint:
     def __enter__(self) -> SharedCheckpoint:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         try:
             if kind is None:
                 self._remove()
@@ -111,7 +124,7 @@ class SharedCheckpoint:
         if self._ranks.rank == 0:
             folders.check_space(self._folder, needed * (2 if self._content is None else 1))
 
-    def save(self, own: Matrix, state: Mapping[str, Any]) -> float:
+    def save(self, own: Matrix, state: Mapping[str, Json]) -> float:
         """Write a snapshot, and return the seconds it took.
 
         Parameters
@@ -186,7 +199,7 @@ class SharedCheckpoint:
                 folders.sync(self._folder)
                 self._sweep(None)
 
-    def _write(self, own: Matrix, name: str) -> dict[str, Any]:
+    def _write(self, own: Matrix, name: str) -> _Part:
         """Write the rows of this rank to a new file, and say what is in it."""
         row, checksums = own.n * own.dtype.itemsize, []
         rows = max(1, _BLOCK // max(1, row))
@@ -196,10 +209,9 @@ class SharedCheckpoint:
                     transfer(os.pwritev, file, (first - own.first) * row, block)
                     checksums.append(zlib.crc32(block.data))
                 os.fsync(file.fileno())
-        span = {"first": own.first, "last": own.last, "rows": rows}
-        return {"file": name, **span, "crc32": checksums}
+        return _Part(file=name, first=own.first, last=own.last, rows=rows, crc32=checksums)
 
-    def _restore(self, own: Matrix, part: Mapping[str, Any]) -> None:
+    def _restore(self, own: Matrix, part: _Part) -> None:
         """Read the rows of a file that this rank has."""
         path, row = self._folder / part["file"], own.n * own.dtype.itemsize
         remedy = manifest.remedy(self._folder)

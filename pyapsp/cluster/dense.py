@@ -17,6 +17,7 @@ from pyapsp.all_pairs.dense.outofcore.team import limits
 from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.all_pairs.dense.predecessors import Recovery
 from pyapsp.base.errors import CapabilityError
+from pyapsp.base.json import Record
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.band import Band
 from pyapsp.cluster.checkpoint import SharedCheckpoint
@@ -86,7 +87,7 @@ def solve_dense(
     with ExitStack() as stack:
         checkpoint = None
         if options.checkpoint is not None:
-            subject = {
+            subject: Record = {
                 "method": "fw-outofcore",
                 "graph": graph.content_hash,
                 "n": graph.n,
@@ -155,7 +156,7 @@ def _run(
     starts = range(0, matrix.n, plan.block)
     owners = [_owner(plan.spans, first) for first in starts]
     band = Band(matrix, plan.block)
-    decisive = {"block": plan.block, "closing": dict(plan.product.parameters)}
+    decisive: Record = {"block": plan.block, "closing": dict(plan.product.parameters)}
     interval: Interval | None = None
     if checkpoint is not None:
         wanted = parameters.get("interval", "auto")

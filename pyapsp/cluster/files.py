@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from pyapsp.all_pairs.dense.outofcore.files import POSITIONED, transfer
 from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.base.files import atomic_write, disk_space, replacing
 from pyapsp.base.host import mapped_file
+from pyapsp.base.json import Record
 from pyapsp.cluster.answers import Answers
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.shards import CONTENT, beside, described, open_rows
@@ -86,8 +86,10 @@ class _OneFile(_Files):
 class _OwnFile(_Files):
     """The rows of each rank in a file of its own, in the order in which they come."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+    def __init__(
+        self, n: int, options: AllPairsOptions, path: Path, distances: Path, before: Path | None
+    ) -> None:
+        super().__init__(n, options, path, distances, before)
         self.ranges: list[list[int]] = []
         self._count = 0
         self._dtypes = (self.options.dtype, np.dtype(np.int32))
@@ -220,13 +222,12 @@ def _own_files(ranks: Ranks, n: int, options: AllPairsOptions, path: Path) -> It
             yield answers
             answers.synced()
         answers.complete()
-        shards = ranks.all(
-            {
-                "file": distances.name,
-                "predecessors": before.name if options.predecessors else None,
-                "ranges": answers.ranges,
-            }
-        )
+        shard: Record = {
+            "file": distances.name,
+            "predecessors": before.name if options.predecessors else None,
+            "ranges": answers.ranges,
+        }
+        shards = ranks.all(shard)
         # from here on another rank may have named the files; the next run removes those without
         named = True
         content = described((options.count(n), n), options.dtype, shards)

@@ -16,12 +16,15 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyapsp.base.errors import NoDeviceError, RankError
+from pyapsp.base.json import Record
 
 __all__ = ["DIED", "Lifeline"]
 
+# The names of the hub, its port, and what a rank says to show that it belongs to the run.
+_Address: TypeAlias = tuple[list[str], int, str]
 #: The cause that is told of a rank whose process ended.
 DIED = "its process ended without a message, as if it was killed"
 
@@ -48,7 +51,9 @@ class Lifeline:
         Called with the verdict in a thread, if it came some seconds ago and `leave` was not called.
     """
 
-    def __init__(self, rank: int, hosts: list[str], share: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, rank: int, hosts: list[str], share: Callable[[_Address | None], _Address]
+    ) -> None:
         self.rank, self._hosts = rank, hosts
         self.verdict: RankError | None = None
         self.deadline: Callable[[RankError], None] | None = None
@@ -69,7 +74,7 @@ class Lifeline:
 
     # -- connections -------------------------------------------------------------------------
 
-    def _listen(self, share: Callable[[Any], Any]) -> None:
+    def _listen(self, share: Callable[[_Address | None], _Address]) -> None:
         one_host = len(set(self._hosts)) == 1
         token = secrets.token_hex(16)
         with socket.create_server(
@@ -88,11 +93,11 @@ class Lifeline:
                     raise NoDeviceError(f"no connection from the ranks {sorted(missing)}") from None
                 link.settimeout(_CONNECT)
                 with suppress(OSError, ValueError):
-                    said = json.loads(_line(link))
-                    if secrets.compare_digest(str(said.get("token")), token):
-                        self._links[int(said["rank"])] = _ready(link)
+                    message = json.loads(_line(link))
+                    if secrets.compare_digest(str(message.get("token")), token):
+                        self._links[int(message["rank"])] = _ready(link)
 
-    def _connect(self, address: tuple[list[str], int, str]) -> None:
+    def _connect(self, address: _Address) -> None:
         names, port, token = address
         if self._hosts[self.rank] == self._hosts[0]:
             names = ["127.0.0.1", *names]
@@ -104,7 +109,7 @@ class Lifeline:
                 return
         raise NoDeviceError(f"cannot connect to rank 0 on {self._hosts[0]}, port {port}")
 
-    def _send(self, other: int, message: dict[str, Any]) -> None:
+    def _send(self, other: int, message: Record) -> None:
         with suppress(OSError):  # whoever has died is noticed by the thread that reads
             self._links[other].sendall(json.dumps(message).encode() + b"\n")
 
@@ -120,18 +125,18 @@ class Lifeline:
         if not gone and not self._leaving:
             self._judge(RankError(other, self._hosts[other], "", DIED))
 
-    def _hear(self, other: int, said: dict[str, Any]) -> None:
-        if "bye" in said:
+    def _hear(self, other: int, message: dict[str, Any]) -> None:
+        if "bye" in message:
             with self._changed:
                 self._gone.add(other)
                 self._changed.notify_all()
-        elif "fail" in said:
-            self._judge(RankError(*said["fail"]))
-        elif "next" in said:
-            self._send(other, {"range": self._serve(*said["next"])})
-        elif "range" in said:
+        elif "fail" in message:
+            self._judge(RankError(*message["fail"]))
+        elif "next" in message:
+            self._send(other, {"range": self._serve(*message["next"])})
+        elif "range" in message:
             with self._changed:
-                self._ranges.append(tuple(said["range"]))
+                self._ranges.append(tuple(message["range"]))
                 self._changed.notify_all()
 
     # -- errors ------------------------------------------------------------------------------
@@ -144,7 +149,7 @@ class Lifeline:
             self.verdict = error
             self._changed.notify_all()
         if self.rank == 0:
-            message = {"fail": [error.rank, error.host, error.kind, error.cause]}
+            message: Record = {"fail": [error.rank, error.host, error.kind, error.cause]}
             for other in self._links:
                 self._send(other, message)
         if self.deadline is not None:

@@ -22,12 +22,13 @@ ranks have rows. `predict` computes both, to show where the grid would be faster
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.json import Json, Record
 
 __all__ = ["Prediction", "Rates", "best", "predict"]
 
@@ -73,7 +74,7 @@ class Rates:
     shared: bool = False
 
     @classmethod
-    def of(cls, content: dict[str, Any]) -> Rates:
+    def of(cls, content: Mapping[str, Json]) -> Rates:
         """Return the rates of a JSON document.
 
         Raises
@@ -90,7 +91,7 @@ class Rates:
         except (KeyError, TypeError, ValueError) as error:
             raise ParameterError(f"these are no rates of 'pyapsp scale': {error!r}") from None
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Record:
         """Return a JSON document: null is infinite."""
         return {
             name: None if isinstance(value, float) and math.isinf(value) else value

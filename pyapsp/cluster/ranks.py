@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -38,7 +38,7 @@ _PAUSES, _ABOUT = (_PAUSE, 5e-5, 0.0), 1.3
 _CHUNK = 2**25
 
 
-def world() -> Any:
+def world() -> MPI.Comm:
     """Return the communicator of all processes.
 
     Raises
@@ -89,7 +89,7 @@ class Ranks:
         self.lifeline = Lifeline(self.rank, self.hosts, self._comm.bcast)
         self._depth, self._names = 0, 0
         self._window: Window | None = None
-        self._tokens: list[Any] = []
+        self._tokens: list[MPI.Comm] = []
         self._pause = _PAUSE
 
     def __enter__(self) -> Ranks:

@@ -61,7 +61,7 @@ def solve_searches(
     """
     session, options, sources = method.start(plan), answers.options, answers.sources
     name, unit = ranks.name(), min(ranks.all(session.size))
-    tell = of_sources(options.progress) if ranks.rank == 0 else None
+    report = of_sources(options.progress) if ranks.rank == 0 else None
     row = graph.n * (options.dtype.itemsize + 4 * options.predecessors)
     most = max(1, _ROWS // max(1, row * unit)) * unit
     while (taken := ranks.lifeline.take(name, sources.size, unit))[0] < taken[1]:
@@ -72,8 +72,8 @@ def solve_searches(
             session.fill(sources[places], distances, before)
             answers.put(places, distances, before)
             ranks.lifeline.check()
-        if tell is not None:
-            tell(ranks.lifeline.served(name), sources.size)
+        if report is not None:
+            report(ranks.lifeline.served(name), sources.size)
     return session.stats()
 
 
@@ -82,7 +82,7 @@ def totals_of_all(
     session: Session,
     places: np.ndarray,
     width: float | None,
-    tell: Callable[[int, int], None] | None = None,
+    report: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[slice, Totals]]:
     """Yield the sums over rows that one process would yield, in the same order, on all ranks.
 
@@ -112,8 +112,8 @@ def totals_of_all(
                     counts = _added(counts, totals.counts)
                 mine.append((start + some.start, replace(totals, counts=None)))
             ranks.lifeline.check()
-        if tell is not None and ranks.rank == 0:
-            tell(ranks.lifeline.served(name), places.size)
+        if report is not None and ranks.rank == 0:
+            report(ranks.lifeline.served(name), places.size)
     if width is not None:
         counts = reduce(_added, ranks.all(counts))
     everything = [each for some in ranks.all(mine) for each in some]

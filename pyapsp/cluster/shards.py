@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from pyapsp.base.errors import FormatError, ParameterError
 from pyapsp.base.files import check_name
+from pyapsp.base.json import Record
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import DTYPES
 
@@ -61,7 +62,7 @@ class RowFile:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows_wanted: Any) -> np.ndarray:
+    def __getitem__(self, rows_wanted: slice | ArrayLike) -> np.ndarray:
         count, n = self.shape
         if isinstance(rows_wanted, slice):
             start, stop, step = rows_wanted.indices(count)
@@ -85,7 +86,7 @@ class RowFile:
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self[row] for row in range(len(self)))
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("the rows are in files: an array of them is a copy")
         return np.asarray(self[:], dtype)
@@ -140,9 +141,7 @@ def open_rows(path: str | os.PathLike[str]) -> RowFile:
     return _one(distances, before)
 
 
-def described(
-    shape: tuple[int, int], dtype: np.dtype, shards: list[dict[str, Any]]
-) -> dict[str, Any]:
+def described(shape: tuple[int, int], dtype: np.dtype, shards: Sequence[Record]) -> Record:
     """Return the content of `CONTENT` for files of ranks.
 
     Parameters

@@ -105,8 +105,8 @@ def _run(
         else:
             parameters = method.parameters
             plan, stats = solve_dense(ranks, own, graph, options, parameters, answers, outside)
-    told = options if method.by_source else replace(options, sources=None)
-    work = request.problem.work(graph, told, None)
+    counted = options if method.by_source else replace(options, sources=None)
+    work = request.problem.work(graph, counted, None)
     seconds = time.perf_counter() - started
     about = record(request, method.id, plan, stats, work, seconds)
     about |= {"ranks": ranks.size, "rank": ranks.rank, "hosts": sorted(set(ranks.hosts))}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -45,16 +45,16 @@ class Window:
 
     def __init__(self, comm: MPI.Comm, slots: np.ndarray) -> None:
         self._comm, self._slots = comm, slots
-        self._barriers: list[Any] = [None, None]
-        self._tokens: list[tuple[Any, np.ndarray]] = []
+        self._barriers: list[MPI.Request | None] = [None, None]
+        self._tokens: list[tuple[MPI.Request, np.ndarray]] = []
         self._turn = 0
 
     @classmethod
     def opened(
         cls,
         comm: MPI.Comm,
-        share: Callable[[Any], Any],
-        everywhere: Callable[[Any], list[Any]],
+        share: Callable[[str], str],
+        everywhere: Callable[[bool], list[bool]],
     ) -> Window | None:
         """Return a new window on all ranks; None on all if there is no such memory.
 
@@ -110,7 +110,7 @@ class Window:
         slot: np.ndarray = self._slots[place]
         return slot
 
-    def _token(self, root: int) -> Any:
+    def _token(self, root: int) -> MPI.Request:
         """Start the broadcast of a byte that says that a slot is filled."""
         byte = np.zeros(1, np.uint8)
         request = self._comm.Ibcast(byte, root)
@@ -129,7 +129,7 @@ class Broadcast:
     def __init__(self, window: Window, memory: np.ndarray, root: int) -> None:
         self._window, self._memory, self._root = window, memory, root
         self._is_root = window._comm.Get_rank() == root
-        self._token: Any = None
+        self._token: MPI.Request | None = None
         self._at = 0
         if not self._is_root:
             self._token = window._token(root)
@@ -147,6 +147,7 @@ class Broadcast:
                 host.copy(slot[: part.size], part)
                 window._token(self._root)
             else:
+                assert self._token is not None
                 if not self._token.Test():
                     return False
                 host.copy(part, window._slots[window._turn % 2][: part.size])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,16 +29,21 @@ def solved(
     out: np.ndarray | None = None,
 ) -> Distances | tuple[Distances, Predecessors]:
     """Return the rows of these vertices, or all, with `pyapsp.solve` or by a search from one."""
-    options: dict[str, Any] = {
-        "directed": directed,
-        "predecessors": bool(with_predecessors),
-        "cutoff": cutoff,
-    }
+    predecessors = bool(with_predecessors)
     if rows is not None and rows.size == 1:
-        result = from_one(graph, rows.item(), **options)
+        result = from_one(
+            graph, rows.item(), directed=directed, cutoff=cutoff, predecessors=predecessors
+        )
     else:
         sources = None if rows is None else rows.ravel()
-        result = solve(graph, sources=sources, out=out, **options)
+        result = solve(
+            graph,
+            directed=directed,
+            sources=sources,
+            cutoff=cutoff,
+            predecessors=predecessors,
+            out=out,
+        )
     shape = result.distances.shape if rows is None else (*rows.shape, graph.n)
     distances = result.distances.reshape(shape)
     if not with_predecessors:

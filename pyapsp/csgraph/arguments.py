@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse, sparray, spmatrix
 
 from pyapsp.base.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, compressed
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.validation import array
 
-__all__ = ["can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
+__all__ = ["Matrix", "can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
+
+#: What SciPy's functions take as a graph.
+Matrix: TypeAlias = Graph | ArrayLike | sparray | spmatrix
 
 
-def graph_of(csgraph: Any, unweighted: bool) -> Graph:
+def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
     """Return the graph, with weights rounded to float64, as SciPy does."""
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
@@ -36,7 +40,7 @@ def graph_of(csgraph: Any, unweighted: bool) -> Graph:
     return graph.with_weights(np.ones(graph.m)) if unweighted else graph
 
 
-def _rounded(values: Any) -> Any:
+def _rounded(values: np.ndarray | sparray) -> np.ndarray | sparray:
     """Convert an array or sparse array of numbers to float64; `Graph` refuses any other array.
 
     SciPy accepts object arrays only if they are masked, and converts None to NaN.
@@ -47,7 +51,7 @@ def _rounded(values: Any) -> Any:
     return values.astype(np.float64, copy=False) if numbers else values
 
 
-def cutoff_of(limit: Any) -> float | None:
+def cutoff_of(limit: float) -> float | None:
     """Return `limit` as a cutoff; None if there is none."""
     try:
         cutoff = math.nan if isinstance(limit, str | bytes | np.timedelta64) else float(limit)
@@ -58,7 +62,7 @@ def cutoff_of(limit: Any) -> float | None:
     return None if cutoff == np.inf else cutoff
 
 
-def rows_of(indices: Any, n: int, owner: str) -> np.ndarray:
+def rows_of(indices: ArrayLike, n: int, owner: str) -> np.ndarray:
     """Return `indices` as vertices in 0..n-1, in the same shape."""
     try:
         rows = array("the indices", indices)
@@ -81,7 +85,7 @@ def check_non_negative(graph: Graph) -> None:
         )
 
 
-def can_hold_distances(csgraph: Any) -> bool:
+def can_hold_distances(csgraph: Matrix) -> TypeGuard[NDArray[np.float64]]:
     """Return whether distances can be written into an argument."""
     return (
         type(csgraph) is np.ndarray

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.csgraph.arguments import graph_of
+from pyapsp.csgraph.arguments import Matrix, graph_of
 from pyapsp.graph import compressed
 from pyapsp.graph.validation import flag
 from pyapsp.traversal.components.components import (
@@ -22,7 +22,7 @@ __all__ = ["connected_components"]
 
 @overload
 def connected_components(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
     connection: str = ...,
     return_labels: Literal[True] = ...,
@@ -31,18 +31,18 @@ def connected_components(
 
 @overload
 def connected_components(
-    csgraph: Any, directed: bool = ..., connection: str = ..., *, return_labels: Literal[False]
+    csgraph: Matrix, directed: bool = ..., connection: str = ..., *, return_labels: Literal[False]
 ) -> int: ...
 
 
 @overload
 def connected_components(
-    csgraph: Any, directed: bool = ..., connection: str = ..., return_labels: bool = ...
+    csgraph: Matrix, directed: bool = ..., connection: str = ..., return_labels: bool = ...
 ) -> int | tuple[int, NDArray[np.int32]]: ...
 
 
 def connected_components(
-    csgraph: Any, directed: bool = True, connection: str = "weak", return_labels: bool = True
+    csgraph: Matrix, directed: bool = True, connection: str = "weak", return_labels: bool = True
 ) -> int | tuple[int, NDArray[np.int32]]:
     """Find connected components, as `scipy.sparse.csgraph.connected_components`.
 
@@ -70,14 +70,15 @@ def connected_components(
         rule = "'weak' or 'strong'"
         raise ParameterError.of("connection", "connected_components", rule, connection)
     directed = flag("directed", "connected_components", directed)
-    held = issparse(csgraph) or isinstance(csgraph, np.ma.MaskedArray)
-    graph = graph_of(_pattern(csgraph) if held else csgraph, unweighted=True)
+    has_pattern = issparse(csgraph) or isinstance(csgraph, np.ma.MaskedArray)
+    graph = graph_of(_pattern(csgraph) if has_pattern else csgraph, unweighted=True)
     is_strong = directed and kind == "strong"
-    found = (strongly_connected_components if is_strong else weakly_connected_components)(graph)
-    return (found.count, found.labels) if return_labels else found.count
+    find = strongly_connected_components if is_strong else weakly_connected_components
+    components = find(graph)
+    return (components.count, components.labels) if return_labels else components.count
 
 
-def _pattern(csgraph: Any) -> csr_array | np.ma.MaskedArray:
+def _pattern(csgraph: Matrix) -> csr_array | np.ma.MaskedArray:
     """Return 1 at each entry that is stored or not masked; as in SciPy, each is an arc."""
     if isinstance(csgraph, np.ma.MaskedArray):
         known = csgraph.dtype.kind in "biuf"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar, cast, overload
+from typing import Literal, TypeVar, cast, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.csgraph.answers import Distances, Predecessors, nearest_of, reached, solved
 from pyapsp.csgraph.arguments import (
+    Matrix,
     can_hold_distances,
     check_non_negative,
     cutoff_of,
@@ -22,59 +24,59 @@ from pyapsp.graph.validation import flag
 __all__ = ["bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 _METHODS = ("auto", "FW", "D", "BF", "J")
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F")
 
 
-def _typed_as(other: _F) -> Callable[[Callable[..., Any]], _F]:
+def _typed_as(other: _F) -> Callable[[object], _F]:
     """Let type checkers take a function for another, which has the same parameters."""
     return lambda function: cast("_F", function)
 
 
 @overload
 def shortest_path(
-    csgraph: Any,
+    csgraph: Matrix,
     method: str = ...,
     directed: bool = ...,
     return_predecessors: Literal[False] = ...,
     unweighted: bool = ...,
     overwrite: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
 ) -> Distances: ...
 
 
 @overload
 def shortest_path(
-    csgraph: Any,
+    csgraph: Matrix,
     method: str = ...,
     directed: bool = ...,
     *,
     return_predecessors: Literal[True],
     unweighted: bool = ...,
     overwrite: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
 ) -> tuple[Distances, Predecessors]: ...
 
 
 @overload
 def shortest_path(
-    csgraph: Any,
+    csgraph: Matrix,
     method: str = ...,
     directed: bool = ...,
     return_predecessors: bool = ...,
     unweighted: bool = ...,
     overwrite: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
 ) -> Distances | tuple[Distances, Predecessors]: ...
 
 
 def shortest_path(
-    csgraph: Any,
+    csgraph: Matrix,
     method: str = "auto",
     directed: bool = True,
     return_predecessors: bool = False,
     unweighted: bool = False,
     overwrite: bool = False,
-    indices: Any = None,
+    indices: ArrayLike | None = None,
 ) -> Distances | tuple[Distances, Predecessors]:
     """Compute shortest paths, as `scipy.sparse.csgraph.shortest_path`.
 
@@ -114,23 +116,23 @@ def shortest_path(
     if method not in _METHODS:
         raise ParameterError.of("method", "shortest_path", f"one of {', '.join(_METHODS)}", method)
     directed = flag("directed", "shortest_path", directed)
-    held = overwrite and method == "FW" and indices is None and can_hold_distances(csgraph)
+    wants = overwrite and method == "FW" and indices is None
+    out = csgraph if wants and can_hold_distances(csgraph) else None
     # if the distances are written into the matrix, the graph needs a copy of it
-    graph = graph_of(csgraph.copy() if held else csgraph, unweighted)
+    graph = graph_of(csgraph if out is None else out.copy(), unweighted)
     rows = None if indices is None else rows_of(indices, graph.n, "shortest_path")
     if method == "D":
         check_non_negative(graph)
     if method == "BF" and rows is not None:
         graph = reached(as_graph(graph, directed), rows)
-    out = csgraph if held else None
     return solved(graph, directed, rows, return_predecessors, out=out)
 
 
 @overload
 def dijkstra(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     return_predecessors: Literal[False] = ...,
     unweighted: bool = ...,
     limit: float = ...,
@@ -140,9 +142,9 @@ def dijkstra(
 
 @overload
 def dijkstra(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     *,
     return_predecessors: Literal[True],
     unweighted: bool = ...,
@@ -153,9 +155,9 @@ def dijkstra(
 
 @overload
 def dijkstra(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     *,
     return_predecessors: Literal[True],
     unweighted: bool = ...,
@@ -166,9 +168,9 @@ def dijkstra(
 
 @overload
 def dijkstra(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     return_predecessors: bool = ...,
     unweighted: bool = ...,
     limit: float = ...,
@@ -177,9 +179,9 @@ def dijkstra(
 
 
 def dijkstra(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = True,
-    indices: Any = None,
+    indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
     limit: float = np.inf,
@@ -226,9 +228,9 @@ def dijkstra(
 
 @overload
 def bellman_ford(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     return_predecessors: Literal[False] = ...,
     unweighted: bool = ...,
 ) -> Distances: ...
@@ -236,9 +238,9 @@ def bellman_ford(
 
 @overload
 def bellman_ford(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     *,
     return_predecessors: Literal[True],
     unweighted: bool = ...,
@@ -247,18 +249,18 @@ def bellman_ford(
 
 @overload
 def bellman_ford(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
-    indices: Any = ...,
+    indices: ArrayLike | None = ...,
     return_predecessors: bool = ...,
     unweighted: bool = ...,
 ) -> Distances | tuple[Distances, Predecessors]: ...
 
 
 def bellman_ford(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = True,
-    indices: Any = None,
+    indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Distances | tuple[Distances, Predecessors]:
@@ -284,9 +286,9 @@ def bellman_ford(
 
 @_typed_as(bellman_ford)
 def johnson(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = True,
-    indices: Any = None,
+    indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
 ) -> Distances | tuple[Distances, Predecessors]:
@@ -312,7 +314,7 @@ def johnson(
 
 @overload
 def floyd_warshall(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
     return_predecessors: Literal[False] = ...,
     unweighted: bool = ...,
@@ -322,7 +324,7 @@ def floyd_warshall(
 
 @overload
 def floyd_warshall(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
     *,
     return_predecessors: Literal[True],
@@ -333,7 +335,7 @@ def floyd_warshall(
 
 @overload
 def floyd_warshall(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = ...,
     return_predecessors: bool = ...,
     unweighted: bool = ...,
@@ -342,7 +344,7 @@ def floyd_warshall(
 
 
 def floyd_warshall(
-    csgraph: Any,
+    csgraph: Matrix,
     directed: bool = True,
     return_predecessors: bool = False,
     unweighted: bool = False,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import CapabilityError
 
@@ -16,6 +17,7 @@ except ImportError:  # pragma: no cover
 
 __all__ = ["ZERO", "compiled", "fixed_log2", "philox", "raced"]
 
+_F = TypeVar("_F", bound=Callable[..., object])
 _BITS = 28
 #: The logarithm of 0.
 ZERO = -(1024 << _BITS)
@@ -23,14 +25,13 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: _F) -> _F:
     """Compile a function when it is first called; the code is kept in a file."""
-    made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    return made
+    return cast("_F", numba.njit(cache=True, nogil=True)(function))
 
 
 @compiled
-def philox(item: int, step: int, chain: int, purpose: int, seed: int) -> Any:
+def philox(item: int, step: int, chain: np.int64, purpose: int, seed: np.uint64) -> np.int64:
     """Return the number of an item."""
     a, b, c, d = np.uint64(item), np.uint64(step), np.uint64(chain), np.uint64(purpose)
     k, m = np.uint64(seed) & _LOW, np.uint64(seed) >> _HALF
@@ -47,10 +48,10 @@ def philox(item: int, step: int, chain: int, purpose: int, seed: int) -> Any:
 
 
 @compiled
-def fixed_log2(x: Any, table: Any) -> Any:
+def fixed_log2(x: np.int64 | int, table: NDArray[np.uint32]) -> np.int64:
     """Return log2 of x with 28 bits after the point; a very small number for 0."""
     if x == 0:
-        return ZERO
+        return np.int64(ZERO)
     power, rest = 0, x
     for shift in (32, 16, 8, 4, 2, 1):
         if rest >> shift:
@@ -63,7 +64,7 @@ def fixed_log2(x: Any, table: Any) -> Any:
 
 
 @compiled
-def raced(weight: int, power: int, number: int, table: Any) -> Any:
+def raced(weight: np.int64, power: int, number: np.int64, table: NDArray[np.uint32]) -> np.int64:
     """Return the key of an item; the largest wins."""
     waiting = (33 << _BITS) - fixed_log2(2 * number + 1, table)
     return power * weight - (fixed_log2(waiting, table) << 8)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network
 
+if TYPE_CHECKING:
+    import pandas
+
 __all__ = ["coherence", "costs_differ", "perturbed"]
+
+_Costs: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 
 def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] = ()) -> Network:
@@ -64,8 +70,8 @@ def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] 
 
 
 def coherence(
-    matches: Matches, annotations: Mapping[Any, Collection[Any]], top: int | None = None
-) -> Any:
+    matches: Matches, annotations: Mapping[Hashable, Collection[Hashable]], top: int | None = None
+) -> pandas.DataFrame:
     """Find whether the vertices of a match share annotations more often than by chance.
 
     For a term that M of the N target vertices have, and k of the n vertices of a match, p is the
@@ -92,26 +98,26 @@ def coherence(
 
     names = matches.target.vertices.tolist()
     terms = [frozenset(annotations.get(name, ())) for name in names]
-    everywhere: dict[Any, int] = {}
+    everywhere: dict[Hashable, int] = {}
     for some in terms:
         for term in some:
             everywhere[term] = everywhere.get(term, 0) + 1
     rows = []
     for number, chosen in enumerate(matches.order[:top].tolist()):
         partners = [t for t in matches.partners[chosen].tolist() if t >= 0]
-        here: dict[Any, int] = {}
+        here: dict[Hashable, int] = {}
         for t in partners:
             for term in terms[t]:
                 here[term] = here.get(term, 0) + 1
-        found = np.array([(here[term], everywhere[term]) for term in here]).reshape(-1, 2)
-        p = hypergeom.sf(found[:, 0] - 1, len(names), found[:, 1], len(partners))
+        counts = np.array([(here[term], everywhere[term]) for term in here]).reshape(-1, 2)
+        p = hypergeom.sf(counts[:, 0] - 1, len(names), counts[:, 1], len(partners))
         mean = float(false_discovery_control(p).mean()) if p.size else float("nan")
         rows.append((number, matches.costs[chosen], len(here), mean))
     return pandas.DataFrame(rows, columns=["match", "cost", "terms", "p"])
 
 
 def costs_differ(
-    pairs: Sequence[tuple[Any, Any]], alternative: str = "less"
+    pairs: Sequence[tuple[_Costs, _Costs]], alternative: str = "less"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Test for many queries whether the costs of one search are smaller than those of another.
 

@@ -167,7 +167,7 @@ class Matches:
         import pandas
 
         chosen = self._cheapest(top)
-        _, inverse, found = np.unique(
+        _, inverse, chains = np.unique(
             self.partners, axis=0, return_inverse=True, return_counts=True
         )
         matched = (self.partners >= 0).sum(axis=1)
@@ -175,7 +175,7 @@ class Matches:
             {
                 "match": np.arange(len(chosen)),
                 "cost": self.costs[chosen],
-                "found": found[inverse.ravel()][chosen],
+                "found": chains[inverse.ravel()][chosen],
                 "nodes": matched[chosen],
                 "edges": self.matched_edges().sum(axis=1)[chosen],
                 "similarity": (self.node_similarities().sum(axis=1) / matched)[chosen],

@@ -222,9 +222,9 @@ def _texts(labels: Iterable[Hashable]) -> list[str]:
     """Return labels as texts; missing ones would otherwise be equal to each other."""
     if np.ma.is_masked(labels) or not isinstance(labels, Iterable):
         raise GraphError("labels must be a sequence with a label for each vertex, none masked")
-    found = list(labels)
-    for number, label in enumerate(found):
+    names = list(labels)
+    for number, label in enumerate(names):
         # NaN and pandas.NaT differ from themselves; pandas.NA is neither equal nor different
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise GraphError(f"vertex number {number} has no label, but {label!r}")
-    return [str(label) for label in found]
+    return [str(label) for label in names]

@@ -36,7 +36,7 @@ class _Batch:
     neighbours: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    given: NDArray[np.uint32]
+    similarities: NDArray[np.uint32]
     bits: NDArray[np.uint32]
     source_offsets: NDArray[np.int32]
     sources: NDArray[np.int32]
@@ -69,14 +69,14 @@ class _Batch:
             arcs.append(total.astype(np.uint32))
         ends = np.cumsum([0, *(query.neighbours.size for query in queries)])
         offsets = [query.offsets[:-1] + end for query, end in zip(queries, ends[:-1], strict=True)]
-        given = [query.given for query in queries if query.given is not None]
+        similarities = [query.similarities for query in queries if query.similarities is not None]
         return cls(
             info,
             np.concatenate([*offsets, ends[-1:]]).astype(np.int32),
             np.concatenate([query.neighbours for query in queries]),
             np.concatenate([query.low for query in queries]),
             np.concatenate([query.high for query in queries]),
-            np.concatenate(given) if given else np.zeros(1, np.uint32),
+            np.concatenate(similarities) if similarities else np.zeros(1, np.uint32),
             np.concatenate(rows),
             np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int32),
             np.concatenate(sources).astype(np.int32),
@@ -102,8 +102,8 @@ class Searcher:
     options : Options
     nodes : int
         The largest number of nodes of a query.
-    given : bool
-        Whether similarities are given.
+    with_similarities : bool
+        Whether the queries have matrices of similarities.
     memory_limit : int or None
         Largest number of bytes of device memory to use.
     """
@@ -114,7 +114,7 @@ class Searcher:
         target: Target,
         options: Options,
         nodes: int,
-        given: bool,
+        with_similarities: bool,
         memory_limit: int | None,
     ) -> None:
         self.device, self.target, self.options = device, target, options
@@ -123,14 +123,14 @@ class Searcher:
         self.group = _group(device)
         self.units = device.capabilities.compute_units
         self._nodes = max(32, 1 << (nodes - 1).bit_length())
-        self._given = given
+        self._with_similarities = with_similarities
         self.watch = Stopwatch()
         self._queue = device.queue()
         plain = self.group == 1 or device.traits.optimises_barriers
         shared: dict[str, str | int] = {
             "PYAPSP_GROUP": self.group,
             "PYAPSP_NODES": self._nodes,
-            "PYAPSP_GIVEN": int(given),
+            "PYAPSP_GIVEN": int(with_similarities),
         }
         self._scores: Program = build(
             device,
@@ -150,7 +150,7 @@ class Searcher:
         nodes = sum(query.nodes for query in queries)
         words = sum(-(-query.nodes // 32) for query in queries)
         arcs = sum(query.neighbours.size for query in queries)
-        each = 4 * n * nodes * (2 if self._given else 1)
+        each = 4 * n * nodes * (2 if self._with_similarities else 1)
         search = self._searches(len(queries)) * len(queries) * (4 * n + n // 8 + 4)
         scratch = max(8 * n * self._slots(len(queries)), search if self.options.levels > 2 else 0)
         target = 4 * (n + self.target.neighbours.size + 1026)
@@ -166,7 +166,7 @@ class Searcher:
         DeviceMemoryError
             One query does not fit.
         """
-        found, start = [], 0
+        ranges, start = [], 0
         largest = self.device.capabilities.max_allocation
         for end in range(1, len(queries) + 1):
             some = queries[start:end]
@@ -179,9 +179,9 @@ class Searcher:
                         f"a query of {some[0].nodes} nodes needs it; ask for fewer matches, or use "
                         "method='reference'",
                     )
-                found.append(range(start, end - 1))
+                ranges.append(range(start, end - 1))
                 start = end - 1
-        return [*found, range(start, len(queries))]
+        return [*ranges, range(start, len(queries))]
 
     def scores(self, queries: Sequence[Query]) -> NDArray[np.uint32]:
         """Return the scores of phase 1, one row for each node of the queries."""
@@ -202,10 +202,12 @@ class Searcher:
             flat = np.empty(chains * batch.low.size, np.int32)
             paid = np.empty((len(queries), chains), np.int64)
             ends = np.cumsum([0, *(chains * query.nodes for query in queries)])
-            found = [flat[start:end].reshape(chains, -1) for start, end in pairwise(ends.tolist())]
+            matches = [
+                flat[start:end].reshape(chains, -1) for start, end in pairwise(ends.tolist())
+            ]
             # all buffers are kept until the copies below have ended
             buffers = self._phase_one(queries, batch)
-            score, info, offsets, neighbours, low, high, given, bits = buffers[:8]
+            score, info, offsets, neighbours, low, high, similarities, bits = buffers[:8]
             work, pairs, costs = (self.device.buffer(8 * paid.size) for _ in range(3))
             partners = self.device.buffer(flat.nbytes)
             following = self.device.buffer(4)
@@ -226,24 +228,25 @@ class Searcher:
                 event = self._extension.kernel("extend")(
                     self._queue, (min(slots, len(those)) * self.group,), (self.group,),
                     work, np.uint32(stream), info, offsets, neighbours, self._offsets,
-                    self._neighbours, np.int32(n), low, high, given, bits, score, self._table,
-                    np.int32(len(those)), np.int32(chains), power, np.int32(chosen.flags),
-                    np.int32(chosen.rounds), seed, pairs, seen, lists, following, partners, costs,
+                    self._neighbours, np.int32(n), low, high, similarities, bits, score,
+                    self._table, np.int32(len(those)), np.int32(chains), power,
+                    np.int32(chosen.flags), np.int32(chosen.rounds), seed, pairs, seen,
+                    lists, following, partners, costs,
                 )  # fmt: skip
                 watch.add("kernel", event)
                 cl.enqueue_copy(self._queue, flat, partners)
                 cl.enqueue_copy(self._queue, paid, costs)
 
-            run_chains(found, self.options, run)
-        return found, paid
+            run_chains(matches, self.options, run)
+        return matches, paid
 
     def _phase_one(self, queries: Sequence[Query], batch: _Batch) -> tuple[cl.Buffer, ...]:
         """Enqueue phase 1, and return its buffers: the scores, and seven that phase 3 reads."""
         n, queue, count = self.target.n, self._queue, len(queries)
         size = self.device.buffer
-        info, offsets, neighbours, low, high, given, bits = map(
+        info, offsets, neighbours, low, high, similarities, bits = map(
             self._bring,
-            (batch.info, batch.offsets, batch.neighbours, batch.low, batch.high, batch.given,
+            (batch.info, batch.offsets, batch.neighbours, batch.low, batch.high, batch.similarities,
              batch.bits),
         )  # fmt: skip
         source_offsets, sources, arcs = map(
@@ -254,7 +257,7 @@ class Searcher:
         items = (-(-n // self.group) * self.group, count)
         event = self._scores.kernel("masks")(
             queue, items, local, info, offsets, self._offsets, np.int32(n),
-            np.int32(self.options.edge_degrees), low, high, given, mask,
+            np.int32(self.options.edge_degrees), low, high, similarities, mask,
         )  # fmt: skip
         self.watch.add("kernel", event)
         event = self._scores.kernel("surroundings")(
@@ -271,11 +274,11 @@ class Searcher:
         event = self._scores.kernel("scores")(
             queue, (groups * self.group, count), local, info, offsets, self._offsets,
             self._neighbours, np.int32(n), np.int32(self.options.levels),
-            np.int32(self.options.parts), low, high, given, mask, around, bits, source_offsets,
-            sources, arcs, queues, seen, score,
+            np.int32(self.options.parts), low, high, similarities, mask, around, bits,
+            source_offsets, sources, arcs, queues, seen, score,
         )  # fmt: skip
         self.watch.add("kernel", event)
-        inputs = info, offsets, neighbours, low, high, given, bits
+        inputs = info, offsets, neighbours, low, high, similarities, bits
         return score, *inputs, source_offsets, sources, arcs, mask, around, queues, seen
 
     def _searches(self, queries: int) -> int:

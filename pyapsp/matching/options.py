@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.graph.validation import flag, is_real
+from pyapsp.graph.validation import flag, integer, is_real
 
-__all__ = ["MOST_MATCHES", "PUBLISHED", "SCORES", "Options", "options_of"]
+__all__ = ["MOST_MATCHES", "PUBLISHED", "SCORES", "Option", "Options", "options_of"]
 
 #: What the score of a pair can be the sum of.
 SCORES = ("label", "degree", "bfs")
+#: The value of an option.
+Option: TypeAlias = bool | float | str | Collection[str]
 #: The largest K.
 MOST_MATCHES = 2**20
 # How often a chain runs again whose match is another's.
@@ -61,18 +61,18 @@ class Options:
         Each run is more random than the one before it: there is less mending, then none, then the
         focus becomes 1.
         """
-        found = [self]
+        attempts = [self]
         if self.distinct:
-            found += [replace(self, rounds=self.rounds // 10)]
-            found += [
+            attempts += [replace(self, rounds=self.rounds // 10)]
+            attempts += [
                 replace(self, rounds=0, focus=max(1.0, self.focus / 4**power))
                 for power in range(_AGAIN - 1)
             ]
-        return found
+        return attempts
 
 
 #: The search of the paper, as options.
-PUBLISHED: dict[str, Any] = {
+PUBLISHED: dict[str, Option] = {
     "focus": 1.0,
     "guided": False,
     "order": "random",
@@ -81,12 +81,12 @@ PUBLISHED: dict[str, Any] = {
 }
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def options_of(options: Mapping[str, Option]) -> Options:
     """Check options.
 
     Parameters
     ----------
-    given : dict
+    options : mapping
         Fields of `Options`, and ``published`` (bool): the fields that are not given have the
         values of `PUBLISHED`.
 
@@ -95,40 +95,33 @@ def options_of(given: dict[str, Any]) -> Options:
     ParameterError
         A field is unknown or has a value that is not allowed.
     """
-    given = dict(given)
-    if flag("published", _OWNER, given.pop("published", False)):
-        given = {**PUBLISHED, **given}
-    for name in given:
+    values: dict[str, Any] = dict(options)
+    if flag("published", _OWNER, values.pop("published", False)):
+        values = {**PUBLISHED, **values}
+    for name in values:
         if name not in Options.__dataclass_fields__:
             known = ", ".join([*Options.__dataclass_fields__, "published"])
             raise ParameterError.of("options", _OWNER, f"among {known}", name)
-    if "scores" in given:
-        given["scores"] = _scores(given["scores"])
+    if "scores" in values:
+        values["scores"] = _scores(values["scores"])
     for name, low, high in (
         ("matches", 1, MOST_MATCHES),
         ("levels", 1, 8),
         ("rounds", 0, 2**20),
         ("seed", 0, 2**64 - 1),
     ):
-        if name in given:
-            given[name] = _whole(name, given[name], low, high)
+        if name in values:
+            values[name] = integer(name, _OWNER, values[name], low, high)
     for name in ("edge_degrees", "strict", "guided", "distinct"):
-        if name in given:
-            given[name] = flag(name, _OWNER, given[name])
-    if given.get("order", "random") not in ("random", "connected"):
-        raise ParameterError.of("order", _OWNER, "'random' or 'connected'", given["order"])
-    if "focus" in given:
-        if not is_real(given["focus"]) or not 1 <= given["focus"] <= 1024:
-            raise ParameterError.of("focus", _OWNER, "a number from 1 to 1024", given["focus"])
-        given["focus"] = float(given["focus"])
-    return Options(**given)
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:
-        raise ParameterError.of(name, _OWNER, f"an integer from {low} to {high}", value)
-    return int(value)
+        if name in values:
+            values[name] = flag(name, _OWNER, values[name])
+    if values.get("order", "random") not in ("random", "connected"):
+        raise ParameterError.of("order", _OWNER, "'random' or 'connected'", values["order"])
+    if "focus" in values:
+        if not is_real(values["focus"]) or not 1 <= values["focus"] <= 1024:
+            raise ParameterError.of("focus", _OWNER, "a number from 1 to 1024", values["focus"])
+        values["focus"] = float(values["focus"])
+    return Options(**values)
 
 
 def _scores(value: Collection[str] | str) -> tuple[str, ...]:

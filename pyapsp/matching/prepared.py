@@ -43,7 +43,7 @@ class Target:
     vertices : (n,) int64 ndarray
         The vertex of the network for each vertex here.
     ranges : dict of str to (int, int), or None
-        The range of vertices with a label. None if similarities are given.
+        The range of vertices with a label. None if there are matrices of similarities.
     """
 
     offsets: NDArray[np.int32]
@@ -67,7 +67,7 @@ class Query:
         As in `Network`.
     low, high : (nodes,) int32 ndarray
         The range of target vertices that may be similar to each node.
-    given : (nodes, n) uint32 ndarray, or None
+    similarities : (nodes, n) uint32 ndarray, or None
         Similarities in units of 1 / ONE.
     """
 
@@ -75,7 +75,7 @@ class Query:
     neighbours: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    given: NDArray[np.uint32] | None
+    similarities: NDArray[np.uint32] | None
 
     @property
     def nodes(self) -> int:
@@ -91,13 +91,13 @@ class Query:
         """Return the distances between nodes, `levels` for all that are as far or farther."""
         beside = np.zeros((self.nodes, self.nodes), np.float32)
         beside[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
-        found = np.full((self.nodes, self.nodes), levels, np.int32)
+        distances = np.full((self.nodes, self.nodes), levels, np.int32)
         front = np.eye(self.nodes, dtype=np.float32)
         for level in range(levels):
-            front = (front > 0) & (found == levels)
-            found[front] = level
+            front = (front > 0) & (distances == levels)
+            distances[front] = level
             front = front.astype(np.float32) @ beside
-        return found
+        return distances
 
     def bits(self) -> NDArray[np.uint32]:
         """Return the adjacency matrix as rows of bits, in 32-bit words."""
@@ -109,7 +109,7 @@ class Query:
 
 
 def prepared(
-    queries: Sequence[Network], target: Network, given: Sequence[NDArray[np.uint32]] | None
+    queries: Sequence[Network], target: Network, matrices: Sequence[NDArray[np.uint32]] | None
 ) -> tuple[list[Query], Target]:
     """Return queries and target as arrays.
 
@@ -117,7 +117,7 @@ def prepared(
     ----------
     queries : sequence of Network
     target : Network
-    given : sequence of (nodes, n) ndarray, or None
+    matrices : sequence of (nodes, n) ndarray, or None
         What `similarities` returned. None: vertices with equal labels are similar.
 
     Raises
@@ -128,7 +128,7 @@ def prepared(
     for query in queries:
         if query.n > MOST_NODES:
             raise CapabilityError(f"{query!r} has more than {MOST_NODES} nodes")
-    if given is not None:
+    if matrices is not None:
         same = Target(target.offsets, target.neighbours, np.arange(target.n), None)
         return [
             Query(
@@ -138,16 +138,16 @@ def prepared(
                 np.full(query.n, target.n, np.int32),
                 matrix,
             )
-            for query, matrix in zip(queries, given, strict=True)
+            for query, matrix in zip(queries, matrices, strict=True)
         ], same
     sorted_target = _by_label(target)
     assert sorted_target.ranges is not None
-    found = []
+    prepared_queries = []
     for query in queries:
         spans = [sorted_target.ranges.get(label, (0, 0)) for label in query.labels.tolist()]
         low, high = np.array(spans, np.int32).T.copy()
-        found.append(Query(query.offsets, query.neighbours, low, high, None))
-    return found, sorted_target
+        prepared_queries.append(Query(query.offsets, query.neighbours, low, high, None))
+    return prepared_queries, sorted_target
 
 
 def _by_label(target: Network) -> Target:
@@ -166,13 +166,13 @@ def _by_label(target: Network) -> Target:
 
 
 def similarities(
-    given: ArrayLike, query: Network, target: Network, threshold: float | None
+    values: ArrayLike, query: Network, target: Network, threshold: float | None
 ) -> NDArray[np.uint32]:
     """Check a similarity matrix, and return it in units of 1 / ONE.
 
     Parameters
     ----------
-    given : (nodes, n) array-like or pandas.DataFrame
+    values : (nodes, n) array-like or pandas.DataFrame
     query, target : Network
     threshold : float or None
         The part of the target vertices that each node keeps: the most similar ones. The others get
@@ -189,9 +189,9 @@ def similarities(
         The shape is wrong, an entry is not from 0 to 1, or so is the threshold.
     """
     try:
-        matrix = real(given, "similarities").astype(np.float64)
+        matrix = real(values, "similarities").astype(np.float64)
     except GraphError as error:
-        raise ParameterError.of("similarity", "match", f"a matrix ({error})", given) from None
+        raise ParameterError.of("similarity", "match", f"a matrix ({error})", values) from None
     if matrix.shape != (query.n, target.n):
         rule = f"a matrix of shape {(query.n, target.n)}"
         raise ParameterError.of("similarity", "match", rule, matrix.shape)
@@ -203,8 +203,8 @@ def similarities(
     if threshold is not None:
         if not is_real(threshold) or not 0 < threshold <= 1:
             raise ParameterError.of("threshold", "match", "in (0, 1]", threshold)
-        kept = max(1, math.ceil(threshold * target.n))
-        least = np.partition(matrix, target.n - kept, axis=1)[:, target.n - kept, None]
+        count = max(1, math.ceil(threshold * target.n))
+        least = np.partition(matrix, target.n - count, axis=1)[:, target.n - count, None]
         matrix[matrix < least] = 0
         matrix /= np.maximum(matrix.max(axis=1, keepdims=True), np.finfo(float).tiny)
     units = np.rint(matrix * ONE).astype(np.uint32)

@@ -36,10 +36,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     OSError
         The file cannot be read.
     """
-    try:
-        lines = check_name(path, "read_network").read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise FormatError(path, None, f"no text: {error}") from None
+    lines = _lines(path, "read_network")
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines or not lines[0].startswith("#"):
@@ -70,6 +67,13 @@ def read_network(path: str | os.PathLike[str]) -> Network:
         return Network.from_edges(edges, labels, vertices=names, name=lines[0][1:].strip())
     except GraphError as error:
         raise FormatError(path, None, str(error)) from None
+
+
+def _lines(path: str | os.PathLike[str], reader: str) -> list[str]:
+    try:
+        return check_name(path, reader).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, None, f"no text: {error}") from None
 
 
 def _number(path: str | os.PathLike[str], lines: list[str], at: int, what: str) -> int:
@@ -128,10 +132,7 @@ def read_similarity(
     OSError
         The file cannot be read.
     """
-    try:
-        lines = check_name(path, "read_similarity").read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise FormatError(path, None, f"no text: {error}") from None
+    lines = _lines(path, "read_similarity")
     rows: list[NDArray[np.float64]] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

@@ -7,27 +7,36 @@ logarithms are the same functions of the same integers, so that matches are equa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.matching.draws import ZERO, compiled, fixed_log2, philox, raced
 
 __all__ = ["extended", "scored", "seeded"]
 
 _ONE = 65536
+# Offsets and neighbours of a network.
+_Rows: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+_Places: TypeAlias = NDArray[np.int64]
+_Flags: TypeAlias = NDArray[np.bool_]
+_Units: TypeAlias = NDArray[np.uint32]
+# The first and last of the vertices that are similar to each node, and a matrix or an empty one.
+_Similarities: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], _Units]
 _FREE, _ASIDE, _NONE = -1, -2, -1
 
 
 @compiled
-def _similar(q: int, t: int, low: Any, high: Any, given: Any) -> Any:
-    if given.shape[0]:
-        return np.int64(given[q, t])
-    return _ONE if low[q] <= t < high[q] else 0
+def _similar(q: int, t: int, similarities: _Similarities) -> np.int64:
+    low, high, matrix = similarities
+    if matrix.shape[0]:
+        return np.int64(matrix[q, t])
+    return np.int64(_ONE if low[q] <= t < high[q] else 0)
 
 
 @compiled
-def _levels(start: int, levels: int, offsets: Any, level: Any, queue: Any) -> Any:
+def _levels(start: int, levels: int, offsets: _Rows, level: _Places, queue: _Places) -> int:
     """Search from a vertex; level[v] is its distance, -1 if that is `levels` or more."""
     level[start] = 0
     queue[0] = start
@@ -49,15 +58,15 @@ def _levels(start: int, levels: int, offsets: Any, level: Any, queue: Any) -> An
 
 @compiled
 def scored(
-    query: Any, target: Any, low: Any, high: Any, given: Any, levels: int, degrees: bool, parts: int
-) -> Any:
+    query: _Rows, target: _Rows, similarities: _Similarities, levels: int, degrees: bool, parts: int
+) -> _Units:
     """Return phase 1: the scores of all pairs, in units of 1 / 65536."""
     nodes, n = query[0].size - 1, target[0].size - 1
     may = np.zeros((n, nodes), np.bool_)
     for t in range(n):
         for q in range(nodes):
             fits = query[0][q + 1] - query[0][q] <= target[0][t + 1] - target[0][t]
-            may[t, q] = _similar(q, t, low, high, given) > 0 and (fits or not degrees)
+            may[t, q] = _similar(q, t, similarities) > 0 and (fits or not degrees)
     # beside[t]: the query nodes that some neighbour of t may stand for
     beside = np.zeros((n, nodes), np.bool_)
     for t in range(n):
@@ -74,20 +83,20 @@ def scored(
             arcs[q] += (distance[q, u] + 1) * (query[0][u + 1] - query[0][u])
     queue = np.empty(n, np.int64)
     out = np.zeros((nodes, n), np.uint32)
-    found = np.full(n, -1, np.int64)
+    level = np.full(n, -1, np.int64)
     arc = np.zeros((levels, query[1].size), np.bool_)
     leaving = np.zeros((levels, nodes), np.int64)
     for t in range(n):
         arc[:] = False
-        reached = _levels(t, levels, target, found, queue)
+        reached = _levels(t, levels, target, level, queue)
         for i in range(reached):
             s = queue[i]
             for u in range(nodes):
                 if may[s, u]:
                     for a in range(query[0][u], query[0][u + 1]):
-                        arc[found[s], a] |= beside[s, query[1][a]]
+                        arc[level[s], a] |= beside[s, query[1][a]]
         for i in range(reached):
-            found[queue[i]] = -1
+            level[queue[i]] = -1
         for far in range(levels):
             for u in range(nodes):
                 leaving[far, u] = 0
@@ -98,9 +107,9 @@ def scored(
             for i in range(reaches[q]):
                 far = distance[q, reach[q, i]]
                 matchable += (far + 1) * leaving[far, reach[q, i]]
-            total = 0
+            total = np.int64(0)
             if parts & 1:
-                total += _similar(q, t, low, high, given)
+                total += _similar(q, t, similarities)
             fits = query[0][q + 1] - query[0][q] <= target[0][t + 1] - target[0][t]
             if parts & 2 and fits:
                 total += _ONE
@@ -111,17 +120,17 @@ def scored(
 
 
 @compiled
-def seeded(score: Any, chains: Any, power: int, seed: Any, table: Any) -> Any:
+def seeded(score: _Units, chains: _Places, power: int, seed: np.uint64, table: _Units) -> _Places:
     """Return phase 2: a pair of a query node and a target vertex for each chain."""
     nodes, n = score.shape
     pairs = np.empty((chains.size, 2), np.int64)
     for number, chain in enumerate(chains):
-        best, q = -1, 0
+        best, q = np.int64(-1), 0
         for node in range(nodes):
             key = philox(node, 0, chain, 0, seed)
             if key > best:
                 best, q = key, node
-        leader, best = -1, 0
+        leader, best = -1, np.int64(0)
         for t in range(n):
             weight = fixed_log2(np.int64(score[q, t]), table)
             key = raced(weight, power, philox(t, 0, chain, 1, seed), table)
@@ -132,8 +141,9 @@ def seeded(score: Any, chains: Any, power: int, seed: Any, table: Any) -> Any:
 
 
 @compiled
-def _place(graph: Any, s: int, t: int) -> Any:
-    start, end = graph[0][s], graph[0][s + 1]
+def _place(graph: _Rows, s: int, t: int) -> int:
+    start: int = graph[0][s]
+    end: int = graph[0][s + 1]
     while start < end:
         middle = (start + end) // 2
         if graph[1][middle] < t:
@@ -144,22 +154,22 @@ def _place(graph: Any, s: int, t: int) -> Any:
 
 
 @compiled
-def _beside(graph: Any, s: int, t: int) -> Any:
+def _beside(graph: _Rows, s: int, t: int) -> bool:
     place = _place(graph, s, t)
-    return place < graph[0][s + 1] and graph[1][place] == t
+    return bool(place < graph[0][s + 1] and graph[1][place] == t)
 
 
 @compiled
 def _drawn(
-    q: int, query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any,
-    power: int, guided: bool, strict: bool, seed: int, chain: int, step: int,
-    match: Any, used: Any, counts: Any, found: Any,
-) -> Any:  # fmt: skip
+    q: int, query: _Rows, target: _Rows, similarities: _Similarities, score: _Units, table: _Units,
+    power: int, guided: bool, strict: bool, seed: np.uint64, chain: np.int64, step: int,
+    match: _Places, used: _Flags, counts: _Places, candidates: _Places,
+) -> int:  # fmt: skip
     # candidates with the label of q; if there is none, all
     length = matched = common = 0
     for attempt in range(2):
-        first = 0 if attempt else low[q]
-        last = used.size if attempt else high[q]
+        first = 0 if attempt else similarities[0][q]
+        last = used.size if attempt else similarities[1][q]
         length = matched = common = 0
         for p in range(match.size):
             if match[p] < 0:
@@ -174,18 +184,18 @@ def _drawn(
                     break
                 if not used[t]:
                     if counts[t, 0] == 0:
-                        found[length] = t
+                        candidates[length] = t
                         length += 1
                     counts[t, 0] += 1
                     counts[t, 1] += both
         if length:
             break
-    leader, best = _NONE, 0
+    leader, best = _NONE, np.int64(0)
     for i in range(length):
-        t = found[i]
+        t = candidates[i]
         equal = matched - common - counts[t, 0] + 2 * counts[t, 1]
         counts[t, 0] = counts[t, 1] = 0
-        similar = _similar(q, t, low, high, given)
+        similar = _similar(q, t, similarities)
         weight = fixed_log2(similar, table) if similar else 4 * ZERO
         weight += fixed_log2(equal, table)
         if guided:
@@ -193,17 +203,19 @@ def _drawn(
         key = raced(weight, power, philox(t, step, chain, 3, seed), table)
         if leader < 0 or key > best or (key == best and t < leader):
             leader, best = t, key
-    if strict and (leader < 0 or _similar(q, leader, low, high, given) == 0):
+    if strict and (leader < 0 or _similar(q, leader, similarities) == 0):
         return _ASIDE
     return leader
 
 
 @compiled
-def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, bad: Any) -> Any:
-    cost = 0
+def _cost(
+    query: _Rows, target: _Rows, similarities: _Similarities, match: _Places, bad: _Flags
+) -> np.int64:
+    cost = np.int64(0)
     for q in range(match.size):
         t = match[q]
-        label = _ONE - (_similar(q, t, low, high, given) if t >= 0 else 0)
+        label = _ONE - (_similar(q, t, similarities) if t >= 0 else 0)
         cost += label
         bad[q] = label != 0
         for a in range(query[0][q], query[0][q + 1]):
@@ -216,14 +228,15 @@ def _cost(query: Any, target: Any, low: Any, high: Any, given: Any, match: Any, 
 
 @compiled
 def extended(
-    query: Any, target: Any, low: Any, high: Any, given: Any, score: Any, table: Any, chains: Any,
-    pairs: Any, power: int, rounds: int, connected: bool, guided: bool, strict: bool, seed: Any,
-) -> Any:  # fmt: skip
+    query: _Rows, target: _Rows, similarities: _Similarities, score: _Units, table: _Units,
+    chains: _Places, pairs: _Places, power: int, rounds: int, connected: bool, guided: bool,
+    strict: bool, seed: np.uint64,
+) -> tuple[NDArray[np.int32], _Places]:  # fmt: skip
     """Return phase 3: the matches, and their costs in units of 1 / 65536."""
     nodes, n = query[0].size - 1, target[0].size - 1
     used = np.zeros(n, np.bool_)
     counts = np.zeros((n, 2), np.int64)
-    found = np.empty(n, np.int64)
+    candidates = np.empty(n, np.int64)
     matches = np.empty((chains.size, nodes), np.int32)
     costs = np.empty(chains.size, np.int64)
     bad, fresh, loose = np.zeros((3, nodes), np.bool_)
@@ -231,11 +244,11 @@ def extended(
         match = np.full(nodes, _FREE, np.int64)
         match[pairs[number, 0]] = pairs[number, 1]
         used[pairs[number, 1]] = True
-        kept = match.copy()
-        cost, step, left, turn = -1, 1, 1, 0
+        former = match.copy()
+        cost, step, left, turn = np.int64(-1), 1, 1, 0
         while True:
             while True:  # grow
-                best, q = -1, _NONE
+                best, q = np.int64(-1), _NONE
                 for node in range(nodes):
                     if match[node] != _FREE:
                         continue
@@ -250,8 +263,8 @@ def extended(
                 if q == _NONE:
                     break
                 t = _drawn(
-                    q, query, target, low, high, given, score, table, power, guided, strict,
-                    seed, chain, step, match, used, counts, found,
+                    q, query, target, similarities, score, table, power, guided, strict,
+                    seed, chain, step, match, used, counts, candidates,
                 )  # fmt: skip
                 step += 1
                 if t == _NONE:
@@ -259,7 +272,7 @@ def extended(
                 match[q] = t
                 if t >= 0:
                     used[t] = True
-            now = _cost(query, target, low, high, given, match, fresh)
+            now = _cost(query, target, similarities, match, fresh)
             if left and (cost < 0 or now <= cost):
                 cost = now
                 bad[:] = fresh
@@ -267,14 +280,14 @@ def extended(
                 for q in range(nodes):
                     if match[q] >= 0:
                         used[match[q]] = False
-                match[:] = kept
+                match[:] = former
                 for q in range(nodes):
                     if match[q] >= 0:
                         used[match[q]] = True
             if cost == 0 or turn == rounds:
                 break
             turn += 1
-            best, centre = -1, 0  # loosen
+            best, centre = np.int64(-1), 0  # loosen
             for q in range(nodes):
                 key = philox(q, step, chain, 4, seed)
                 if bad[q] and key > best:
@@ -289,7 +302,7 @@ def extended(
                         if philox(query[1][b], step, chain, 7, seed) < extent // 2:
                             loose[query[1][b]] = True
             loose[centre] = True
-            kept[:] = match
+            former[:] = match
             left = 0
             for q in range(nodes):
                 if loose[q] and match[q] >= 0:

@@ -17,7 +17,7 @@ from pyapsp.graph.validation import choice
 from pyapsp.matching.chains import run_chains
 from pyapsp.matching.matches import Matches, SearchStats
 from pyapsp.matching.network import Network
-from pyapsp.matching.options import Options, options_of
+from pyapsp.matching.options import Option, Options, options_of
 from pyapsp.matching.prepared import Query, Target, log_table, prepared, similarities
 from pyapsp.registry import check_limits
 
@@ -33,9 +33,9 @@ NetworkLike: TypeAlias = Union[Network, "networkx.Graph"]
 # Partners and costs of each query, and what was measured.
 _Found: TypeAlias = tuple[list[NDArray[np.int32]], list[NDArray[np.int64]], SearchStats]
 _Rows: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
-# Query, target, the ranges of similar vertices, similarities.
+# Query, target, the ranges of similar vertices with their similarities.
 _Compressed: TypeAlias = tuple[
-    _Rows, _Rows, NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]
+    _Rows, _Rows, tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint32]]
 ]
 _METHODS = ("device", "reference")
 
@@ -136,7 +136,7 @@ def match(
     {0: 4, 1: 5, 2: 6}
     """
     given = None if similarity is None else [similarity]
-    [found] = match_many(
+    [answer] = match_many(
         [query],
         target,
         matches,
@@ -148,7 +148,7 @@ def match(
         memory_limit=memory_limit,
         **options,
     )
-    return found
+    return answer
 
 
 def match_many(
@@ -162,8 +162,8 @@ def match_many(
     method: str = "device",
     device: DeviceLike = None,
     memory_limit: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
-    **options: Any,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Option,
 ) -> list[Matches]:
     """Find approximate matches of many queries in one target, in as few launches as fit in memory.
 
@@ -193,18 +193,18 @@ def match_many(
         raise ParameterError.of("queries", "match_many", "an iterable of networks", queries)
     networks = [_network(query, label, "query") for query in queries]
     goal = _network(target, label, "target")
-    given = _given(similarity, networks, goal, threshold)
+    matrices = _matrices(similarity, networks, goal, threshold)
     method = choice("method", "match", method, _METHODS)
     memory_limit = check_limits(memory_limit, progress, "match")
     if not networks:
         return []
-    small, sorted_target = prepared(networks, goal, given)
-    tell = progress or (lambda done, total: None)
+    small, sorted_target = prepared(networks, goal, matrices)
+    report = progress or (lambda done, total: None)
     if method == "reference":
-        rows, units, stats = _by_reference(small, sorted_target, chosen, tell)
+        rows, units, stats = _by_reference(small, sorted_target, chosen, report)
     else:
         rows, units, stats = _on_device(
-            small, sorted_target, chosen, choose(device), memory_limit, tell
+            small, sorted_target, chosen, choose(device), memory_limit, report
         )
     vertices = sorted_target.vertices.astype(np.int32)
     return [
@@ -213,7 +213,7 @@ def match_many(
             goal,
             np.where(row >= 0, vertices[np.maximum(row, 0)], np.int32(-1)),
             cost,
-            None if given is None else given[number],
+            None if matrices is None else matrices[number],
             {"method": method, **stats, "options": asdict(chosen)},
         )
         for number, (network, row, cost) in enumerate(zip(networks, rows, units, strict=True))
@@ -229,7 +229,7 @@ def probabilities(
     label: str = "label",
     method: str = "device",
     device: DeviceLike = None,
-    **options: Any,
+    **options: Option,
 ) -> NDArray[np.float64]:
     """Return the probability that a query node and a target vertex match: P of the paper.
 
@@ -250,8 +250,8 @@ def probabilities(
     chosen = options_of(options)
     method = choice("method", "match", method, _METHODS)
     small, goal = _network(query, label, "query"), _network(target, label, "target")
-    given = _given(None if similarity is None else [similarity], [small], goal, threshold)
-    [one], sorted_target = prepared([small], goal, given)
+    matrices = _matrices(None if similarity is None else [similarity], [small], goal, threshold)
+    [one], sorted_target = prepared([small], goal, matrices)
     if method == "reference":
         rows = _reference_scores(one, sorted_target, chosen)
     else:
@@ -260,8 +260,8 @@ def probabilities(
     scores[:, sorted_target.vertices] = rows
     sums = scores.sum(axis=1, keepdims=True)
     # a row of zeros has no preference
-    found: NDArray[np.float64] = np.where(sums > 0, scores, 1) / np.where(sums > 0, sums, goal.n)
-    return found
+    weights: NDArray[np.float64] = np.where(sums > 0, scores, 1)
+    return weights / np.where(sums > 0, sums, goal.n)
 
 
 def _network(graph: NetworkLike, label: str, owner: str) -> Network:
@@ -272,7 +272,7 @@ def _network(graph: NetworkLike, label: str, owner: str) -> Network:
     raise ParameterError.of(owner, "match", "a Network or a graph of NetworkX", graph)
 
 
-def _given(
+def _matrices(
     matrices: Sequence[ArrayLike] | None,
     queries: Sequence[Network],
     target: Network,
@@ -294,9 +294,9 @@ def _given(
 
 
 def _reference_arguments(query: Query, target: Target) -> _Compressed:
-    given = np.zeros((0, 0), np.uint32) if query.given is None else query.given
+    matrix = np.zeros((0, 0), np.uint32) if query.similarities is None else query.similarities
     graphs = (query.offsets, query.neighbours), (target.offsets, target.neighbours)
-    return (*graphs, query.low, query.high, given)
+    return (*graphs, (query.low, query.high, matrix))
 
 
 def _reference_scores(query: Query, target: Target, options: Options) -> NDArray[np.uint32]:
@@ -313,17 +313,17 @@ def _by_reference(
     queries: Sequence[Query],
     target: Target,
     options: Options,
-    tell: Callable[[int, int], object],
+    report: Callable[[int, int], None],
 ) -> _Found:
     from pyapsp.matching import reference
 
     rows, units = [], []
     started = time.perf_counter()
     for number, query in enumerate(queries, start=1):
-        found, cost = _of_one(reference, query, target, options)
-        rows.append(found)
+        partners, cost = _of_one(reference, query, target, options)
+        rows.append(partners)
         units.append(cost)
-        tell(number, len(queries))
+        report(number, len(queries))
     return rows, units, {"seconds": time.perf_counter() - started}
 
 
@@ -334,19 +334,19 @@ def _of_one(
     seed, table = np.uint64(options.seed), log_table()
     score = _reference_scores(query, target, options)
     arguments = _reference_arguments(query, target)
-    found = np.empty((options.matches, query.nodes), np.int32)
+    partners = np.empty((options.matches, query.nodes), np.int32)
     cost = np.empty(options.matches, np.int64)
 
     def run(work: NDArray[np.int32], stream: int, chosen: Options) -> None:
         chains = work[:, 1].astype(np.int64)
         pairs = reference.seeded(score, chains + stream, chosen.power, seed, table)
-        found[chains], cost[chains] = reference.extended(
+        partners[chains], cost[chains] = reference.extended(
             *arguments, score, table, chains + stream, pairs, chosen.power, chosen.rounds,
             chosen.order == "connected", chosen.guided, chosen.strict, seed,
         )  # fmt: skip
 
-    run_chains([found], options, run)
-    return found, cost
+    run_chains([partners], options, run)
+    return partners, cost
 
 
 def _searcher(
@@ -359,8 +359,8 @@ def _searcher(
     from pyapsp.matching.on_device import Searcher
 
     nodes = max(query.nodes for query in queries)
-    given = queries[0].given is not None
-    return Searcher(device, target, options, nodes, given, memory_limit)
+    with_similarities = queries[0].similarities is not None
+    return Searcher(device, target, options, nodes, with_similarities, memory_limit)
 
 
 def _on_device(
@@ -369,14 +369,14 @@ def _on_device(
     options: Options,
     device: Device,
     memory_limit: int | None,
-    tell: Callable[[int, int], object],
+    report: Callable[[int, int], None],
 ) -> _Found:
     searcher = _searcher(queries, target, options, device, memory_limit)
     rows: list[NDArray[np.int32]] = []
     units: list[NDArray[np.int64]] = []
     for some in searcher.slices(queries):
-        found, cost = searcher.matches([queries[number] for number in some])
-        rows += found
+        partners, cost = searcher.matches([queries[number] for number in some])
+        rows += partners
         units += list(cost)
-        tell(len(rows), len(queries))
+        report(len(rows), len(queries))
     return rows, units, {"device": str(device), "seconds": searcher.watch.seconds("kernel")}

@@ -132,20 +132,20 @@ class State:
 
     def columns(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
         """Return the values of the piece, by name."""
-        found = {}
+        columns = {}
         for number, name in enumerate(names[: self._sampled]):
             bits = self._kinds[number] == scan.BITS
             row = (self._bits if bits else self._numbers)[self._rows[number]]
             row[self._starts[number] : count] = self._values[0, number]
-            found[name] = row[:count].view(bool) if bits else row[:count]
-        return found
+            columns[name] = row[:count].view(bool) if bits else row[:count]
+        return columns
 
 
 def _hash(code: bytes) -> int:
-    found = 0
+    key = 0
     for byte in code:
-        found = (found * 1099511628211 + byte + 1) % 2**64
-    return found
+        key = (key * 1099511628211 + byte + 1) % 2**64
+    return key
 
 
 def _table(codes: dict[bytes, int]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

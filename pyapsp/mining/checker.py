@@ -204,7 +204,7 @@ class Checker:
         form, count, (first, last) = self.form, len(entries), span
         vector = self._width(rows.dtype) * rows.dtype.itemsize
         slab = max(form.slab // vector, 1) if form.mapping == "slab" else last - first
-        entries, found = np.ascontiguousarray(entries), np.empty_like(words)
+        entries, answers = np.ascontiguousarray(entries), np.empty_like(words)
         entries.flags.writeable = False  # so that its memory can be used
         dictionary = upload(self.queue, entries, self.watch)
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -226,5 +226,5 @@ class Checker:
             *(np.uint32(value) for value in scalars),
         )
         self.watch.add("kernel", event)
-        self.watch.add("transfer", cl.enqueue_copy(self.queue, found, alive))
-        return found
+        self.watch.add("transfer", cl.enqueue_copy(self.queue, answers, alive))
+        return answers

@@ -8,9 +8,8 @@ within `ULPS` units in the last place of the smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -100,7 +99,7 @@ def truth_table(node: Node, arity: int) -> int:
     return int((holds.astype(np.int64) << assignments).sum())
 
 
-def evaluate(node: Node, values: Sequence[np.ndarray]) -> Any:
+def evaluate(node: Node, values: Sequence[np.ndarray]) -> np.ndarray:
     """Return the value of a formula at every instant.
 
     Parameters
@@ -112,9 +111,9 @@ def evaluate(node: Node, values: Sequence[np.ndarray]) -> Any:
     if node.op == "variable":
         return values[int(node.value)]
     if node.op in ("true", "false"):
-        return np.bool_(node.op == "true")
+        return np.array(node.op == "true")
     if node.op == "number":
-        return values[0].dtype.type(node.value)
+        return np.array(node.value, values[0].dtype)
     parts = [evaluate(part, values) for part in node.parts]
     with np.errstate(all="ignore"):
         if node.op in _NEAR and node.inexact:
@@ -123,18 +122,19 @@ def evaluate(node: Node, values: Sequence[np.ndarray]) -> Any:
         return _MEANING[node.op](*parts)
 
 
-def _apart(x: Any, y: Any) -> Any:
+def _apart(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (x < y) | (x > y)
 
 
-def _near(x: Any, y: Any) -> Any:
+def _near(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     smaller = reduce(np.minimum, (np.abs(x), np.abs(y)))
     allowed = np.result_type(x, y).type(tolerance(np.result_type(x, y)))
     gap = np.abs(x - y)  # infinite between inf and -inf, and so is what is allowed
-    return (x == y) | ((gap <= allowed * smaller) & (gap < np.inf))
+    near: np.ndarray = (x == y) | ((gap <= allowed * smaller) & (gap < np.inf))
+    return near
 
 
-_MEANING: dict[str, Any] = {
+_MEANING: dict[str, Callable[..., np.ndarray]] = {
     "not": np.logical_not,
     "and": np.logical_and,
     "or": np.logical_or,

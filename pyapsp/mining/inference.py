@@ -86,19 +86,19 @@ class Facts:
     def __post_init__(self) -> None:
         self.group, self.sign = self.equal.copy(), np.zeros(self.equal.size, np.int64)
 
-    def learn(self, batch: Batch, found: Survivors) -> None:
+    def learn(self, batch: Batch, survivors: Survivors) -> None:
         """Take what the answers of a batch say about variables."""
         if batch.arity == 1 and batch.kind == "boolean":
             for text, value in (("!a", 0), ("a", 1)):
-                holding = _holding(batch, found, text)
+                holding = _holding(batch, survivors, text)
                 if holding is not None:
                     self.constant[holding[:, 0]] = value
-        if batch.arity == 2 and (same := _holding(batch, found, "a = b")) is not None:
+        if batch.arity == 2 and (same := _holding(batch, survivors, "a = b")) is not None:
             np.minimum.at(self.equal, same[:, 1], same[:, 0].astype(np.int64))
             self.group = self.equal.copy()
             self.classes = True
             if batch.kind == "boolean":
-                other = _holding(batch, found, "a != b")
+                other = _holding(batch, survivors, "a != b")
                 if other is None:
                     self.classes = False
                     return
@@ -108,10 +108,14 @@ class Facts:
                 self.group = np.minimum(self.equal, opposite)
 
 
-def _holding(batch: Batch, found: Survivors, text: str) -> NDArray[np.uint32] | None:
+def _holding(batch: Batch, survivors: Survivors, text: str) -> NDArray[np.uint32] | None:
     """Return the entries for which a statement holds; None if the batch does not have it."""
     bit = batch.bit(text)
-    return None if bit is None else found.entries[(found.words >> np.uint32(bit) & 1).astype(bool)]
+    return (
+        None
+        if bit is None
+        else survivors.entries[(survivors.words >> np.uint32(bit) & 1).astype(bool)]
+    )
 
 
 def combinations(variables: int, arity: int) -> NDArray[np.uint32]:
@@ -120,14 +124,14 @@ def combinations(variables: int, arity: int) -> NDArray[np.uint32]:
         return np.arange(variables, dtype=np.uint32)[:, None]
     if arity == 2:
         return np.column_stack(np.triu_indices(variables, 1)).astype(np.uint32)
-    found = np.empty((comb(variables, 3), 3), np.uint32)
+    entries = np.empty((comb(variables, 3), 3), np.uint32)
     pairs, done = combinations(variables, 2), 0
     for first in range(variables - 2):
         rest = pairs[np.searchsorted(pairs[:, 0], first, "right") :]
-        found[done : done + len(rest), 0] = first
-        found[done : done + len(rest), 1:] = rest
+        entries[done : done + len(rest), 0] = first
+        entries[done : done + len(rest), 1:] = rest
         done += len(rest)
-    return found
+    return entries
 
 
 def derived(
@@ -188,7 +192,7 @@ def copied(
     """
     nobody = np.zeros(len(entries), bool)
     if not facts.classes or batch.arity < 3:
-        return nobody, lambda found: np.zeros(0, np.uint32)
+        return nobody, lambda survivors: np.zeros(0, np.uint32)
     firsts = facts.equal[entries]
     order = np.argsort(firsts, axis=1, kind="stable")
     targets = np.take_along_axis(firsts, order, axis=1)
@@ -198,14 +202,14 @@ def copied(
         which &= (order != missing).any(axis=1)
     order, targets = order[which], targets[which]
 
-    def fetch(found: Survivors) -> NDArray[np.uint32]:
+    def fetch(survivors: Survivors) -> NDArray[np.uint32]:
         words = np.zeros(len(targets), np.uint32)
-        if not len(found.words):
+        if not len(survivors.words):
             return words
         base = int(entries.max()) + 1
-        codes, wanted = _codes(found.entries, base), _codes(targets, base)
+        codes, wanted = _codes(survivors.entries, base), _codes(targets, base)
         place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        theirs = np.where(codes[place] == wanted, found.words[place], np.uint32(0))
+        theirs = np.where(codes[place] == wanted, survivors.words[place], np.uint32(0))
         for places, bits in tables.items():
             here = (order == places).all(axis=1)
             for bit, source in enumerate(bits):

@@ -146,14 +146,14 @@ class _Parser:
         if not self.text[self.end :].strip():
             self.kind_here, self.here, self.start = "end", "the end", len(self.text)
             return
-        found = _TOKEN.match(self.text, self.end)
-        if found is None:
+        token = _TOKEN.match(self.text, self.end)
+        if token is None:
             gap = len(self.text[self.end :]) - len(self.text[self.end :].lstrip())
             self.start = self.end + gap
             raise self.error(f"{self.text[self.start]!r} is no sign of the language")
-        self.kind_here = str(found.lastgroup)
-        self.here, self.start, self.end = found[self.kind_here], found.start(1), found.end()
-        self.start = found.start(self.kind_here)
+        self.kind_here = str(token.lastgroup)
+        self.here, self.start, self.end = token[self.kind_here], token.start(1), token.end()
+        self.start = token.start(self.kind_here)
 
     def take(self, sign: str) -> None:
         if self.here != sign or self.kind_here != "sign":
@@ -165,9 +165,9 @@ class _Parser:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise self.error("the formula is nested too deeply")
-        found = parse()
+        node = parse()
         self.depth -= 1
-        return found
+        return node
 
     def level(self, number: int) -> Node:
         """Parse the operators of a level and of the tighter ones."""

@@ -11,23 +11,26 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.device import choose, device_errors
+from pyapsp.device import DeviceLike, choose, device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph.validation import flag
 from pyapsp.mining.checker import Checker, Form, Rows
 from pyapsp.mining.inference import Facts, Survivors, combinations, copied, derived
-from pyapsp.mining.reading import read_pieces
+from pyapsp.mining.reading import Reading, read_pieces
 from pyapsp.mining.result import Invariants
 from pyapsp.mining.templates import Batch, TemplateSet, template_set
 from pyapsp.mining.trace import Trace
 from pyapsp.mining.transfer import ahead, copies, pieces
 from pyapsp.registry import check_limits
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 __all__ = ["mine"]
 
@@ -36,7 +39,7 @@ def mine(
     trace: Trace | str | os.PathLike[str] | Iterable[Trace],
     templates: str | TemplateSet = "II",
     *,
-    device: Any = None,
+    device: DeviceLike = None,
     inference: bool = True,
     early_exit: bool = True,
     overlap: bool = True,
@@ -46,8 +49,8 @@ def mine(
     tile: int | None = None,
     slab: int | None = None,
     memory_limit: int | None = None,
-    progress: Callable[[int], object] | None = None,
-    **reading: Any,
+    progress: Callable[[int], None] | None = None,
+    **reading: Unpack[Reading],
 ) -> Invariants:
     """Find the likely invariants of a trace: all statements that hold at every instant.
 
@@ -156,7 +159,9 @@ def mine(
     return Invariants(miner.names, miner.n, miner.answers(), facts)
 
 
-def _source(trace: Any, reading: dict[str, Any]) -> Iterator[Trace]:
+def _source(
+    trace: Trace | str | os.PathLike[str] | Iterable[Trace], reading: Reading
+) -> Iterator[Trace]:
     if isinstance(trace, Trace):
         return iter((trace,))
     if isinstance(trace, str | os.PathLike):
@@ -167,9 +172,9 @@ def _source(trace: Any, reading: dict[str, Any]) -> Iterator[Trace]:
     raise _no_trace(trace)
 
 
-def _no_trace(given: Any) -> ParameterError:
+def _no_trace(trace: object) -> ParameterError:
     rule = "a path, a Trace or an iterable of them; Trace.of makes one of columns or a data frame"
-    return ParameterError.of("trace", "mine", rule, type(given).__name__)
+    return ParameterError.of("trace", "mine", rule, type(trace).__name__)
 
 
 def _timed(source: Iterator[Trace], watch: Stopwatch) -> Iterator[Trace]:
@@ -197,7 +202,7 @@ class _Miner:
     def run(
         self,
         sent: Iterator[tuple[str, Rows, Trace]],
-        progress: Callable[[int], object] | None,
+        progress: Callable[[int], None] | None,
     ) -> None:
         """Mine all rows, and report the instants that are done."""
         last: Trace | None = None

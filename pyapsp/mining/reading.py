@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -15,13 +15,38 @@ from pyapsp.graph.validation import integer
 from pyapsp.mining import tables, vcd
 from pyapsp.mining.trace import DTYPES, Trace
 
-__all__ = ["SUFFIXES", "read_pieces", "read_trace"]
+if TYPE_CHECKING:
+    from typing import Unpack
+
+__all__ = ["SUFFIXES", "Reading", "read_pieces", "read_trace"]
 
 #: Instants of a piece: 100 variables take about 160 MB.
 INSTANTS = 2**20
 
 
-def read_trace(path: str | os.PathLike[str], *, dtype: str = "auto", **options: Any) -> Trace:
+class VcdOptions(TypedDict, total=False):
+    """How instants are sampled from a ``.vcd`` file; see `pyapsp.mining.vcd.columns`."""
+
+    clock: str | None
+    edge: str
+    unknown: str
+
+
+class Reading(VcdOptions, total=False):
+    """How a file is read; see `read_pieces`."""
+
+    dtype: str
+    instants: int | None
+    variables: Sequence[str] | None
+
+
+def read_trace(
+    path: str | os.PathLike[str],
+    *,
+    dtype: str = "auto",
+    variables: Sequence[str] | None = None,
+    **options: Unpack[VcdOptions],
+) -> Trace:
     """Read a trace from a file.
 
     Parameters
@@ -34,9 +59,11 @@ def read_trace(path: str | os.PathLike[str], *, dtype: str = "auto", **options: 
         ``.csv`` file has the names.
     dtype : {"auto", "float32", "float64"}
         Type of numbers, as for `Trace.of`.
+    variables : sequence of str, optional
+        Names of the variables to read.
     **options
-        ``variables``: sequence of names to read. For ``.vcd`` files also the options of
-        `pyapsp.mining.vcd.columns`: ``clock``, ``edge`` and ``unknown``.
+        For ``.vcd`` files the options of `pyapsp.mining.vcd.columns`: ``clock``, ``edge`` and
+        ``unknown``.
 
     Raises
     ------
@@ -49,8 +76,8 @@ def read_trace(path: str | os.PathLike[str], *, dtype: str = "auto", **options: 
     OSError
         The file cannot be read.
     """
-    found = list(read_pieces(path, dtype=dtype, instants=None, **options))
-    return found[0]
+    [trace] = read_pieces(path, dtype=dtype, instants=None, variables=variables, **options)
+    return trace
 
 
 def read_pieces(
@@ -59,7 +86,7 @@ def read_pieces(
     dtype: str = "auto",
     instants: int | None = INSTANTS,
     variables: Sequence[str] | None = None,
-    **options: Any,
+    **options: Unpack[VcdOptions],
 ) -> Iterator[Trace]:
     """Yield a file as traces of so many instants each, which follow one another.
 
@@ -100,15 +127,15 @@ def _pieces(
     dtype: str,
     instants: int | None,
     variables: Sequence[str] | None,
-    options: dict[str, Any],
+    options: VcdOptions,
 ) -> Iterator[Trace]:
     first: np.dtype | None = None
     if variables is not None:
         variables = list(dict.fromkeys(variables))
     for columns, facts in read(Path(path), instants, variables, **options):
-        asked = "float64" if first == np.float64 and dtype == "auto" else dtype
+        kind = "float64" if first == np.float64 and dtype == "auto" else dtype
         try:
-            trace = Trace.of(columns, dtype=asked, facts={"file": os.fspath(path), **facts})
+            trace = Trace.of(columns, dtype=kind, facts={"file": os.fspath(path), **facts})
         except ParameterError as error:
             raise FormatError(path, None, str(error)) from None
         if trace.numeric_names and first is not None and trace.dtype != first:
@@ -120,10 +147,12 @@ def _pieces(
 
 
 def _vcd(
-    path: Path, instants: int | None, variables: Sequence[str] | None, **options: Any
+    path: Path,
+    instants: int | None,
+    variables: Sequence[str] | None,
+    **options: Unpack[VcdOptions],
 ) -> tables.Columns:
-    pieces: tables.Columns = vcd.columns(path, instants=instants, variables=variables, **options)
-    return pieces
+    return vcd.columns(path, instants=instants, variables=variables, **options)
 
 
 _FORMATS: dict[str, Callable[..., tables.Columns]] = {

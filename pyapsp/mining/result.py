@@ -29,7 +29,7 @@ class Invariants:
         The variables of each kind, "boolean" and "numeric".
     n : int
         Number of instants.
-    found : list of (Batch, Survivors)
+    batches : list of (Batch, Survivors)
     facts : dict
         The options that were used; ``seconds`` ("kernel", "transfer", "read" and "total", which may
         overlap); ``checked`` and ``entries``: entries that the device checked, and all.
@@ -37,13 +37,13 @@ class Invariants:
 
     names: dict[str, tuple[str, ...]]
     n: int
-    found: list[tuple[Batch, Survivors]]
+    batches: list[tuple[Batch, Survivors]]
     facts: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return sum(
             int((each.words >> np.uint32(bit) & np.uint32(1)).sum())
-            for batch, each in self.found
+            for batch, each in self.batches
             for bit, statement in enumerate(batch.statements)
             if not statement.hidden
         )
@@ -87,7 +87,7 @@ class Invariants:
                 file.writelines(f"{formula}\n" for formula in self)
 
     def _each(self) -> Iterator[tuple[Batch, Statement, list[str]]]:
-        for batch, survivors in self.found:
+        for batch, survivors in self.batches:
             names = self.names[batch.kind]
             for bit, statement in enumerate(batch.statements):
                 if statement.hidden:

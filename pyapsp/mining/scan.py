@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import PyApspError
 
@@ -34,19 +35,24 @@ NOW, TIME, CHANGED, UNKNOWN, DROPPED, CLOCK, EDGE, ZERO, ANY, HAS_REAL = range(1
 IGNORED = -1
 
 
+_Bytes: TypeAlias = NDArray[np.uint8]
+
+
 @cache
-def compiled() -> Callable[..., Any]:
+def compiled() -> Callable[..., tuple[int, int]]:
     try:
         import numba
     except ModuleNotFoundError:
         raise PyApspError("VCD files need numba; install the extra 'mining' of pyapsp") from None
     compile_ = numba.njit(nogil=True)
     find, number, step = compile_(_find), compile_(_number), compile_(_step)
-    whole: Callable[..., Any] = compile_(_loop(find, number, step))
+    whole: Callable[..., tuple[int, int]] = compile_(_loop(find, number, step))
     return whole
 
 
-def _find(data: Any, at: Any, keys: Any, slots: Any) -> Any:
+def _find(
+    data: _Bytes, at: int, keys: NDArray[np.uint64], slots: NDArray[np.int32]
+) -> tuple[int, int]:
     """Return the variable whose code begins at a place (-2: none), and where the code ends."""
     key, end = np.uint64(0), data.size
     begin = at
@@ -62,7 +68,7 @@ def _find(data: Any, at: Any, keys: Any, slots: Any) -> Any:
     return slots[place], at
 
 
-def _number(data: Any, at: Any, end: Any) -> Any:
+def _number(data: _Bytes, at: int, end: int) -> tuple[float, bool]:
     """Return a decimal number, and whether it is exact: few digits, and a small exponent."""
     negative, digits, scale, seen = False, 0, 0, 0
     whole, point = np.int64(0), False
@@ -102,17 +108,17 @@ def _number(data: Any, at: Any, end: Any) -> Any:
 
 
 def _step(
-    values: Any,
-    known: Any,
-    changed: Any,
-    is_changed: Any,
-    starts: Any,
-    rows: Any,
-    kinds: Any,
-    bits: Any,
-    numbers: Any,
-    scalars: Any,
-) -> Any:
+    values: NDArray[np.float64],
+    known: NDArray[np.bool_],
+    changed: NDArray[np.int32],
+    is_changed: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    kinds: NDArray[np.int8],
+    bits: _Bytes,
+    numbers: NDArray[np.float64],
+    scalars: NDArray[np.int64],
+) -> None:
     """End a time stamp: sample it, and let the changes take effect."""
     clock, edge = scalars[CLOCK], scalars[EDGE]
     if clock >= 0 and is_changed[clock] and known[0, clock] and known[1, clock]:
@@ -144,7 +150,11 @@ def _step(
             scalars[DROPPED] += 1
 
 
-def _loop(find: Any, parsed: Any, step: Any) -> Callable[..., Any]:
+def _loop(
+    find: Callable[..., tuple[int, int]],
+    parsed: Callable[..., tuple[float, bool]],
+    step: Callable[..., None],
+) -> Callable[..., tuple[int, int]]:
     def loop(  # type: ignore[no-untyped-def]
         data, at, real, keys, slots, kinds, widths, signed, values, known, changed, is_changed,
         starts, rows, bits, numbers, scalars,

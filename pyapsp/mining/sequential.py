@@ -69,8 +69,8 @@ def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
             for bit, each in enumerate(batch.statements)
         ]
         compiled = _compiled("\n".join(lines), batch.arity, rows.dtype.str)
-        found: NDArray[np.uint32] = compiled(rows, entries, np.int64(batch.full))
-        return found
+        words: NDArray[np.uint32] = compiled(rows, entries, np.int64(batch.full))
+        return words
 
     return _mined(trace, templates, check)
 
@@ -80,13 +80,13 @@ def _mined(
     templates: str | TemplateSet,
     check: Callable[[Batch, np.ndarray, np.ndarray], np.ndarray],
 ) -> Invariants:
-    found = []
+    batches = []
     for batch in template_set(templates).batches():
         rows = trace.values(batch.kind)
         entries = combinations(len(rows), batch.arity)
-        found.append((batch, Survivors(entries, check(batch, rows, entries)).keep()))
+        batches.append((batch, Survivors(entries, check(batch, rows, entries)).keep()))
     names = {kind: trace.names(kind) for kind in ("boolean", "numeric")}
-    return Invariants(names, trace.n, found, {"templates": template_set(templates).name})
+    return Invariants(names, trace.n, batches, {"templates": template_set(templates).name})
 
 
 _CHECK = "            if word & {0} and not {1}:\n                word ^= {0}"

@@ -67,28 +67,28 @@ def csv(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
             frame = polars.read_csv(text, infer_schema_length=None)
             frame = frame.rename({name: name.strip() for name in frame.columns})
             chosen = _chosen(path, variables, frame.columns)
-            found = {name: _values(path, line, name, frame[name], polars) for name in chosen}
+            columns = {name: _values(path, line, name, frame[name], polars) for name in chosen}
         except _faults(polars) as error:
             said = str(error).splitlines()[0]
             if "more fields" in said:
                 said = "a line has more values than the header has names"
             raise FormatError(path, None, said) from None
-        if waiting and found.keys() != waiting[-1].keys():
+        if waiting and columns.keys() != waiting[-1].keys():
             raise FormatError(path, 1, "the names of the variables are not one line")
-        for name, values in found.items():
+        for name, values in columns.items():
             if waiting and (values.dtype == bool) != (waiting[-1][name].dtype == bool):
                 raise FormatError(path, line, f"variable {name!r} has Booleans and numbers")
-        waiting.append(found)
+        waiting.append(columns)
         line, rows = line + frame.height, rows + frame.height
         if instants is None or rows <= instants:
             continue
-        found, start = _joined(waiting), 0
-        waiting = [found]  # so that the blocks are freed
+        columns, start = _joined(waiting), 0
+        waiting = [columns]  # so that the blocks are freed
         while rows > instants:
             stop = start + instants
-            yield {name: values[start:stop] for name, values in found.items()}, {}
+            yield {name: values[start:stop] for name, values in columns.items()}, {}
             start, rows = stop, rows - instants
-        waiting = [{name: values[start:] for name, values in found.items()}]
+        waiting = [{name: values[start:] for name, values in columns.items()}]
     yield _joined(waiting), {}
 
 
@@ -198,19 +198,19 @@ def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
     try:
         whole = np.load(path, mmap_mode="r", allow_pickle=False)
         if whole.dtype.names:
-            found = {name: whole[name] for name in whole.dtype.names}
+            columns = {name: whole[name] for name in whole.dtype.names}
         elif whole.ndim == 2:
-            found = {f"v{number}": column for number, column in enumerate(whole.T)}
+            columns = {f"v{number}": column for number, column in enumerate(whole.T)}
         else:
             raise ValueError("a 2-D array or an array with named fields is expected")
     except Exception as error:  # NumPy has several kinds for files that are spoilt
         raise FormatError(path, None, f"no array: {error}") from None
-    chosen = _chosen(path, variables, found)
-    if any(found[name].ndim != 1 for name in chosen):
+    chosen = _chosen(path, variables, columns)
+    if any(columns[name].ndim != 1 for name in chosen):
         raise FormatError(path, None, "there must be a 1-D array for each variable")
     for start in range(0, max(len(whole), 1), instants or max(len(whole), 1)):
         stop = len(whole) if instants is None else start + instants
-        yield {name: np.array(found[name][start:stop]) for name in chosen}, {}
+        yield {name: np.array(columns[name][start:stop]) for name in chosen}, {}
 
 
 def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
@@ -236,18 +236,18 @@ def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
             raise FormatError(path, None, "the arrays of the variables differ in length")
         n = lengths.pop()
         for start in range(0, max(n, 1), instants or max(n, 1)):
-            count, found = min(instants or n, n - start), {}
+            count, columns = min(instants or n, n - start), {}
             for name, (stream, dtype) in streams.items():
                 try:
                     # the end is read, too, where the archive has a checksum
                     data = stream.read(count * dtype.itemsize if start + count < n else -1)
-                    found[name] = np.frombuffer(data, dtype)
+                    columns[name] = np.frombuffer(data, dtype)
                 except Exception as error:
                     raise FormatError(path, None, f"variable {name!r}: {error}") from None
-                if len(found[name]) != count:
+                if len(columns[name]) != count:
                     said = f"variable {name!r} has another length than its header says"
                     raise FormatError(path, None, said)
-            yield found, {}
+            yield columns, {}
 
 
 def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:

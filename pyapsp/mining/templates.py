@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from itertools import permutations
+from typing import TypeAlias
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.mining.evaluate import OPENCL, truth_table, write
@@ -19,6 +20,8 @@ from pyapsp.mining.language import KINDS, Formula, Node, parse
 
 __all__ = ["MOST", "SETS", "Batch", "Statement", "TemplateSet", "template_set"]
 
+#: What a statement says: its truth table, or its operations with ordered operands.
+Key: TypeAlias = float | str | tuple["Key", ...]
 #: The most statements of a batch: the bits of the word that says which of them still hold.
 MOST = 32
 _SYMMETRIC = frozenset({"and", "or", "xor", "same", "=", "!=", "+", "*", "min", "max"})
@@ -63,7 +66,7 @@ class Statement:
     hidden: bool = False
 
     @cached_property
-    def key(self) -> object:
+    def key(self) -> Key:
         """What it says: statements with the same key hold for the same entries."""
         if self.formula.kind == "boolean":
             return truth_table(self.root, len(self.order))
@@ -98,13 +101,13 @@ class Batch:
         The order is that of `numpy.argsort`: which place comes first, second and third. An order is
         missing if a statement belongs to another batch.
         """
-        bits, found = self._bits, {}
+        bits, bits_of = self._bits, {}
         for order in permutations(range(self.arity)):
             ranks = [order.index(place) for place in range(self.arity)]
             keys = [replace(each, root=_moved(each.root, ranks)).key for each in self.statements]
             if all(key in bits for key in keys):
-                found[order] = [bits[key] for key in keys]
-        return found
+                bits_of[order] = [bits[key] for key in keys]
+        return bits_of
 
     @cached_property
     def checks(self) -> str:
@@ -128,7 +131,7 @@ class Batch:
         return self._bits.get(_says(text, self.kind))
 
     @cached_property
-    def _bits(self) -> dict[object, int]:
+    def _bits(self) -> dict[Key, int]:
         return {each.key: bit for bit, each in enumerate(self.statements)}
 
 
@@ -161,14 +164,14 @@ class TemplateSet:
 
     def __post_init__(self) -> None:
         for kind in KINDS:
-            given = getattr(self, kind)
-            if isinstance(given, str) or not isinstance(given, Sequence):
-                raise ParameterError.of(kind, "TemplateSet", "a sequence of texts", given)
-            object.__setattr__(self, kind, tuple(given))
-        found = tuple(parse(text, kind) for kind in KINDS for text in getattr(self, kind))
-        if not found:
+            texts = getattr(self, kind)
+            if isinstance(texts, str) or not isinstance(texts, Sequence):
+                raise ParameterError.of(kind, "TemplateSet", "a sequence of texts", texts)
+            object.__setattr__(self, kind, tuple(texts))
+        formulas = tuple(parse(text, kind) for kind in KINDS for text in getattr(self, kind))
+        if not formulas:
             raise ParameterError("a template set has at least one template")
-        object.__setattr__(self, "_formulas", found)
+        object.__setattr__(self, "_formulas", formulas)
 
     def batches(self, *, inference: bool = False) -> list[Batch]:
         """Return the statements in batches: numeric first, then Boolean, by their arity.
@@ -184,7 +187,7 @@ class TemplateSet:
 SETS = {name: TemplateSet(**each, name=name) for name, each in (("I", _SET_I), ("II", _SET_II))}
 
 
-def template_set(given: str | TemplateSet) -> TemplateSet:
+def template_set(templates: str | TemplateSet) -> TemplateSet:
     """Return a set by its name, ``"I"`` or ``"II"``, or the set itself.
 
     Raises
@@ -192,12 +195,12 @@ def template_set(given: str | TemplateSet) -> TemplateSet:
     ParameterError
         If there is no such set.
     """
-    if isinstance(given, TemplateSet):
-        return given
-    if not isinstance(given, str) or given not in SETS:
+    if isinstance(templates, TemplateSet):
+        return templates
+    if not isinstance(templates, str) or templates not in SETS:
         rule = f"a TemplateSet or one of {', '.join(SETS)}"
-        raise ParameterError.of("templates", "mine", rule, given)
-    return SETS[given]
+        raise ParameterError.of("templates", "mine", rule, templates)
+    return SETS[templates]
 
 
 # Cached, because the same set may be mined for each of many short traces.
@@ -221,18 +224,18 @@ def _batches(templates: TemplateSet, inference: bool) -> tuple[Batch, ...]:
 
 
 def _statements(templates: TemplateSet, kind: str, arity: int) -> list[Statement]:
-    found: dict[object, Statement] = {}
+    statements: dict[Key, Statement] = {}
     for formula in templates._formulas:
         if (formula.kind, len(formula.names)) != (kind, arity):
             continue
         for order in permutations(range(arity)):
             each = Statement(formula, order, _moved(formula.root, order))
-            found.setdefault(each.key, each)
-    return list(found.values())
+            statements.setdefault(each.key, each)
+    return list(statements.values())
 
 
 @cache
-def _says(text: str, kind: str) -> object:
+def _says(text: str, kind: str) -> Key:
     """Return the key of a template."""
     formula = parse(text, kind)
     return Statement(formula, tuple(range(len(formula.names))), formula.root).key
@@ -249,7 +252,7 @@ def _moved(node: Node, places: Sequence[int]) -> Node:
     return replace(node, parts=tuple(_moved(part, places) for part in node.parts))
 
 
-def _canonical(node: Node) -> tuple[object, ...]:
+def _canonical(node: Node) -> tuple[Key, ...]:
     """Return a key in which operands that may change places are sorted."""
     parts = [_canonical(part) for part in node.parts]
     if node.op in _SYMMETRIC:

@@ -10,15 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.host import aligned
-from pyapsp.base.json import Record
+from pyapsp.base.json import Json, Record
 from pyapsp.graph import validation
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 __all__ = ["ALIGNED", "DTYPES", "Trace", "numbers"]
 
@@ -27,6 +31,10 @@ ALIGNED = 128
 #: Types of numbers: the shortest that holds all values, or one of these.
 DTYPES = ("auto", "float32", "float64")
 
+#: What `Trace.of` takes.
+Columns: TypeAlias = Union[
+    Mapping[str, ArrayLike], "pandas.DataFrame", "polars.DataFrame", np.ndarray
+]
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
@@ -58,11 +66,11 @@ class Trace:
     @classmethod
     def of(
         cls,
-        columns: Any,
+        columns: Columns,
         names: Sequence[str] | None = None,
         *,
         dtype: str = "auto",
-        facts: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Json] | None = None,
     ) -> Trace:
         """Make a trace of columns.
 
@@ -88,10 +96,10 @@ class Trace:
         """
         if dtype not in DTYPES:
             raise ParameterError.of("dtype", "Trace", f"one of {', '.join(DTYPES)}", dtype)
-        found = _columns(columns, names)
-        boolean = {name: each for name, each in found.items() if each.dtype == bool}
-        rest = {name: numbers(each, name) for name, each in found.items() if name not in boolean}
-        n = len(next(iter(found.values())))
+        arrays = _columns(columns, names)
+        boolean = {name: each for name, each in arrays.items() if each.dtype == bool}
+        rest = {name: numbers(each, name) for name, each in arrays.items() if name not in boolean}
+        n = len(next(iter(arrays.values())))
         kind = _kind(rest, dtype)
         numeric = _rows(len(rest), n, kind.itemsize, kind)
         for row, (name, each) in zip(numeric, rest.items(), strict=True):
@@ -202,52 +210,52 @@ def _floats(values: np.ndarray) -> np.ndarray:
     return values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _columns(given: Any, names: Iterable[str] | None) -> dict[str, np.ndarray]:
+def _columns(columns: Columns, names: Iterable[str] | None) -> dict[str, np.ndarray]:
     """Return the columns that were asked for, each a 1-D array."""
     if not isinstance(names, Iterable | None):
         raise ParameterError.of("names", "Trace", "a sequence of names", names)
     names = None if names is None else list(names)
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        if names is None or len(names) != given.shape[1]:
+    if isinstance(columns, np.ndarray) and columns.ndim == 2:
+        if names is None or len(names) != columns.shape[1]:
             raise ParameterError.of("names", "Trace", "a name for each column", names)
-        taken: Iterable[tuple[str, Any]] = zip(names, given.T, strict=True)
-    elif hasattr(given, "columns") or isinstance(given, Mapping):
-        known = list(getattr(given, "column_names", getattr(given, "columns", given)))
+        taken: Iterable[tuple[str, ArrayLike]] = zip(names, columns.T, strict=True)
+    elif hasattr(columns, "columns") or isinstance(columns, Mapping):
+        known = list(getattr(columns, "column_names", getattr(columns, "columns", columns)))
         chosen = known if names is None else list(names)
         missing = [name for name in chosen if name not in known]
         if missing:
             raise ParameterError(f"there is no variable {missing[0]!r}")
-        taken = ((name, given[name]) for name in chosen)
+        taken = ((name, columns[name]) for name in chosen)
     else:
         rule = "a mapping, a data frame or a 2-D array"
-        raise ParameterError.of("columns", "Trace", rule, type(given).__name__)
+        raise ParameterError.of("columns", "Trace", rule, type(columns).__name__)
     listed = [(str(name), _column(name, column)) for name, column in taken]
-    found = dict(listed)
-    if len(found) < len(listed):
+    arrays = dict(listed)
+    if len(arrays) < len(listed):
         raise ParameterError("the variables of a trace must have different names")
-    if "" in found:
+    if "" in arrays:
         raise ParameterError("a variable has no name: leave it out (pandas: index=False)")
-    if not found:
+    if not arrays:
         raise ParameterError("a trace has at least one variable")
     first = listed[0][0]
-    for name, column in found.items():
+    for name, column in arrays.items():
         if column.ndim != 1:
             got = f"an array of shape {column.shape}" if column.ndim else repr(column.item())
             raise ParameterError(
                 f"variable {name!r} must be a sequence of values, one for each instant. "
                 f"Got {got} instead."
             )
-        if column.size != found[first].size:
+        if column.size != arrays[first].size:
             raise ParameterError(
                 f"the variables must have as many values as there are instants: {first!r} has "
-                f"{found[first].size:,}, and {name!r} has {column.size:,}"
+                f"{arrays[first].size:,}, and {name!r} has {column.size:,}"
             )
-    if not next(iter(found.values())).size:
+    if not next(iter(arrays.values())).size:
         raise ParameterError("a trace has at least one instant")
-    return found
+    return arrays
 
 
-def _column(name: Any, values: Any) -> np.ndarray:
+def _column(name: str, values: ArrayLike) -> np.ndarray:
     """Return the values of a variable, none of them masked or missing."""
     try:
         return validation.array(f"the values of variable {str(name)!r}", values)

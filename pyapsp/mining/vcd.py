@@ -181,7 +181,7 @@ def _header(path: Path, data: NDArray[np.uint8]) -> tuple[list[_Variable], set[b
         raise FormatError(path, text.count(b"\n", 0, end) + 1, "$enddefinitions without $end")
     words = iter(text[:end].split())
     scopes: list[str] = []
-    found: list[tuple[tuple[str, ...], _Variable]] = []
+    declared: list[tuple[tuple[str, ...], _Variable]] = []
     left_out: set[bytes] = set()
     for word in words:
         keyword = word.decode("latin-1")
@@ -200,12 +200,12 @@ def _header(path: Path, data: NDArray[np.uint8]) -> tuple[list[_Variable], set[b
             if rest[0] in _LEFT_OUT:
                 left_out.add(rest[2].encode())
             else:
-                found.append((tuple(scopes), _variable(rest)))
+                declared.append((tuple(scopes), _variable(rest)))
         elif keyword not in _SKIPPED:
             raise FormatError(path, None, f"{' '.join([keyword, *rest])!r} is no declaration")
-    if not found:
+    if not declared:
         raise FormatError(path, None, "no variable is declared")
-    return _named(found), left_out, finish + len(b"$end")
+    return _named(declared), left_out, finish + len(b"$end")
 
 
 def _variable(words: list[str]) -> _Variable:
@@ -215,14 +215,14 @@ def _variable(words: list[str]) -> _Variable:
     return _Variable("".join(name), code.encode(), int(width), what, kind in _SIGNED)
 
 
-def _named(found: list[tuple[tuple[str, ...], _Variable]]) -> list[_Variable]:
+def _named(declared: list[tuple[tuple[str, ...], _Variable]]) -> list[_Variable]:
     """Return the variables with names that differ, as short as that allows."""
-    common = _shared([scopes for scopes, _ in found])
+    common = _shared([scopes for scopes, _ in declared])
     # the range of a vector says nothing, unless two variables differ by it
-    plain = Counter((scopes, each.name.partition("[")[0]) for scopes, each in found)
+    plain = Counter((scopes, each.name.partition("[")[0]) for scopes, each in declared)
     named: list[_Variable] = []
     taken: dict[str, bytes] = {}
-    for scopes, each in found:
+    for scopes, each in declared:
         short, bracket, inside = each.name.partition("[")
         whole = bracket and (plain[scopes, short] > 1 or ":" not in inside)
         name = ".".join((*scopes[common:], each.name if whole else short))

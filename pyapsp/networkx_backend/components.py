@@ -9,7 +9,6 @@ numbers components so that those reachable from one come before it, as NetworkX 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -100,7 +99,7 @@ def is_strongly_connected(G: ConvertedGraph) -> bool:
     return number_strongly_connected_components(G) == 1
 
 
-def condensation(G: ConvertedGraph, scc: Any = None) -> nx.DiGraph:
+def condensation(G: ConvertedGraph, scc: None = None) -> nx.DiGraph:
     """Return the graph with a node for each component, in the order of the components."""
     labels = _labels(G)
     graph = nx.DiGraph(mapping=dict(zip(G.nodes, labels.tolist(), strict=True)))

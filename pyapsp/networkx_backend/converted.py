@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 
 import networkx as nx
 import numpy as np
@@ -14,6 +14,7 @@ from pyapsp.numbers.precision import infinity
 
 __all__ = ["ConvertedGraph", "convert_from_nx", "convert_to_nx", "weights_of"]
 
+_Result = TypeVar("_Result")
 # Whole numbers up to here are floats without rounding.
 _EXACT = 2**53
 
@@ -164,9 +165,9 @@ def weights_of(graph: nx.Graph, weight: Hashable | None) -> tuple[np.ndarray, bo
 def convert_from_nx(
     graph: nx.Graph,
     *,
-    edge_attrs: dict[Hashable, Any] | None = None,
+    edge_attrs: Mapping[Hashable, object] | None = None,
     preserve_edge_attrs: bool = False,
-    **preserved: Any,
+    **preserved: object,
 ) -> ConvertedGraph:
     """Convert a graph of NetworkX.
 
@@ -191,7 +192,7 @@ def convert_from_nx(
     return ConvertedGraph(graph, weight, keep=preserve_edge_attrs)
 
 
-def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+def convert_to_nx(result: _Result, *, name: str | None = None) -> _Result | nx.Graph:
     """Convert a graph back to NetworkX; any other result is returned unchanged.
 
     Parameters
@@ -212,8 +213,8 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     for tail, head, value in zip(
         *(array.tolist() for array in result.weighted(result.weight).arcs()), strict=True
     ):
-        kept = {} if result.weight is None else {result.weight: value}
-        graph.add_edges_from([(result.nodes[tail], result.nodes[head], kept)])
+        data = {} if result.weight is None else {result.weight: value}
+        graph.add_edges_from([(result.nodes[tail], result.nodes[head], data)])
     return graph
 
 
@@ -224,7 +225,7 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def _whole(values: list[Any], n: int) -> np.ndarray:
+def _whole(values: Sequence[int | np.integer], n: int) -> np.ndarray:
     longest = max((abs(int(value)) for value in values), default=0) * max(n - 1, 1)
     if longest >= infinity(np.dtype(np.int64)):
         raise NotImplementedError(f"distances up to {longest} may not fit into 64 bits")

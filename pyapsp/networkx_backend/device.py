@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import networkx as nx
 
 from pyapsp.base.errors import DeviceError, NegativeCycleError, PrecisionError
+from pyapsp.device import DeviceLike
 
 __all__ = ["device", "networkx_errors"]
 
 
-def device() -> Any:
+def device() -> DeviceLike:
     """Return the setting ``nx.config.backends.pyapsp.device``."""
-    return nx.config.backends.pyapsp.device
+    setting: DeviceLike = nx.config.backends.pyapsp.device
+    return setting
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import networkx as nx
@@ -18,7 +18,7 @@ import numpy as np
 from pyapsp.networkx_backend import components, lengths, measures, searches, trusses
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
-__all__ = ["can_run", "should_run"]
+__all__ = ["can_run", "function", "should_run"]
 
 # Functions that use Dijkstra's order, so that no weight may be negative.
 _DIJKSTRA = {
@@ -62,29 +62,29 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     -------
     bool or str
     """
-    bound = inspect.signature(_function(name)).bind(*args, **kwargs)
+    bound = inspect.signature(function(name)).bind(*args, **kwargs)
     bound.apply_defaults()
-    given = bound.arguments
-    graph = given["G"]
-    weight = given.get("weight", given.get("distance"))
+    call = bound.arguments
+    graph = call["G"]
+    weight = call.get("weight", call.get("distance"))
     if callable(weight):
         return "a weight function would have to be called for every edge"
-    if given.get("sp") is not None or given.get("e") is not None:
+    if call.get("sp") is not None or call.get("e") is not None:
         return "the distances are given: there is nothing to compute"
-    if given.get("scc") is not None:
+    if call.get("scc") is not None:
         return "the components are given: there is nothing to compute"
     if name in trusses.__all__:
-        return _unfit_for_triangles(given) or True
-    cutoff = given.get("cutoff")
+        return _unfit_for_triangles(call) or True
+    cutoff = call.get("cutoff")
     if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
         return "the cutoff is no number from zero up"
-    if name == "center" and weight is None and not given["usebounds"] and _may_be_tree(graph):
+    if name == "center" and weight is None and not call["usebounds"] and _may_be_tree(graph):
         return "the center of a tree is found without distances"
     try:
         weights = _weights(graph, weight)
     except NotImplementedError as error:
         return str(error)
-    return _unfit(name, given.get("method"), weights, len(graph)) or True
+    return _unfit(name, call.get("method"), weights, len(graph)) or True
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
@@ -101,38 +101,39 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     return True
 
 
-def _is_converted(graph: Any) -> bool:
+def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
     """Return whether the graph is converted, or NetworkX has a conversion in its cache."""
-    kept = getattr(graph, "__networkx_cache__", {}).get("backends", {})
-    return isinstance(graph, ConvertedGraph) or bool(kept.get("pyapsp"))
+    backends = getattr(graph, "__networkx_cache__", {}).get("backends", {})
+    return isinstance(graph, ConvertedGraph) or bool(backends.get("pyapsp"))
 
 
-def _function(name: str) -> Callable[..., Any]:
+def function(name: str) -> Callable[..., object]:
+    """Return the function of this package with a name of NetworkX."""
     modules = lengths, measures, searches, components, trusses
     module = next(each for each in modules if name in each.__all__)
-    found: Callable[..., Any] = getattr(module, name)
-    return found
+    named: Callable[..., object] = getattr(module, name)
+    return named
 
 
-def _weights(graph: Any, weight: Hashable | None) -> np.ndarray:
+def _weights(graph: nx.Graph | ConvertedGraph, weight: Hashable | None) -> np.ndarray:
     if isinstance(graph, ConvertedGraph):
         return graph.weighted(weight).weights
     return weights_of(graph, weight)[0]
 
 
-def _may_be_tree(graph: Any) -> bool:
+def _may_be_tree(graph: nx.Graph | ConvertedGraph) -> bool:
     return not graph.is_directed() and graph.number_of_edges() == max(len(graph) - 1, 0)
 
 
-def _unfit_for_triangles(given: dict[str, Any]) -> str | None:
+def _unfit_for_triangles(call: Mapping[str, Any]) -> str | None:
     """Return why triangles are not counted as NetworkX does, or None if they are."""
-    if given["G"].is_directed():
+    if call["G"].is_directed():
         return "triangles with directions are of several kinds"
-    if given["G"].is_multigraph():
+    if call["G"].is_multigraph():
         return "NetworkX counts no triangles with parallel edges"
-    if given.get("weight") is not None:
+    if call.get("weight") is not None:
         return "triangles would have to be weighted"
-    if not isinstance(given.get("k", 2), int):
+    if not isinstance(call.get("k", 2), int):
         return "k is no integer"
     return None
 

@@ -2,106 +2,21 @@
 
 from __future__ import annotations
 
-from pyapsp.networkx_backend.components import (
-    condensation,
-    connected_components,
-    is_connected,
-    is_strongly_connected,
-    is_weakly_connected,
-    node_connected_component,
-    number_connected_components,
-    number_strongly_connected_components,
-    number_weakly_connected_components,
-    strongly_connected_components,
-    weakly_connected_components,
-)
-from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
-from pyapsp.networkx_backend.fitness import can_run, should_run
-from pyapsp.networkx_backend.lengths import (
-    all_pairs_bellman_ford_path,
-    all_pairs_bellman_ford_path_length,
-    all_pairs_dijkstra,
-    all_pairs_dijkstra_path,
-    all_pairs_dijkstra_path_length,
-    all_pairs_shortest_path,
-    all_pairs_shortest_path_length,
-    floyd_warshall,
-    floyd_warshall_numpy,
-    floyd_warshall_predecessor_and_distance,
-    johnson,
-)
-from pyapsp.networkx_backend.measures import (
-    average_shortest_path_length,
-    center,
-    closeness_centrality,
-    diameter,
-    eccentricity,
-    global_efficiency,
-    periphery,
-    radius,
-    wiener_index,
-)
-from pyapsp.networkx_backend.searches import (
-    dijkstra_path,
-    dijkstra_path_length,
-    single_source_dijkstra,
-    single_source_dijkstra_path,
-    single_source_dijkstra_path_length,
-    single_source_shortest_path_length,
-)
-from pyapsp.networkx_backend.trusses import (
-    average_clustering,
-    clustering,
-    k_truss,
-    transitivity,
-    triangles,
-)
+from collections.abc import Callable
 
-__all__ = [
-    "all_pairs_bellman_ford_path",
-    "all_pairs_bellman_ford_path_length",
-    "all_pairs_dijkstra",
-    "all_pairs_dijkstra_path",
-    "all_pairs_dijkstra_path_length",
-    "all_pairs_shortest_path",
-    "all_pairs_shortest_path_length",
-    "average_clustering",
-    "average_shortest_path_length",
-    "can_run",
-    "center",
-    "closeness_centrality",
-    "clustering",
-    "condensation",
-    "connected_components",
-    "convert_from_nx",
-    "convert_to_nx",
-    "diameter",
-    "dijkstra_path",
-    "dijkstra_path_length",
-    "eccentricity",
-    "floyd_warshall",
-    "floyd_warshall_numpy",
-    "floyd_warshall_predecessor_and_distance",
-    "global_efficiency",
-    "is_connected",
-    "is_strongly_connected",
-    "is_weakly_connected",
-    "johnson",
-    "k_truss",
-    "node_connected_component",
-    "number_connected_components",
-    "number_strongly_connected_components",
-    "number_weakly_connected_components",
-    "periphery",
-    "radius",
-    "should_run",
-    "single_source_dijkstra",
-    "single_source_dijkstra_path",
-    "single_source_dijkstra_path_length",
-    "single_source_shortest_path_length",
-    "strongly_connected_components",
-    "transitivity",
-    "triangles",
-    "weakly_connected_components",
-    "wiener_index",
-]
+from pyapsp.networkx_backend import components, lengths, measures, searches, trusses
+from pyapsp.networkx_backend.converted import convert_from_nx, convert_to_nx
+from pyapsp.networkx_backend.fitness import can_run, function, should_run
+
+__all__ = ["can_run", "convert_from_nx", "convert_to_nx", "should_run"]
+__all__ += components.__all__
+__all__ += lengths.__all__
+__all__ += measures.__all__
+__all__ += searches.__all__
+__all__ += trusses.__all__
+
+
+def __getattr__(name: str) -> Callable[..., object]:
+    if name not in __all__:
+        raise AttributeError(f"module 'pyapsp.networkx_backend.interface' has no {name!r}")
+    return function(name)

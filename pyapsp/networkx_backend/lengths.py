@@ -6,7 +6,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -16,15 +15,7 @@ from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
-from pyapsp.networkx_backend.rows import (
-    Lengths,
-    Node,
-    Paths,
-    Row,
-    dtype_of,
-    levels_of,
-    rows_of,
-)
+from pyapsp.networkx_backend.rows import Lengths, Node, Paths, Row, dtype_of, levels_of, rows_of
 from pyapsp.paths.result import Result
 
 __all__ = [
@@ -110,20 +101,20 @@ def floyd_warshall(
 
 def floyd_warshall_predecessor_and_distance(
     G: ConvertedGraph, weight: Node | None = "weight"
-) -> tuple[dict[Node, Paths], dict[Node, defaultdict[Node, float]]]:
+) -> tuple[dict[Node, dict[Node, Node]], dict[Node, defaultdict[Node, float]]]:
     """Return the predecessor of each node on a shortest path from each, and the distances."""
     result = _solved(G, weight, predecessors=True)
     assert result.predecessors is not None
     tails, heads, _ = G.weighted(weight).arcs()
     loops = set(tails[tails == heads].tolist())
-    before: dict[Node, Any] = {}
+    predecessors_of: dict[Node, dict[Node, Node]] = {}
     for source, row in enumerate(result.predecessors):
-        found = {G.nodes[v]: G.nodes[last] for v, last in enumerate(row.tolist()) if last >= 0}
+        last_nodes = {G.nodes[v]: G.nodes[last] for v, last in enumerate(row.tolist()) if last >= 0}
         if source in loops:  # in NetworkX a node with a loop is its own predecessor
-            found[G.nodes[source]] = G.nodes[source]
-        if found:
-            before[G.nodes[source]] = found
-    return before, _distances(G, result)
+            last_nodes[G.nodes[source]] = G.nodes[source]
+        if last_nodes:
+            predecessors_of[G.nodes[source]] = last_nodes
+    return predecessors_of, _distances(G, result)
 
 
 def floyd_warshall_numpy(
@@ -164,14 +155,14 @@ def _solved(G: ConvertedGraph, weight: Node | None, *, predecessors: bool = Fals
 
 
 def _distances(G: ConvertedGraph, result: Result) -> dict[Node, defaultdict[Node, float]]:
-    found, infinity = {}, result.infinity
+    distances, infinity = {}, result.infinity
     for source, row in enumerate(result.distances):
         values = row.tolist()
         if infinity != math.inf:
             values = [math.inf if value == infinity else value for value in values]
         values[source] = 0
-        found[G.nodes[source]] = defaultdict(_infinity, zip(G.nodes, values, strict=True))
-    return found
+        distances[G.nodes[source]] = defaultdict(_infinity, zip(G.nodes, values, strict=True))
+    return distances
 
 
 def _infinity() -> float:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from math import fsum
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -13,10 +12,11 @@ from scipy.sparse.csgraph import connected_components
 from pyapsp.all_pairs import summaries
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.searches import Searches
-from pyapsp.device import choose
+from pyapsp.device import Device, choose
 from pyapsp.graph import Graph
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
+from pyapsp.networkx_backend.rows import Lengths, Node
 
 __all__ = [
     "average_shortest_path_length",
@@ -34,7 +34,7 @@ _METHODS = ("unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-w
 
 
 def average_shortest_path_length(
-    G: ConvertedGraph, weight: Hashable | None = None, method: str | None = None
+    G: ConvertedGraph, weight: Node | None = None, method: str | None = None
 ) -> float:
     """Return the mean distance of the ordered pairs of different nodes."""
     if method is not None and method not in _METHODS:
@@ -53,7 +53,7 @@ def average_shortest_path_length(
     return _total(graph) / (n * (n - 1))
 
 
-def wiener_index(G: ConvertedGraph, weight: Hashable | None = None) -> float:
+def wiener_index(G: ConvertedGraph, weight: Node | None = None) -> float:
     """Return the sum of all distances, each pair once where the graph is undirected."""
     if len(G) == 0:
         raise nx.NetworkXPointlessConcept("Connectivity is undefined for the null graph.")
@@ -64,25 +64,29 @@ def wiener_index(G: ConvertedGraph, weight: Hashable | None = None) -> float:
 
 
 def eccentricity(
-    G: ConvertedGraph, v: Any = None, sp: None = None, weight: Hashable | None = None
-) -> Any:
+    G: ConvertedGraph,
+    v: Node | Iterable[Node] | None = None,
+    sp: None = None,
+    weight: Node | None = None,
+) -> float | Lengths:
     """Return the largest distance from a node, or from each of some nodes."""
-    nodes = G.nodes if v is None else [v] if v in G else _known(G, v)
-    graph = G.weighted(weight)
-    found: dict[Hashable, float] = {}
-    if nodes:
-        totals = _sums(graph, [G.rows[node] for node in nodes])
-        if (totals.reached < len(G)).any():
-            raise _unconnected(G)
-        found = dict(zip(nodes, _plain(totals.largest), strict=True))
-    return found[v] if v in G else found
+    if isinstance(v, Hashable) and v in G:
+        return _eccentricities(G, [v], weight)[v]
+    return _eccentricities(G, G.nodes if v is None else _known(G, v), weight)
+
+
+def _eccentricities(G: ConvertedGraph, nodes: list[Node], weight: Node | None) -> Lengths:
+    if not nodes:
+        return {}
+    totals = _sums(G.weighted(weight), [G.rows[node] for node in nodes])
+    if (totals.reached < len(G)).any():
+        raise _unconnected(G)
+    # as in NetworkX, the distance of a node to itself is the integer 0
+    return {node: far or 0 for node, far in zip(nodes, totals.largest.tolist(), strict=True)}
 
 
 def diameter(
-    G: ConvertedGraph,
-    e: dict[Hashable, float] | None = None,
-    usebounds: bool = False,
-    weight: Hashable | None = None,
+    G: ConvertedGraph, e: Lengths | None = None, usebounds: bool = False, weight: Node | None = None
 ) -> float:
     """Return the largest eccentricity."""
     most: float
@@ -98,50 +102,46 @@ def diameter(
 
 
 def radius(
-    G: ConvertedGraph,
-    e: dict[Hashable, float] | None = None,
-    usebounds: bool = False,
-    weight: Hashable | None = None,
+    G: ConvertedGraph, e: Lengths | None = None, usebounds: bool = False, weight: Node | None = None
 ) -> float:
     """Return the smallest eccentricity."""
-    return min((eccentricity(G, weight=weight) if e is None else e).values())
+    return min((_eccentricities(G, G.nodes, weight) if e is None else e).values())
 
 
 def center(
-    G: ConvertedGraph,
-    e: dict[Hashable, float] | None = None,
-    usebounds: bool = False,
-    weight: Hashable | None = None,
-) -> list[Hashable]:
+    G: ConvertedGraph, e: Lengths | None = None, usebounds: bool = False, weight: Node | None = None
+) -> list[Node]:
     """Return the nodes with the smallest eccentricity."""
-    e = eccentricity(G, weight=weight) if e is None else e
-    least = min(e.values())
-    return [v for v in e if e[v] == least]
+    return _with(min, G, e, weight)
 
 
 def periphery(
-    G: ConvertedGraph,
-    e: dict[Hashable, float] | None = None,
-    usebounds: bool = False,
-    weight: Hashable | None = None,
-) -> list[Hashable]:
+    G: ConvertedGraph, e: Lengths | None = None, usebounds: bool = False, weight: Node | None = None
+) -> list[Node]:
     """Return the nodes with the largest eccentricity."""
-    e = eccentricity(G, weight=weight) if e is None else e
-    most = max(e.values())
-    return [v for v in e if e[v] == most]
+    return _with(max, G, e, weight)
+
+
+def _with(
+    extreme: Callable[..., float], G: ConvertedGraph, e: Lengths | None, weight: Node | None
+) -> list[Node]:
+    """Return the nodes with the smallest or the largest eccentricity."""
+    far = _eccentricities(G, G.nodes, weight) if e is None else e
+    wanted = extreme(far.values())
+    return [node for node in far if far[node] == wanted]
 
 
 def closeness_centrality(
     G: ConvertedGraph,
-    u: Hashable | None = None,
-    distance: Hashable | None = None,
+    u: Node | None = None,
+    distance: Node | None = None,
     wf_improved: bool = True,
-) -> Any:
+) -> float | Lengths:
     """Return 1 / (mean distance from the other nodes to a node), for a node or for all nodes."""
     if u is not None and u not in G:
         raise nx.NodeNotFound(f"Source {u} is not in G")
     nodes = G.nodes if u is None else [u]
-    found: dict[Hashable, float] = {}
+    centrality: Lengths = {}
     if nodes:
         graph = G.weighted(distance)
         graph = graph.reversed() if G.is_directed() else graph
@@ -149,12 +149,12 @@ def closeness_centrality(
         for node, total, reached in zip(
             nodes, totals.total.tolist(), totals.reached.tolist(), strict=True
         ):
-            found[node] = 0.0
+            centrality[node] = 0.0
             if total > 0 and len(G) > 1:
-                found[node] = (reached - 1.0) / total
+                centrality[node] = (reached - 1.0) / total
                 if wf_improved:
-                    found[node] *= (reached - 1.0) / (len(G) - 1)
-    return found if u is None else found[u]
+                    centrality[node] *= (reached - 1.0) / (len(G) - 1)
+    return centrality if u is None else centrality[u]
 
 
 def global_efficiency(G: ConvertedGraph) -> float:
@@ -186,11 +186,6 @@ def _total(graph: Graph) -> float:
     return total
 
 
-def _plain(values: np.ndarray) -> list[Any]:
-    """Return Python numbers; as in NetworkX, the distance of a node to itself is the integer 0."""
-    return [value or 0 for value in values.tolist()]
-
-
 def _is_connected(graph: Graph) -> bool:
     ones = graph.with_weights(np.ones(graph.m, np.int64)).to_scipy()
     count: int = connected_components(ones, connection="strong", return_labels=False)
@@ -202,25 +197,23 @@ def _unconnected(G: ConvertedGraph) -> nx.NetworkXError:
     return nx.NetworkXError(f"Found infinite path length because the {why}")
 
 
-def _known(G: ConvertedGraph, bunch: Iterable[Hashable]) -> list[Hashable]:
+def _known(G: ConvertedGraph, bunch: Node | Iterable[Node]) -> list[Node]:
     """Return those of some nodes that are in the graph."""
-    try:
-        candidates = list(bunch)
-    except TypeError:
-        raise nx.NetworkXError(f"Node {bunch} is not in the graph.") from None
+    if not isinstance(bunch, Iterable):
+        raise nx.NetworkXError(f"Node {bunch} is not in the graph.")
     known = []
-    for node in candidates:
+    for node in bunch:
         try:
-            found = node in G.rows
+            is_known = node in G.rows
         except TypeError:
             text = f"Node {node} in sequence nbunch is not a valid node."
             raise nx.NetworkXError(text) from None
-        if found:
+        if is_known:
             known.append(node)
     return known
 
 
-def _able(graph: Graph) -> Any:
+def _able(graph: Graph) -> Device:
     """Return the device, which must have double precision, as NetworkX computes with it."""
     chosen = choose(device())
     if graph.dtype.kind == "f" and not chosen.capabilities.fp64:

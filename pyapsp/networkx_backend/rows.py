@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -67,11 +67,11 @@ def rows_of(block: Result) -> Iterator[Row]:
         reached = reached[np.argsort(distances[reached], kind="stable")]
         reached = reached[reached != source]
         before = None if block.predecessors is None else block.predecessors[place].tolist()
-        found = distances[reached].tolist()
-        yield Row(source, [source, *reached.tolist()], [0, *found], before)
+        lengths = distances[reached].tolist()
+        yield Row(source, [source, *reached.tolist()], [0, *lengths], before)
 
 
-def dtype_of(graph: Graph) -> Any:
+def dtype_of(graph: Graph) -> str | type[np.float64]:
     """Return the type of distances: for integer weights the narrowest integer type that fits."""
     return "auto" if graph.dtype.kind == "i" else np.float64
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import networkx as nx
 
 from pyapsp.all_pairs.one import from_one
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
-from pyapsp.networkx_backend.rows import (
-    Lengths,
-    Node,
-    Paths,
-    Row,
-    dtype_of,
-    levels_of,
-    rows_of,
-)
+from pyapsp.networkx_backend.rows import Lengths, Node, Paths, Row, dtype_of, levels_of, rows_of
 from pyapsp.traversal.bfs.bfs import bfs
 
 __all__ = [
@@ -37,19 +27,18 @@ def single_source_shortest_path_length(
     if source not in G:
         raise nx.NodeNotFound(f"Source {source} is not in G")
     with networkx_errors():
-        found = bfs(G.weighted(None), [G.rows[source]], parents=False, device=device()).rows
+        rows = bfs(G.weighted(None), [G.rows[source]], parents=False, device=device()).rows
     levels = levels_of(cutoff)
     if levels is not None:
-        found.distances[found.distances > levels] = found.infinity
-    return next(rows_of(found)).lengths(G)
+        rows.distances[rows.distances > levels] = rows.infinity
+    return next(rows_of(rows)).lengths(G)
 
 
 def dijkstra_path(
     G: ConvertedGraph, source: Node, target: Node, weight: Node | None = "weight"
 ) -> list[Node]:
     """Return a shortest path from a node to another."""
-    path: list[Node] = single_source_dijkstra(G, source, target, weight=weight)[1]
-    return path
+    return _to_target(G, _row(G, source, None, weight, target=target), target)[1]
 
 
 def dijkstra_path_length(
@@ -59,8 +48,7 @@ def dijkstra_path_length(
     lengths = _row(G, source, None, weight, target=target, predecessors=False).lengths(G)
     if target not in lengths:
         raise nx.NetworkXNoPath(f"Node {target} not reachable from {source}")
-    length: float = lengths[target]
-    return length
+    return lengths[target]
 
 
 def single_source_dijkstra_path_length(
@@ -83,15 +71,18 @@ def single_source_dijkstra(
     target: Node | None = None,
     cutoff: float | None = None,
     weight: Node | None = "weight",
-) -> tuple[Any, Any]:
+) -> tuple[Lengths, Paths] | tuple[float, list[Node]]:
     """Return distances and shortest paths from a node, or those to a target."""
     row = _row(G, source, cutoff, weight, target=target)
-    lengths, paths = row.lengths(G), row.paths(G)
-    if target is None:
-        return lengths, paths
+    return (row.lengths(G), row.paths(G)) if target is None else _to_target(G, row, target)
+
+
+def _to_target(G: ConvertedGraph, row: Row, target: Node) -> tuple[float, list[Node]]:
+    """Return the distance of a target, and a shortest path to it."""
+    lengths = row.lengths(G)
     if target not in lengths:
         raise nx.NetworkXNoPath(f"No path to {target}.")
-    return lengths[target], paths[target]
+    return lengths[target], row.paths(G)[target]
 
 
 def _row(
@@ -108,7 +99,7 @@ def _row(
         raise nx.NodeNotFound(f"Node {source} not found in graph")
     graph = G.weighted(weight)
     with networkx_errors():
-        found = from_one(
+        result = from_one(
             graph,
             G.rows[source],
             targets=[G.rows[target]] if target in G else None,
@@ -117,4 +108,4 @@ def _row(
             predecessors=predecessors,
             device=device(),
         )
-    return next(rows_of(found))
+    return next(rows_of(result))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,7 @@ the number of instructions to skip. From MINUS on, opcodes pop two operands, and
 """
 
 #: One instruction: the opcode and the number that follows it, 0 if none does.
-Instruction = tuple[Op, int]
+Instruction: TypeAlias = tuple[Op, int]
 
 _NARY = {
     "plus": Op.PLUS,
@@ -307,7 +307,7 @@ def _template(form: Form, kinds: bytes, many: int) -> _Template:
     labels: dict[int, int] = {}
     jumps: list[tuple[int, int]] = []
     free = 0
-    pending: list[object] = [(Op.ASSIGN, 0), built(form, operands)]
+    pending: list[_Part] = [(Op.ASSIGN, 0), built(form, operands)]
     while pending:
         part = pending.pop()
         if isinstance(part, tuple):
@@ -321,7 +321,7 @@ def _template(form: Form, kinds: bytes, many: int) -> _Template:
                 constants.append(0.0)
         elif isinstance(part, Apply):
             _check_arity(part)
-            below: tuple[Any, ...] = part.operands
+            below: tuple[Expression | _Operand, ...] = part.operands
             if (
                 many
                 and part.operator == "plus"
@@ -330,14 +330,14 @@ def _template(form: Form, kinds: bytes, many: int) -> _Template:
             ):
                 many = 0
                 code.append((Op.SUM, len(below)))
-                variables += [each.place for each in below]
+                variables += [each.place for each in below if isinstance(each, _Operand)]
             elif (simple := _SIMPLE.get((part.operator, len(below)))) is not None:
                 pending.append(simple)
                 pending += below[::-1]
             elif part.operator == "piecewise":
-                free = _push_pieces(below, pending, free)
+                free = _push_pieces(part.operands, pending, free)
             else:
-                pending += reversed(list(_steps(part.operator, below)))
+                pending += reversed(list(_steps(part.operator, part.operands)))
         elif isinstance(part, Number):
             code.append((Op.CONSTANT, 0))
             constants.append(part.value)
@@ -359,11 +359,15 @@ class _Jump:
     label: int
 
 
-def _push_pieces(operands: tuple[Expression, ...], pending: list[object], free: int) -> int:
+# What is still to be compiled; a number is a label.
+_Part: TypeAlias = Expression | _Operand | Instruction | _Jump | int
+
+
+def _push_pieces(operands: tuple[Expression, ...], pending: list[_Part], free: int) -> int:
     """Push the code of a piecewise: conditions in turn, and jumps over the values."""
     end = free
     free += 1
-    steps: list[object] = []
+    steps: list[_Part] = []
     for value, condition in zip(operands[:-1:2], operands[1::2], strict=True):
         steps += [condition, _Jump(Op.JUMP_UNLESS, free), value, _Jump(Op.JUMP, end), free]
         free += 1
@@ -371,12 +375,13 @@ def _push_pieces(operands: tuple[Expression, ...], pending: list[object], free: 
     return free
 
 
-def _steps(operator: str, operands: tuple[Expression, ...]) -> Iterator[object]:
+def _steps(operator: str, operands: tuple[Expression, ...]) -> Iterator[_Part]:
     """Yield what an operator is compiled to: expressions and instructions."""
-    first = operands[0] if operands else None
     if not operands:
         yield Number(_EMPTY[operator])
-    elif operator in _NARY:
+        return
+    first = operands[0]
+    if operator in _NARY:
         yield from operands
         if len(operands) > 1 or operator in ("and", "or", "xor"):
             yield (_NARY[operator], len(operands))

@@ -54,7 +54,7 @@ def ensemble(
     *,
     dtype: np.dtype,
     device: DeviceLike,
-    progress: Callable[[int, int], object] | None,
+    progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, Reals], Outcome]:
     """Integrate a model for many sets of parameters.
 
@@ -67,7 +67,7 @@ def ensemble(
 
     Returns
     -------
-    found : dict of str to ndarray
+    results : dict of str to ndarray
         By the name of a reduction one value for each set; without reductions by the name of an
         output (sets, rows) values.
     outcome : Outcome
@@ -92,14 +92,14 @@ def ensemble(
     nothing = [np.zeros(many)]  # arrays have at least one entry
     columns = [np.broadcast_to(initial[name], many) for name in initial]
     start = np.stack(columns or nothing, axis=1)
-    given = np.stack([values[name] for name in varying] or nothing, axis=1)
+    inputs = np.stack([values[name] for name in varying] or nothing, axis=1)
     kind = dtype.name
     numbers = _numbers(tableau)
     sweep = Sweep(
         text,
         [
             Array("start", "input", kind, (start.shape[1],)),
-            Array("given", "input", kind, (given.shape[1],)),
+            Array("given", "input", kind, (inputs.shape[1],)),
             Array("clock", "common", kind, (4,)),
             Array("counts", "common", "int32", (2,)),
             Array("tableau", "common", kind, (numbers.size,)),
@@ -119,22 +119,22 @@ def ensemble(
     )
     outcome = sweep(
         start=start.astype(dtype),
-        given=given.astype(dtype),
+        given=inputs.astype(dtype),
         clock=np.array([plan.start, plan.step, *(plan.tolerances or (0, 0))], dtype),
         tableau=numbers.astype(dtype),
         counts=np.array([plan.steps, plan.every], np.int32),
     )
-    found = outcome["found"]
+    results = outcome["found"]
     if adaptive:
-        vanished = np.flatnonzero(found[:, -1])
+        vanished = np.flatnonzero(results[:, -1])
         if vanished.size:
             raise PrecisionError(
                 f"the steps of set {names[vanished[0]]!r} vanish: the tolerances cannot be met"
             )
-        found = found[:, :-1]
+        results = results[:, :-1]
     if reduce is not None:
-        return {name: found[:, place] for place, name in enumerate(reduce)}, outcome
-    rows = found.reshape(many, plan.times.size, len(outputs))
+        return {name: results[:, place] for place, name in enumerate(reduce)}, outcome
+    rows = results.reshape(many, plan.times.size, len(outputs))
     return {name: rows[:, :, place] for place, name in enumerate(outputs)}, outcome
 
 
@@ -177,8 +177,8 @@ def _text(
     """Return the body of the sweep, in the form of a file, and how many values a task returns."""
     model = compile_model(system, fixed, varying=varying)
     states = len(model.states)
-    given = max(len(varying), 1)
-    functions = len(model.functions) + given
+    varied = max(len(varying), 1)
+    functions = len(model.functions) + varied
     tables = Tables()
 
     def function(name: str, threads: list[list[int]], arguments: str) -> list[str]:
@@ -199,11 +199,11 @@ def _text(
 
     first, sample, last = [], [], []
     if reduce is None:
-        count, kept = len(plan.times) * len(outputs), 1
+        count, registers = len(plan.times) * len(outputs), 1
         for place, name in enumerate(outputs):
             sample.append(f"OUT(found, row * {len(outputs)} + {place}) = {value(name)};")
     else:
-        count, kept = len(reduce), 2 * len(reduce)
+        count, registers = len(reduce), 2 * len(reduce)
         for place, (kind, name, *threshold) in enumerate(reduce.values()):
             limit = f"((real){literal(float(threshold[0]))})" if threshold else ""
             first += [f"kept[{place}] = {_FIRST[kind]};", f"kept[{place + count}] = INFINITY;"]
@@ -213,8 +213,8 @@ def _text(
         "MODEL": 1,
         "STATES": max(states, 1),
         "FUNCTIONS": functions,
-        "GIVEN": given,
-        "KEPT": kept,
+        "GIVEN": varied,
+        "KEPT": registers,
     }
     lines = [f"#define {name} {size}" for name, size in sizes.items()]
     lines.append(f"#define RESETS {int(bool(model.resets))}")

@@ -91,7 +91,7 @@ def parted(expression: Expression) -> tuple[Form, tuple[str, ...]]:
     if isinstance(expression, Apply) and expression._parts is not None:
         return expression._parts
     form: list[tuple[str, int] | float | str | None] = []
-    found: list[str] = []
+    leaves: list[str] = []
     pending: list[object] = [expression]
     while pending:  # from right to left
         part = pending.pop()
@@ -100,21 +100,21 @@ def parted(expression: Expression) -> tuple[Form, tuple[str, ...]]:
             pending += part.operands
         elif isinstance(part, Name):
             form.append(None)
-            found.append(part.name)
+            leaves.append(part.name)
         elif isinstance(part, Number):
             form.append(float(part.value) or str(float(part.value)))
         else:
             raise TypeError(f"{part!r} is no expression")
-    return _kept(expression, tuple(form[::-1]), tuple(found[::-1]))
+    return _remembered(expression, tuple(form[::-1]), tuple(leaves[::-1]))
 
 
-def _kept(
-    expression: Expression, form: Form, found: tuple[str, ...]
+def _remembered(
+    expression: Expression, form: Form, leaves: tuple[str, ...]
 ) -> tuple[Form, tuple[str, ...]]:
     """Return the parts of an expression, and keep them."""
     if isinstance(expression, Apply):
-        object.__setattr__(expression, "_parts", (form, found))
-    return form, found
+        object.__setattr__(expression, "_parts", (form, leaves))
+    return form, leaves
 
 
 def built(form: Form, leaves: Iterable[Any]) -> Any:
@@ -135,10 +135,10 @@ def built(form: Form, leaves: Iterable[Any]) -> Any:
 
 def renamed(expression: Expression, new: Callable[[str], str]) -> Expression:
     """Return an expression with ``new(name)`` in place of each name."""
-    form, found = parted(expression)
-    found = tuple(map(new, found))
-    made: Expression = built(form, map(Name, found))
-    _kept(made, form, found)
+    form, leaves = parted(expression)
+    leaves = tuple(map(new, leaves))
+    made: Expression = built(form, map(Name, leaves))
+    _remembered(made, form, leaves)
     return made
 
 

@@ -62,12 +62,12 @@ def formula(text: str) -> Expression:
 def _number(value: int | float) -> Number:
     """Return a number of float64, which must hold an integer exactly."""
     try:
-        held = float(value)
+        number = float(value)
     except OverflowError:
-        held = math.inf
-    if not math.isfinite(held) or held != value:
+        number = math.inf
+    if not math.isfinite(number) or number != value:
         raise ValueError(f"float64 does not hold {value}")
-    return Number(held)
+    return Number(number)
 
 
 def _convert(node: ast.expr) -> Expression:

@@ -6,9 +6,9 @@ Source: F. Okuyama's thesis, 2013, section 5.3.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,49 +29,25 @@ _Code: TypeAlias = tuple[
 ]
 
 
-class _Evaluate(Protocol):
-    def __call__(
-        self,
-        operands: _Operands,
-        first: int,
-        last: int,
-        x: Reals,
-        f: Reals,
-        t: float,
-        out: Reals,
-        stack: Reals,
-        /,
-    ) -> None: ...
-
-
-class _Fixed(Protocol):
-    def __call__(
-        self,
-        code: _Code,
-        tableau: tuple[Reals, NDArray[np.float64]],
-        arrays: tuple[Reals, Reals, Reals, Reals, Reals, Reals],
-        when: tuple[tuple[float, float, int], int, int],
-        wanted: tuple[NDArray[np.int64], Reals],
-        /,
-    ) -> None: ...
+# The functions `_evaluate` and `fixed`, compiled.
+_Evaluate: TypeAlias = Callable[[_Operands, int, int, Reals, Reals, float, Reals, Reals], None]
+_Fixed: TypeAlias = Callable[
+    [
+        _Code,
+        tuple[Reals, NDArray[np.float64]],
+        tuple[Reals, Reals, Reals, Reals, Reals, Reals],
+        tuple[tuple[float, float, int], int, int],
+        tuple[NDArray[np.int64], Reals],
+    ],
+    None,
+]
 
 
 class HostEngine:
     """Integrates a system on one core.
 
-    Parameters
-    ----------
-    layout : Layout
-        Of width 1. Its bytecodes are interpreted in the order of the phases.
-    tableau : Tableau
-    dtype : numpy.dtype
-        float64 or float32.
-    outputs : sequence of int
-        The slots to return.
-    start, step : float
-        The time of step 0, and the length of a step.
-    every : int
-        The steps from one output to the next.
+    The parameters are those of `DeviceEngine`, without a device. The layout has width 1; its
+    bytecodes are interpreted in the order of the phases.
     """
 
     def __init__(

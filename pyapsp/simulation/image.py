@@ -211,13 +211,13 @@ def _sums(
     writer: _Writer,
 ) -> NDArray[np.int32]:
     """Return terms and place of the sum of each warp."""
-    found = np.zeros((len(begin) // width, 2), np.int32)
+    steps = np.zeros((len(begin) // width, 2), np.int32)
     if any(bundle.shape.terms for bundle in phase.bundles):
         words = writer.words.whole()
-        for warp in range(len(found)):
+        for warp in range(len(steps)):
             number = phase.order[warp * width, 0]
             known = templates[phase.bundles[number].shape].sum
             if known is not None:
                 place = begin[warp * width] + known[0]
-                found[warp] = words[place : place + 2]
-    return found
+                steps[warp] = words[place : place + 2]
+    return steps

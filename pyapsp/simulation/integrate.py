@@ -106,7 +106,7 @@ class Course:
         engine: Engine,
         plan: Plan,
         names: list[str],
-        progress: Callable[[int, int], object] | None,
+        progress: Callable[[int, int], None] | None,
         checkpoint: str | os.PathLike[str] | None,
         identity: bytes,
     ) -> None:
@@ -221,10 +221,10 @@ class Course:
             return
         try:
             with np.load(self._path, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-            same = str(found["identity"]) == self._identity
-            states, rows = found["states"], found["rows"]
-            self._done, self._length = int(found["done"]), float(found["length"])
+                snapshot = {name: file[name] for name in file.files}
+            same = str(snapshot["identity"]) == self._identity
+            states, rows = snapshot["states"], snapshot["rows"]
+            self._done, self._length = int(snapshot["done"]), float(snapshot["length"])
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise CheckpointError(f"{self._path}: damaged, or no checkpoint: {error}") from None
         if not same:

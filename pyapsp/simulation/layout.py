@@ -207,11 +207,11 @@ def _first_uses(
 ) -> NDArray[np.int32]:
     """Return the new slot of each variable, by first use."""
     uses = np.concatenate(list(_uses(phases, columns)))
-    found, first = np.unique(uses, return_index=True)
+    slots, first = np.unique(uses, return_index=True)
     new = np.empty(states + functions, np.int32)
     for start, stop in ((0, states), (states, states + functions)):
-        inside = (found >= start) & (found < stop)
-        some = found[inside][np.argsort(first[inside])]
+        inside = (slots >= start) & (slots < stop)
+        some = slots[inside][np.argsort(first[inside])]
         new[some] = start + np.arange(len(some))
     return new
 

@@ -67,7 +67,7 @@ def sbml_of(system: System) -> str:
     Quantities are parameters. A name keeps its letters; what SBML does not allow in it becomes
     underscores. The model starts at time 0.
     """
-    libsbml: Any = importlib.import_module("libsbml")
+    libsbml = importlib.import_module("libsbml")
     document = libsbml.SBMLDocument(3, 1)
     model = document.createModel()
     constants, initial = at_start(system)
@@ -127,7 +127,7 @@ def right_side(
     callable
         ``f(t, y, p)``: `y` has the states and `p` the parameters, in the order of the system.
     """
-    numba: Any = importlib.import_module("numba")
+    numba = importlib.import_module("numba")
     rules = system.functions
     order = Sorted(
         lambda name: [each for each in names(rules[name]) if each in rules],

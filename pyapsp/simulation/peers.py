@@ -21,7 +21,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -35,7 +36,12 @@ from pyapsp.simulation.simulate import simulate
 from pyapsp.simulation.system import System
 from pyapsp.simulation.values import at_start
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["main"]
+
+_T = TypeVar("_T")
 
 _STEP, _TURNS = 0.01, 3
 # How much two orders of additions may change, and two integrators with tolerances of 1e-8.
@@ -51,13 +57,13 @@ _LINE_STEPS, _STRAND_STEPS = (200, 2200), (200, 20_000)
 _STRAND_TOLERANCES = {"float64": 1e-9, "float32": 1e-3}
 
 
-def _seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+def _seconds(call: Callable[[], _T]) -> tuple[float, _T]:
     started = time.perf_counter()
-    found = call()
-    return time.perf_counter() - started, found
+    result = call()
+    return time.perf_counter() - started, result
 
 
-def _peer(name: str, shown: str) -> Any:
+def _peer(name: str, shown: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -90,8 +96,10 @@ def _line(cells: int) -> None:
         return float(runner.simulate(0, steps * _STEP, steps + 1)[-1, 1])
 
     def ours(steps: int) -> float:
-        options: dict[str, Any] = {"step": _STEP, "output": [output], "every": steps}
-        return float(simulate(system, duration=_duration(steps), **options)[output].iloc[-1])
+        frame = simulate(
+            system, duration=_duration(steps), step=_STEP, output=[output], every=steps
+        )
+        return float(frame[output].iloc[-1])
 
     calls = _in_turns({"libRoadRunner": theirs, "pyapsp": ours}, *_LINE_STEPS, _TOLERANCE)
     slow, fast = (step for _, step in calls.values())
@@ -100,7 +108,7 @@ def _line(cells: int) -> None:
     print(f"{fast:.2f} in pyapsp: {slow / fast:.2f} x")
 
 
-def _frame(count: int) -> Any:
+def _frame(count: int) -> pd.DataFrame:
     """Return sets of parameters of a cell."""
     import pandas as pd
 
@@ -114,22 +122,29 @@ def _sets(count: int) -> None:
     runner = _loaded(system, "V")
 
     def theirs() -> list[float]:
-        found = []
+        ends = []
         for values in sets.to_dict("records"):
             runner.reset()
             for name, value in values.items():
                 runner.setValue(name, value)
-            found.append(float(runner.simulate(0, steps * _STEP, steps + 1)[-1, 1]))
-        return found
+            ends.append(float(runner.simulate(0, steps * _STEP, steps + 1)[-1, 1]))
+        return ends
 
     def ours() -> list[float]:
-        options: dict[str, Any] = {"step": _STEP, "every": steps, "reduce": {"end": ("last", "V")}}
-        return list(simulate(system, parameters=sets, duration=_duration(steps), **options)["end"])
+        frame = simulate(
+            system,
+            parameters=sets,
+            duration=_duration(steps),
+            step=_STEP,
+            every=steps,
+            reduce={"end": ("last", "V")},
+        )
+        return list(frame["end"])
 
     _seconds(ours)  # compiles
     fast, right = _seconds(ours)
-    slow, found = _seconds(theirs)
-    for one, other in zip(right, found, strict=True):
+    slow, others = _seconds(theirs)
+    for one, other in zip(right, others, strict=True):
         _require_equal(one, other, _TOLERANCE)
     print(f"{count} sets, {steps} steps: libRoadRunner in a loop {slow:.2f} s", end=", ")
     print(f"pyapsp {fast:.2f} s: {slow / fast:.1f} x")
@@ -142,35 +157,51 @@ def _adaptive_sets(count: int) -> None:
     system, sets, end, tolerance = luo_rudy(), _frame(count), 100.0, 1e-8
     slopes, timed = right_side(system), min(_TIMED, count)
     parameters = {name: np.float64(value) for name, value in system.parameters.items()}
-    options: dict[str, Any] = {"rtol": tolerance, "atol": tolerance, "max_step": 1.0}
 
-    def theirs(sets: Any) -> list[float]:
-        found = []
+    def theirs(sets: pd.DataFrame) -> list[float]:
+        ends = []
         for values in sets.to_dict("records"):
             _, initial = at_start(system, values)
             start = np.array([*initial.values()])
-            given = np.array([*{**parameters, **values}.values()])
-            answer = solve_ivp(slopes, (0, end), start, "RK45", [end], args=(given,), **options)
-            found.append(float(answer.y[list(initial).index("V"), -1]))
-        return found
+            constants = np.array([*{**parameters, **values}.values()])
+            answer = solve_ivp(
+                slopes,
+                (0, end),
+                start,
+                "RK45",
+                [end],
+                args=(constants,),
+                rtol=tolerance,
+                atol=tolerance,
+                max_step=1.0,
+            )
+            ends.append(float(answer.y[list(initial).index("V"), -1]))
+        return ends
 
     def ours() -> list[float]:
-        options: dict[str, Any] = {"method": "dopri5", "tolerances": (tolerance, tolerance)}
-        options |= {"step": 1.0, "reduce": {"end": ("last", "V")}}
-        return list(simulate(system, parameters=sets, duration=end, **options)["end"])
+        frame = simulate(
+            system,
+            parameters=sets,
+            duration=end,
+            step=1.0,
+            method="dopri5",
+            tolerances=(tolerance, tolerance),
+            reduce={"end": ("last", "V")},
+        )
+        return list(frame["end"])
 
     theirs(sets[:1])  # compiles
     ours()
     fast, right = _seconds(ours)
-    slow, found = _seconds(lambda: theirs(sets[:timed]))
-    for one, other in zip(right[:timed], found, strict=True):
+    slow, others = _seconds(lambda: theirs(sets[:timed]))
+    for one, other in zip(right[:timed], others, strict=True):
         _require_equal(one, other, _ADAPTIVE)
     slow *= count / timed
     print(f"{count} sets, {end:g} ms, tolerance {tolerance:g}: solve_ivp in a loop", end=" ")
     print(f"{slow:.1f} s ({timed} timed), pyapsp {fast:.2f} s: {slow / fast:.1f} x")
 
 
-def _show_drivers(myokit: Any) -> None:
+def _show_drivers(myokit: ModuleType) -> None:
     """Let the loader of myokit, which looks for drivers once, find those of pyapsp."""
     if user_setting():
         return
@@ -225,10 +256,18 @@ def _strand(cells: int, dtype: str) -> None:
 
     def ours(steps: int) -> float:
         output = f"cell[{cells}].V"
-        options: dict[str, Any] = {"step": _STEP, "output": [output], "every": steps}
-        options |= {"method": "euler", "dtype": dtype, "device": device}
-        options["parameters"] = _STRAND_PULSE
-        return float(simulate(line, duration=_duration(steps), **options)[output].iloc[-1])
+        frame = simulate(
+            line,
+            duration=_duration(steps),
+            step=_STEP,
+            output=[output],
+            every=steps,
+            method="euler",
+            dtype=dtype,
+            device=device,
+            parameters=_STRAND_PULSE,
+        )
+        return float(frame[output].iloc[-1])
 
     short, long = _STRAND_STEPS
     calls = _in_turns({"myokit": theirs, "pyapsp": ours}, short, long, _STRAND_TOLERANCES[dtype])
@@ -248,13 +287,13 @@ def _in_turns(
     """
     rows: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
     for turn in range(_TURNS + 1):
-        found = []
+        ends = []
         for name, run in runs.items():
             before, _ = _seconds(partial(run, short))
             whole, value = _seconds(partial(run, long))
-            found.append(value)
+            ends.append(value)
             rows[name] += [(before, whole)] if turn else []
-        theirs, ours = found
+        theirs, ours = ends
         _require_equal(ours, theirs, tolerance)
     least = {name: np.min(each, axis=0) for name, each in rows.items()}
     return {

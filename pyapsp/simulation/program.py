@@ -87,8 +87,8 @@ def translation(layout: Layout, *, lanes: int, ranges: bool, many: bool = False)
         warps += len(sums[-1])
     rounds = [-(-int(each[:, 0].max(initial=0)) // layout.width) for each in sums]
     if many:
-        warps_of = [len(each) for each in sums]
-        parts.append(_steps(layout, items, warps_of, rounds, ranges=ranges))
+        steps = [len(each) for each in sums]
+        parts.append(_steps(layout, items, steps, rounds, ranges=ranges))
     slots, values = tables.whole
     text = "\n".join(parts)
     if not layout.options.export:
@@ -119,13 +119,13 @@ def _sums(
     placed: list[tuple[int, Bundle]], count: int, width: int, tables: Tables
 ) -> NDArray[np.int32]:
     """Return the terms of the sum of each warp, and their place."""
-    found = np.zeros((-(-count // width), 2), np.int32)
+    steps = np.zeros((-(-count // width), 2), np.int32)
     for first, bundle in placed:
         if terms := bundle.shape.terms:
             warps = first // width + np.arange(len(bundle))
             place = tables.slots(bundle.slots[:, bundle.shape.term_columns])
-            found[warps, 0], found[warps, 1] = terms, place + terms * np.arange(len(bundle))
-    return found
+            steps[warps, 0], steps[warps, 1] = terms, place + terms * np.arange(len(bundle))
+    return steps
 
 
 def _loop(bundle: Bundle, first: int, layout: Layout, tables: Tables, lanes: int) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def simulate(
     tolerances: tuple[float, float] = (1e-6, 1e-6),
     readback: int | None = None,
     device: Device | str | int | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     reduce: Mapping[str, Reduction] | None = None,
 ) -> pd.DataFrame:
@@ -166,8 +166,8 @@ def simulate(
         return _many(system, parameters, plan, method, wanted, reductions, kind, device, progress)
     if reductions is not None:
         raise ParameterError.of("reduce", "simulate", "None without a frame of parameters", reduce)
-    given = checked_values(system, parameters, kind)
-    constants, initial = at_start(system, {name: each[()] for name, each in given.items()})
+    start = checked_values(system, parameters, kind)
+    constants, initial = at_start(system, {name: each[()] for name, each in start.items()})
     moving = [name for name in wanted if name in system.initial or name in system.functions]
     if not system.initial and not system.functions:  # constants alone
         return _frame(system, plan, {name: kind.type(constants[name]) for name in wanted})
@@ -206,7 +206,9 @@ def simulate(
     return _frame(system, plan, columns)
 
 
-def _frame(system: System, plan: Plan, columns: Mapping[str, Any]) -> pd.DataFrame:
+def _frame(
+    system: System, plan: Plan, columns: Mapping[str, np.ndarray | np.generic]
+) -> pd.DataFrame:
     """Return a data frame of the outputs at the times of a plan."""
     frame = _pandas().DataFrame({"time": plan.times, **columns})
     units = {name: system.units[name] for name in columns if name in system.units}
@@ -225,7 +227,7 @@ def _many(
     reductions: dict[str, Reduction] | None,
     kind: np.dtype,
     device: Device | str | int | None,
-    progress: Callable[[int, int], object] | None,
+    progress: Callable[[int, int], None] | None,
 ) -> pd.DataFrame:
     """Integrate a system for each row of a frame."""
     pandas = _pandas()
@@ -233,7 +235,7 @@ def _many(
         raise ModelError(system.name, "system", "it has neither states nor functions")
     if not len(sets):
         raise ParameterError("simulate: the frame of parameters has no row")
-    given = checked_values(system, sets, kind)
+    values = checked_values(system, sets, kind)
     for result, (_, name, *_) in (reductions or {}).items():
         if name == "time":
             raise ParameterError.of("reduce", "simulate", "of names other than 'time'", result)
@@ -241,9 +243,9 @@ def _many(
         if result in sets.columns:
             rule = "names other than those of the parameters"
             raise ParameterError.of("reduce", "simulate", rule, result)
-    found, _ = ensemble(
+    outputs, _ = ensemble(
         system,
-        given,
+        values,
         sets.index,
         plan,
         METHODS[method],
@@ -254,12 +256,12 @@ def _many(
         progress=progress,
     )
     if reductions is not None:
-        return sets.assign(**found)
+        return sets.assign(**outputs)
     times = plan.times
     every = np.repeat(np.arange(len(sets)), len(times))
     frame = sets.iloc[every].assign(time=np.tile(times, len(sets)))
     for name in wanted:
-        frame[name] = found[name].ravel()
+        frame[name] = outputs[name].ravel()
     frame.attrs.update(model=system.name)
     assert isinstance(frame, pandas.DataFrame)
     return frame
@@ -282,12 +284,12 @@ def opened(model: System | str | os.PathLike[str]) -> System:
 def number_type(dtype: str) -> np.dtype:
     """Return the number type of this name."""
     try:
-        found = np.dtype(dtype)
+        kind = np.dtype(dtype)
     except (TypeError, ValueError):
-        found = np.dtype(object)
-    if found not in (np.float64, np.float32) or not found.isnative:
+        kind = np.dtype(object)
+    if kind not in (np.float64, np.float32) or not kind.isnative:
         raise ParameterError.of("dtype", "simulate", "'float64' or 'float32'", dtype)
-    return found
+    return kind
 
 
 def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
@@ -306,7 +308,9 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
     return [name for name in dict.fromkeys(wanted) if name != "time"]
 
 
-def checked_values(system: System, parameters: Any, kind: np.dtype) -> dict[str, Any]:
+def checked_values(
+    system: System, parameters: Mapping[str, float] | pd.DataFrame | None, kind: np.dtype
+) -> dict[str, NDArray[np.float64]]:
     """Return values by name, of parameters and initial states, which a type can hold."""
     known = [*system.parameters, *system.initial]
     parameters = {} if parameters is None else parameters
@@ -320,24 +324,24 @@ def checked_values(system: System, parameters: Any, kind: np.dtype) -> dict[str,
             raise _unknown("parameters", name, known)
         if name in names[:place]:
             raise ParameterError.of("parameters", "simulate", "columns of different names", name)
-    found = {}
+    values = {}
     for name in names:
         try:
-            given = real(parameters[name], f"the values of {name!r}")
+            exact = real(parameters[name], f"the values of {name!r}")
         except GraphError as error:
             raise ParameterError(f"simulate: {error}") from None
-        found[name] = given.astype(np.float64)
+        values[name] = exact.astype(np.float64)
         with np.errstate(over="ignore"):
-            changed = lost(given, given.astype(kind))
+            changed = lost(exact, exact.astype(kind))
         if changed.any():
-            first = given[changed][0].item()
+            first = exact[changed][0].item()
             raise ParameterError.of(name, "simulate", f"a number that {kind} holds", first)
-        if found[name].ndim != many:
+        if values[name].ndim != many:
             raise ParameterError.of(name, "simulate", "one number", parameters[name])
-        if not (finite := np.isfinite(found[name])).all():
-            first = found[name][~finite][0].item()
+        if not (finite := np.isfinite(values[name])).all():
+            first = values[name][~finite][0].item()
             raise ParameterError.of(name, "simulate", "finite", first)
-    return found
+    return values
 
 
 def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:

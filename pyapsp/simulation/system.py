@@ -28,7 +28,7 @@ class System:
     constants : mapping of str to Expression
         Values that do not change, from parameters and other constants.
     initial : mapping of str to Expression
-        The value of each state at the start. Any name may occur; the name of a state is its
+        The value of each state at the start. Every name may occur; the name of a state is its
         initial value.
     derivatives : mapping of str to Expression
         The derivative of each state with respect to the time. Its keys are those of ``initial``.

@@ -181,7 +181,7 @@ def cycle_error(system: System, cycle: list[str]) -> ModelError:
 
 
 def at_start(
-    system: System, given: Mapping[str, Value] | None = None
+    system: System, chosen: Mapping[str, Value] | None = None
 ) -> tuple[dict[str, Value], dict[str, Value]]:
     """Return what does not change, and the states at the start.
 
@@ -189,7 +189,7 @@ def at_start(
     ----------
     system : System
         Its names are checked by `pyapsp.simulation.schedule`.
-    given : mapping of str to float or (n,) ndarray, optional
+    chosen : mapping of str to float or (n,) ndarray, optional
         Values to use for parameters, and for the initial values of states.
 
     Returns
@@ -204,14 +204,14 @@ def at_start(
     ModelError
         If values depend on each other in a cycle.
     """
-    given = given or {}
-    found: dict[str, Value] = {name: np.float64(each) for name, each in system.parameters.items()}
-    found |= {"time": np.float64(system.start)}
-    found |= given
+    chosen = chosen or {}
+    values: dict[str, Value] = {name: np.float64(each) for name, each in system.parameters.items()}
+    values |= {"time": np.float64(system.start)}
+    values |= chosen
     rules = {**system.constants, **system.functions, **system.initial}
 
     def needs(name: str) -> Iterable[str]:
-        return () if name in found else names(rules[name])
+        return () if name in values else names(rules[name])
 
     order = Sorted(needs, lambda cycle: cycle_error(system, cycle))
     for name in (*system.constants, *system.initial):
@@ -219,12 +219,12 @@ def at_start(
     known: dict[tuple[Form | int, ...], Value] = {}  # of equal forms of the same values
     with np.errstate(all="ignore"):
         for name in order.order:
-            if name in found:
+            if name in values:
                 continue
             form, used = parted(rules[name])
-            key: tuple[Form | int, ...] = (form, *[id(found[each]) for each in used])
+            key: tuple[Form | int, ...] = (form, *[id(values[each]) for each in used])
             if key not in known:
-                known[key] = evaluated(rules[name], found.__getitem__)
-            found[name] = known[key]
-    constant = {name: found[name] for name in (*system.parameters, *system.constants)}
-    return constant, {name: found[name] for name in system.initial}
+                known[key] = evaluated(rules[name], values.__getitem__)
+            values[name] = known[key]
+    constant = {name: values[name] for name in (*system.parameters, *system.constants)}
+    return constant, {name: values[name] for name in system.initial}

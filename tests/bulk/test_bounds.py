@@ -9,7 +9,7 @@ import pyopencl as cl
 import pytest
 
 from pyapsp.bulk import forms, programs, translate
-from pyapsp.bulk.bounds import Bounds, bounds, held
+from pyapsp.bulk.bounds import Bounds, bounds, fractions_of
 from pyapsp.device.kernels.program import Program as Built
 from pyapsp.errors import ParameterError
 
@@ -130,15 +130,17 @@ def test_how_often_conditions_hold(arrangement, device):
                 shorter += np.count_nonzero(after[:, i, j] > other)
                 after[:, i, j] = np.minimum(after[:, i, j], other)
     translation = translate(PROGRAMS["floyd_warshall"], defines={"N": 6}, arrangement=arrangement)
-    assert held(translation, device, {"D": weights}) == [pytest.approx(shorter / (50 * 6**3))]
-    assert held(translate(PROGRAMS["prefix_sums"]), device, {}) == []
+    assert fractions_of(translation, device, {"D": weights}) == [
+        pytest.approx(shorter / (50 * 6**3))
+    ]
+    assert fractions_of(translate(PROGRAMS["prefix_sums"]), device, {}) == []
 
 
 def test_what_is_never_reached_does_not_hold(written, device):
     text = "if (x[0] > 0) { if (x[1] > 0) x[2] = 1; }"
     path = written(f"{HEAD}#pragma kernel\nvoid run(void)\n{{\n{text}\n}}\n")
     given = {"x": np.zeros((4, 8), np.int32)}
-    assert held(translate(path), device, given) == [0, 0]
+    assert fractions_of(translate(path), device, given) == [0, 0]
 
 
 def test_the_longer_bound_is_predicted():
@@ -157,7 +159,7 @@ def test_programs_have_bounds(name, device):
     found = bounds(translation, device, 100, inputs)
     assert 0 < found.computing < 1
     assert all(0 < seconds < 1 for seconds in found.memory.values())
-    assert len(found.held) == len(forms.conditions(translation))
+    assert len(found.fractions) == len(forms.conditions(translation))
 
 
 def test_refused(written, device):

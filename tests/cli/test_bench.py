@@ -6,15 +6,17 @@ import json
 from itertools import product
 
 import pytest
+from running import runner
 
 import pyapsp
 from pyapsp.bench import measurement as bench
 from pyapsp.bench import peers
 from pyapsp.bench.report import write_report
 from pyapsp.cli import bench as command
-from pyapsp.cli import main
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import runs
+
+run = runner("bench")
 
 
 @pytest.fixture
@@ -22,16 +24,6 @@ def graph_file(tmp_path):
     path = tmp_path / "graph.gr"
     pyapsp.write(generators.random_graph(70, seed=6), path)
     return path
-
-
-def run(capsys, *arguments):
-    """Run the command; return exit code, standard output and standard error."""
-    try:
-        code = main(["bench", *map(str, arguments)])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def rows_of(text):

@@ -8,11 +8,14 @@ import json
 
 import numpy as np
 import pytest
+from running import runner
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp.cli import main, measure
+from pyapsp.cli import measure
 from pyapsp.graph import Graph
+
+run = runner("measure")
 
 
 @pytest.fixture(autouse=True)
@@ -34,16 +37,6 @@ def graph_file(graph, tmp_path):
     path = tmp_path / "square.npz"
     pyapsp.write(graph, path)
     return path
-
-
-def run(capsys, *arguments):
-    """Run the command; return exit code, standard output and standard error."""
-    try:
-        code = main(["measure", *map(str, arguments)])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_numbers_of_the_whole_graph(graph_file, capsys):

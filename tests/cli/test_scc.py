@@ -7,10 +7,12 @@ import json
 
 import numpy as np
 import pytest
+from running import runner
 
 import pyapsp
-from pyapsp.cli import main
 from pyapsp.graph import Graph
+
+run = runner("scc")
 
 
 @pytest.fixture(autouse=True)
@@ -26,16 +28,6 @@ def graph_file(tmp_path):
     path = tmp_path / "g.npz"
     pyapsp.write(Graph.from_arcs(7, tails, heads, labels=names, name="seven"), path)
     return path
-
-
-def run(capsys, *arguments):
-    """Run the command; return exit code, standard output and standard error."""
-    try:
-        code = main(["scc", *map(str, arguments)])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_what_is_printed(graph_file, capsys):

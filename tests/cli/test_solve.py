@@ -9,12 +9,12 @@ import sys
 
 import numpy as np
 import pytest
+from running import run
 from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.all_pairs.dense import fw_outofcore
 from pyapsp.base.files import atomic_write
-from pyapsp.cli import main
 from pyapsp.graph import Graph, datasets, generators
 from pyapsp.paths.result import Result
 
@@ -35,16 +35,6 @@ def graph_file(graph, tmp_path):
     path.parent.mkdir()
     pyapsp.write(graph, path)
     return path
-
-
-def run(capsys, *arguments):
-    """Run a command; return exit code, standard output and standard error."""
-    try:
-        code = main([str(argument) for argument in arguments])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_solve_writes_result_and_record(graph, graph_file, tmp_path, capsys):

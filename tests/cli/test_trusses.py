@@ -6,9 +6,9 @@ import csv
 import json
 
 import pytest
+from running import run
 
 import pyapsp
-from pyapsp.cli import main
 from pyapsp.graph import Graph
 
 
@@ -20,16 +20,6 @@ def graph_file(device, tmp_path, monkeypatch):
     graph = Graph.from_arcs(4, [0, 1, 2, 2], [1, 2, 0, 3], labels=list("abcd"), name="four")
     pyapsp.write(graph, path)
     return path
-
-
-def run(capsys, *arguments):
-    """Run a command; return exit code, standard output and standard error."""
-    try:
-        code = main(list(map(str, arguments)))
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def rows(path):

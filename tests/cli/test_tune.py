@@ -10,6 +10,7 @@ import sys
 import time
 
 import pytest
+from running import runner
 
 import pyapsp
 from pyapsp.cli import main
@@ -19,6 +20,8 @@ from pyapsp.registry.tuning import Row
 from pyapsp.registry.tuning.database import load, merge
 from pyapsp.registry.tuning.tuner import Tuner
 
+run = runner("tune")
+
 SMALL = ("fw-blocked", "--n", "70", "--max-configurations", "2", "--repeat", "1")
 
 
@@ -27,16 +30,6 @@ def folder(device, tmp_path, monkeypatch):
     monkeypatch.setenv("PYAPSP_DEVICE", device.id)
     monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path / "own"))
     return tmp_path / "own"
-
-
-def run(capsys, *arguments):
-    """Run the command; return exit code, standard output and standard error."""
-    try:
-        code = main(["tune", *map(str, arguments)])
-    except SystemExit as stop:  # argparse
-        code = stop.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_what_is_known_is_timed_again(folder, device, capsys):

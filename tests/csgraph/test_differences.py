@@ -29,13 +29,17 @@ def both(name):
     return getattr(csgraph, name), getattr(scipy_csgraph, name)
 
 
+EVERY_FUNCTION = pytest.mark.parametrize(
+    ("ours", "theirs"), [pytest.param(*both(name), id=name) for name in NAMES]
+)
+
+
 # -- other answers -------------------------------------------------------------------------------
 
 
 @pytest.mark.difference("other", "dense weights below 1e-8 are arcs; SciPy drops them")
-@pytest.mark.parametrize("name", NAMES)
-def test_tiny_dense_weights(name):
-    ours, theirs = both(name)
+@EVERY_FUNCTION
+def test_tiny_dense_weights(ours, theirs):
     matrix = np.array([[0, 1e-9], [0, 0]])
     assert ours(matrix)[0, 1] == 1e-9
     assert theirs(matrix)[0, 1] == INF
@@ -91,9 +95,8 @@ def test_unweighted_inf(name):
     "duplicate entries of a COO array are parallel arcs, and the shortest is used; SciPy needs "
     "CSR, and `tocsr` adds duplicates",
 )
-@pytest.mark.parametrize("name", NAMES)
-def test_duplicates(name):
-    ours, theirs = both(name)
+@EVERY_FUNCTION
+def test_duplicates(ours, theirs):
     matrix = sparse.coo_array(([3.0, 2.0], ([0, 0], [1, 1])), shape=(2, 2))
     assert ours(matrix)[0, 1] == 2
     assert theirs(matrix.tocsr())[0, 1] == 5
@@ -246,9 +249,8 @@ def test_nan_and_minus_inf(name):
 @pytest.mark.difference(
     "refused", "complex weights are errors; SciPy drops their imaginary parts, with a warning"
 )
-@pytest.mark.parametrize("name", NAMES)
-def test_complex_weights(name):
-    ours, theirs = both(name)
+@EVERY_FUNCTION
+def test_complex_weights(ours, theirs):
     with pytest.raises(errors.GraphError, match="complex128"):
         ours(LINE + 1j)
     with pytest.warns(np.exceptions.ComplexWarning):
@@ -258,9 +260,8 @@ def test_complex_weights(name):
 @pytest.mark.difference(
     "refused", "a distance too large for float64 is a `PrecisionError`; SciPy returns inf"
 )
-@pytest.mark.parametrize("name", NAMES)
-def test_distances_beyond_float64(name):
-    ours, theirs = both(name)
+@EVERY_FUNCTION
+def test_distances_beyond_float64(ours, theirs):
     with pytest.raises(errors.PrecisionError, match="too large for float64"):
         ours(LINE * 0.5e308)
     assert theirs(LINE * 0.5e308)[0, 2] == INF

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pyapsp.bench.peers.peer import Peer, Prepared, networkit_graph
 from pyapsp.graph import Graph
@@ -98,15 +98,13 @@ def networkit_distances(graph: Graph, options: PathOptions) -> Prepared:
     import networkit
 
     prepared = networkit_graph(graph, weighted=not graph.is_unweighted)
+    rows = None if options.sources is None else options.sources.tolist()
 
-    def call() -> Any:
-        if options.sources is None:
-            search = networkit.distance.APSP(prepared)
-        else:
-            search = networkit.distance.SPSP(prepared, options.sources.tolist())
-        return search.run()
+    def call() -> networkit.distance.APSP:
+        apsp, spsp = networkit.distance.APSP, networkit.distance.SPSP
+        return (apsp(prepared) if rows is None else spsp(prepared, rows)).run()
 
-    def distances(search: Any) -> Rows:
+    def distances(search: networkit.distance.APSP) -> Rows:
         rows = np.array(search.getDistances(asarray=True))
         return rows_of(np.where(rows < np.finfo(np.float64).max, rows, np.inf))
 
@@ -128,7 +126,7 @@ def _numba(graph: Graph, options: PathOptions) -> Prepared:
 
     tile = 64
 
-    def update(d: Any, i0: int, j0: int, k0: int, n: int) -> None:
+    def update(d: NDArray[np.float32], i0: int, j0: int, k0: int, n: int) -> None:
         # update one tile with one pivot tile; slices, so that the innermost loop is vectorized
         for k in range(k0, min(k0 + tile, n)):
             right = d[k, j0 : j0 + tile]
@@ -139,7 +137,7 @@ def _numba(graph: Graph, options: PathOptions) -> Prepared:
 
     step = numba.njit(fastmath={"nnan"})(update)
 
-    def floyd_warshall(d: Any) -> None:
+    def floyd_warshall(d: NDArray[np.float32]) -> None:
         n = d.shape[0]
         tiles = (n + tile - 1) // tile
         for pivot in range(tiles):
@@ -163,14 +161,14 @@ def _numba(graph: Graph, options: PathOptions) -> Prepared:
     return call, rows_of
 
 
-def _start(graph: Graph, dtype: Any) -> np.ndarray:
+def _start(graph: Graph, dtype: DTypeLike) -> np.ndarray:
     """Return the initial matrix: weights, inf where there is no arc, 0 on the diagonal."""
     matrix = graph.to_dense(dtype)
     np.fill_diagonal(matrix, 0)
     return matrix
 
 
-def rows_of(distances: Any) -> Rows:
+def rows_of(distances: ArrayLike) -> Rows:
     """Return distances as an answer."""
     return Rows(np.asarray(distances), None)
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Check
+from pyapsp.registry import Answer, Check, Options
+
+if TYPE_CHECKING:
+    import networkit
 
 __all__ = ["Peer", "Prepared", "networkit_graph"]
 
 #: A call, and a function that makes an answer from its result.
-Prepared = tuple[Callable[[], Any], Callable[[Any], Any]]
+Prepared = tuple[Callable[[], Any], Callable[[Any], Answer]]
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,13 @@ class Peer:
     name: str
     dtype: str
     calls: str
-    prepare: Callable[[Any, Any], Prepared]
+    prepare: Callable[..., Prepared]
     problem: str = "all-pairs"
     what: str = "answer"
     package: str = ""
     some: bool = False
     unweighted: bool = False
-    oracle: Callable[[Any, Any], Callable[[Any], Check]] | None = None
+    oracle: Callable[..., Callable[..., Check]] | None = None
 
     @property
     def version(self) -> str | None:
@@ -67,7 +70,7 @@ class Peer:
         except PackageNotFoundError:
             return None
 
-    def unfit(self, graph: Graph, options: Any) -> str | None:
+    def unfit(self, graph: Graph, options: Options) -> str | None:
         """Return why it cannot run on this input; None if it can."""
         if self.version is None:
             return "not installed"
@@ -80,7 +83,7 @@ class Peer:
         return None
 
 
-def networkit_graph(graph: Graph, *, weighted: bool) -> Any:
+def networkit_graph(graph: Graph, *, weighted: bool) -> networkit.Graph:
     """Return the graph in the form of NetworKit."""
     import networkit
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pyapsp.bench.peers.all_pairs import (
     dijkstra,
@@ -16,9 +17,13 @@ from pyapsp.bench.peers.peer import Peer, Prepared, networkit_graph
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions, Rows
+from pyapsp.registry import Options
 from pyapsp.traversal.components.component_methods import Labels, numbered
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import Owners
+
+if TYPE_CHECKING:
+    import networkit
 
 __all__ = ["PEERS"]
 
@@ -28,9 +33,9 @@ def _scipy_bfs(graph: Graph, options: PathOptions) -> Prepared:
 
     matrix, sources = graph.to_scipy(), options.rows(graph.n).tolist()
 
-    def levels(found: list[tuple[np.ndarray, np.ndarray]]) -> Rows:
-        rows = np.full((len(found), graph.n), infinity(np.dtype(np.int32)), np.int32)
-        for row, (order, before) in zip(rows, found, strict=True):
+    def levels(orders: list[tuple[np.ndarray, np.ndarray]]) -> Rows:
+        rows = np.full((len(orders), graph.n), infinity(np.dtype(np.int32)), np.int32)
+        for row, (order, before) in zip(rows, orders, strict=True):
             row[order[0]] = 0
             for vertex in order[1:]:
                 row[vertex] = row[before[vertex]] + 1
@@ -43,7 +48,7 @@ def _igraph_bfs(graph: Graph, options: PathOptions) -> Prepared:
     prepared, sources = graph.to_igraph(), options.rows(graph.n).tolist()
     return (
         lambda: prepared.distances(source=sources),
-        lambda found: _levels(np.array(found, float)),
+        lambda steps: _levels(np.array(steps, float)),
     )
 
 
@@ -52,11 +57,11 @@ def _networkit_bfs(graph: Graph, options: PathOptions) -> Prepared:
 
     prepared, sources = networkit_graph(graph, weighted=False), options.rows(graph.n).tolist()
 
-    def call() -> list[Any]:
+    def call() -> list[networkit.distance.BFS]:
         return [networkit.distance.BFS(prepared, source, False).run() for source in sources]
 
-    def levels(found: list[Any]) -> Rows:
-        rows = np.array([search.getDistances() for search in found])
+    def levels(searches: list[networkit.distance.BFS]) -> Rows:
+        rows = np.array([search.getDistances() for search in searches])
         return _levels(np.where(rows < np.finfo(np.float64).max, rows, np.inf))
 
     return call, levels
@@ -68,46 +73,45 @@ def _levels(steps: np.ndarray) -> Rows:
     return rows_of(np.where(np.isfinite(steps), steps, unreached).astype(np.int32))
 
 
-def _scipy_scc(graph: Graph, options: Any) -> Prepared:
+def _scipy_scc(graph: Graph, options: Options) -> Prepared:
     from scipy.sparse.csgraph import connected_components
 
     matrix = graph.to_scipy()
     return (
         lambda: connected_components(matrix, connection="strong"),
-        lambda found: _labels(found[1]),
+        lambda answer: _labels(answer[1]),
     )
 
 
-def _igraph_scc(graph: Graph, options: Any) -> Prepared:
+def _igraph_scc(graph: Graph, options: Options) -> Prepared:
     prepared = graph.to_igraph()
     return (
         lambda: prepared.connected_components(mode="strong"),
-        lambda found: _labels(found.membership),
+        lambda components: _labels(components.membership),
     )
 
 
-def _networkit_scc(graph: Graph, options: Any) -> Prepared:
+def _networkit_scc(graph: Graph, options: Options) -> Prepared:
     import networkit
 
     prepared = networkit_graph(graph, weighted=False)
-
-    def call() -> Any:
-        return networkit.components.StronglyConnectedComponents(prepared).run()
-
-    return call, lambda found: _labels(found.getPartition().getVector())
-
-
-def _labels(found: Any) -> Labels:
-    return Labels(labels=numbered(np.asarray(found)))
+    return (
+        lambda: networkit.components.StronglyConnectedComponents(prepared).run(),
+        lambda components: _labels(components.getPartition().getVector()),
+    )
 
 
-def _scipy_rows(given: Offsets, options: Any) -> Prepared:
+def _labels(labels: ArrayLike) -> Labels:
+    return Labels(labels=numbered(np.asarray(labels)))
+
+
+def _scipy_rows(offsets: Offsets, options: Options) -> Prepared:
     """Prepare the conversion of a matrix from rows to a list: it makes the row of each entry."""
     from scipy.sparse import csr_array
 
-    entries = np.ones(given.units, np.int8), np.zeros(given.units, np.int32), given.values
-    matrix = csr_array(entries, shape=(given.n, 1))
-    return (lambda: matrix.tocoo(copy=False), lambda found: Owners(owners=found.row))
+    entries = np.ones(offsets.units, np.int8), np.zeros(offsets.units, np.int32), offsets.values
+    matrix = csr_array(entries, shape=(offsets.n, 1))
+    return (lambda: matrix.tocoo(copy=False), lambda entries: Owners(owners=entries.row))
 
 
 PEERS = (

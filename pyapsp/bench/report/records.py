@@ -11,11 +11,12 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
 import pandas as pd
 
 from pyapsp.base.errors import FormatError
+from pyapsp.base.json import Json, Record
 
 __all__ = ["OVER", "Collected", "collect"]
 
@@ -110,7 +111,8 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     FormatError
         If a file is neither a record nor a document of a bench.
     """
-    solved, timed, benches = [], [], []
+    solved, timed = [], []
+    benches: list[dict[str, list[Record]]] = []
     for path in map(Path, paths):
         document = _read(path)
         if _is_bench(document):
@@ -126,7 +128,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     return Collected(
         runs=_ordered([*rows, *in_turns.values()]),
         peers=_frame([row for each in benches for row in each["peers"]], _PEER),
-        devices=_frame([record["device"] for record in records], _DEVICE),
+        devices=_frame([_part(record, "device") for record in records], _DEVICE),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
     )
@@ -136,11 +138,11 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
 class _Run:
     """A record, and its row of the table."""
 
-    record: dict[str, Any]
-    row: dict[str, Any]
+    record: Record
+    row: Record
 
     @classmethod
-    def of(cls, record: Any, path: Path) -> _Run:
+    def of(cls, record: Json, path: Path) -> _Run:
         """Find the values of the columns."""
         row = {}
         for name, keys in _RUN.items():
@@ -155,6 +157,7 @@ class _Run:
                     raise FormatError(path, None, f"not a record of a run: no {known!r}")
             row[name] = value
         row["held_dtype"] = row["held_dtype"] or row["dtype"]
+        assert isinstance(record, dict)  # it has the columns
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
         if not (
@@ -170,53 +173,61 @@ class _Run:
         return cls(record, row | {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()})
 
     @property
-    def identity(self) -> tuple[Any, ...]:
+    def identity(self) -> tuple[Json, ...]:
         """The key of a run: records of the same run have the same key."""
-        asked = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
+        arguments = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
         columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
-        return (*columns, self.record["input"].get("hash"), *asked)
+        return (*columns, _part(self.record, "input").get("hash"), *arguments)
 
 
-def _read(path: Path) -> Any:
+def _read(path: Path) -> Json:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        document: Json = json.loads(path.read_text(encoding="utf-8"))
+        return document
     except json.JSONDecodeError as error:
         raise FormatError(path, error.lineno, f"not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(path, None, str(error)) from None
 
 
-def _is_number(value: Any) -> bool:
+def _part(record: Record, name: str) -> Record:
+    """Return an object of a record; {} if it has none."""
+    part = record.get(name, {})
+    assert isinstance(part, dict)
+    return part
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**63
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: Json) -> TypeGuard[int]:
     return isinstance(value, int) and _is_number(value)
 
 
-def _is_bench(document: Any) -> bool:
+def _is_bench(document: Json) -> TypeGuard[dict[str, list[Record]]]:
     """Whether this is a document of ``pyapsp bench``."""
     return isinstance(document, Mapping) and {"runs", "peers", "left_out"} <= document.keys()
 
 
-def _both(solved: dict[str, Any], timed: dict[str, Any] | None) -> dict[str, Any]:
+def _both(solved: Record, timed: Record | None) -> Record:
     """Return the row of a run from its record of a solve and, if there is one, of a bench."""
     if timed is None:
         return solved
     # false if either answer was wrong; else missing if either was not verified
     verdicts = [solved["verified"], timed["verified"]]
     verified = False if False in verdicts else None if None in verdicts else True
-    errors = [row["max_error"] for row in (solved, timed) if row["max_error"] is not None]
+    errors = [row["max_error"] for row in (solved, timed) if _is_number(row["max_error"])]
     return solved | timed | {"verified": verified, "max_error": max(errors, default=None)}
 
 
-def _frame(rows: list[dict[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+def _frame(rows: list[Record], columns: Iterable[str]) -> pd.DataFrame:
     """Make a table with these columns, without duplicate rows."""
     table = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return table.drop_duplicates(ignore_index=True)
 
 
-def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def _ordered(rows: list[Record]) -> pd.DataFrame:
     """Make the table of runs."""
     over = list(dict.fromkeys(name for row in rows for name in row if name not in _RUN))
     names = list(_RUN)
@@ -227,14 +238,14 @@ def _ordered(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return runs.astype({"n": int, "m": "Int64", "turns": "Int64"} | numbers)
 
 
-def _software(records: list[Any]) -> pd.DataFrame:
+def _software(records: list[Record]) -> pd.DataFrame:
     """List the packages that the runs depend on, each version once."""
-    rows = []
+    rows: list[Record] = []
     for record in records:
         own = {"pyapsp": record.get("pyapsp"), "commit": record.get("commit")}
         rows += [
             {"name": name, "version": version}
-            for name, version in (own | record.get("environment", {})).items()
+            for name, version in (own | _part(record, "environment")).items()
             if version is not None
         ]
     return _frame(rows, ("name", "version")).sort_values("name", kind="stable", ignore_index=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -31,24 +31,24 @@ __all__ = [
 ]
 
 
-def _text(value: Any) -> str:
+def _text(value: str | float) -> str:
     return "" if pd.isna(value) else str(value)
 
 
-def _whole(value: Any) -> str:
+def _whole(value: float) -> str:
     return "" if pd.isna(value) else f"{int(value)}"
 
 
-def _measured(digits: int) -> Callable[[Any], str]:
+def _measured(digits: int) -> Callable[[float], str]:
     """Return a function that formats a number with some digits, and a missing one as ""."""
     return lambda value: "" if pd.isna(value) else f"{value:.{digits}g}"
 
 
-def _memory(value: Any) -> str:
+def _memory(value: float) -> str:
     return "" if pd.isna(value) else f"{value / 2**30:.1f} GiB"
 
 
-def _verdict(value: Any) -> str:
+def _verdict(value: bool | None) -> str:
     """Format a verified flag, which is missing if the run was not verified."""
     return "not checked" if pd.isna(value) else "yes" if value else "no"
 
@@ -67,19 +67,22 @@ class Column(NamedTuple):
     """
 
     heading: str
-    show: Callable[[Any], str] = _text
+    show: Callable[..., str] = _text
     number: bool = False
 
 
-RUNS = {
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
-    "m": Column("m", _whole, True),
-    "method": Column("method"),
+_INPUT = {"input": Column("input"), "n": Column("n", _whole, True)}
+_GRAPH = {**_INPUT, "m": Column("m", _whole, True)}
+_WHERE = {
     "dtype": Column("dtype"),
     "held_dtype": Column("computed in"),
     "device": Column("device"),
     "platform": Column("platform"),
+}
+RUNS = {
+    **_GRAPH,
+    "method": Column("method"),
+    **_WHERE,
     "kernel_seconds": Column("kernel s", _measured(4), True),
     "transfer_seconds": Column("transfer s", _measured(4), True),
     "wall_seconds": Column("wall s", _measured(4), True),
@@ -91,8 +94,7 @@ RUNS = {
 }
 PEERS = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
+    **_INPUT,
     "name": Column("package"),
     "version": Column("version"),
     "calls": Column("calls"),
@@ -113,22 +115,16 @@ DEVICES = {
 }
 LEFT_OUT = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
+    **_INPUT,
     "what": Column("what"),
     "why": Column("why"),
 }
 SOFTWARE = {"name": Column("name"), "version": Column("version")}
 FASTEST = {
     "problem": Column("problem"),
-    "input": Column("input"),
-    "n": Column("n", _whole, True),
-    "m": Column("m", _whole, True),
+    **_GRAPH,
     "method": Column("fastest method"),
-    "dtype": Column("dtype"),
-    "held_dtype": Column("computed in"),
-    "device": Column("device"),
-    "platform": Column("platform"),
+    **_WHERE,
     "wall_seconds": Column("wall s", _measured(4), True),
     "peer": Column("fastest other"),
     "peer_seconds": Column("its wall s", _measured(4), True),
@@ -137,7 +133,7 @@ FASTEST = {
     "count": Column("of", _whole, True),
 }
 # the columns with values of the run itself
-_OF_THE_FASTEST = ("method", "dtype", "held_dtype", "device", "platform", "wall_seconds")
+_OF_THE_FASTEST = ("method", *_WHERE, "wall_seconds")
 # headings of the summary
 _SIDES = "<<><>>>>"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
@@ -188,7 +184,7 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
 def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
     """Make a formatted table; each cell also has the number of its text."""
 
-    def cell(value: Any, column: Column) -> Cell:
+    def cell(value: str | float, column: Column) -> Cell:
         number = None
         if column.number:
             number = "" if pd.isna(value) else repr(float(value))
@@ -287,7 +283,7 @@ def summary(best: pd.DataFrame) -> str:
     return "\n".join([*(line.rstrip() for line in lines), "", *notes]) + "\n"
 
 
-def method_name(row: Any) -> str:
+def method_name(row: pd.Series) -> str:
     """Return the method of a row, with the type in which it computed if the answer has another."""
     if pd.isna(row.method):
         return "none"
@@ -295,7 +291,7 @@ def method_name(row: Any) -> str:
     return f"{row.method} ({row.held_dtype})" if narrower else str(row.method)
 
 
-def seconds(value: Any) -> str:
+def seconds(value: float) -> str:
     """Format a time with three digits."""
     if pd.isna(value):
         return ""

@@ -56,8 +56,8 @@ class _Reader:
         self._math = MathML(path)
         for refused in ("import", "reset", "reaction"):
             for at in (root, *root.all("component")):
-                for found in at.all(refused):
-                    raise ModelError(path, refused, "is not supported", found.line)
+                for element in at.all(refused):
+                    raise ModelError(path, refused, "is not supported", element.line)
         units = Units(root.all("units"), path)
         self._units: dict[str, Units] = {}
         self._variables: dict[Variable, Element] = {}
@@ -73,9 +73,9 @@ class _Reader:
         self._connect()
         self._main = self._choose()
         self._times = {
-            self._of(component.get("name"), found.text, found)
+            self._of(component.get("name"), variable.text, variable)
             for component in root.all("component")
-            for found in _times(component)
+            for variable in _times(component)
         }
 
     def system(self) -> System:
@@ -208,14 +208,14 @@ def _times_number(value: Expression, factor: float) -> Expression:
 
 def _left_sides(component: Element) -> list[str]:
     """Return the names that the equations of a component define."""
-    found = []
+    names = []
     for equation in component.all("math", "apply"):
         left = equation.children[1:2]
         while left and left[0].name == "apply":
             left = left[0].children[-1:]
         if left and left[0].name == "ci":
-            found.append(left[0].text)
-    return found
+            names.append(left[0].text)
+    return names
 
 
 def _times(component: Element) -> list[Element]:

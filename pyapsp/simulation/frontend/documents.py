@@ -66,8 +66,8 @@ class Element:
 
     def text_of(self, *names: str) -> str:
         """Return the text of the first element at the end of a path of names, or nothing."""
-        found = self.first(*names)
-        return "" if found is None else found.text
+        part = self.first(*names)
+        return "" if part is None else part.text
 
 
 def parse_document(data: bytes, path: str | PathLike[str]) -> Element:
@@ -96,7 +96,7 @@ def parse_document(data: bytes, path: str | PathLike[str]) -> Element:
         open_elements[-1].parts.append(element)
         open_elements.append(element)
 
-    def doctype(*_: object) -> None:
+    def doctype(name: str, system: str | None, public: str | None, subset: int) -> None:
         raise ModelError(
             path, "DOCTYPE", "a document type is not supported", parser.CurrentLineNumber
         )

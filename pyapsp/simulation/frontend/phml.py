@@ -38,10 +38,8 @@ def read_phml(root: Element, path: str | PathLike[str], files: Files) -> System:
 
     Parameters
     ----------
-    root : Element
-        Root of the document.
-    path : path-like
-        Its file, for errors.
+    root, path
+        The document, as for `read_cellml`.
     files : Files
         The files that the document refers to.
 
@@ -109,22 +107,22 @@ class _Reader:
 
     def _read_time(self) -> str:
         """Return the unit of the time."""
-        found = self._root.first("header", "numerical-configuration", "time-discretization")
-        if found is None:
+        time = self._root.first("header", "numerical-configuration", "time-discretization")
+        if time is None:
             return ""
-        step = found.text_of("step")
+        step = time.text_of("step")
         try:
             good = number(step) > 0
         except ValueError:
             good = False
         if not good:
             message = f"the step {step!r} is not a positive number"
-            raise ModelError(self._path, "time-discretization", message, found.line)
+            raise ModelError(self._path, "time-discretization", message, time.line)
         for other in self._root.all("module-set", "module", "property", "time-discretization"):
-            if other.get("unit-id") != found.get("unit-id"):
+            if other.get("unit-id") != time.get("unit-id"):
                 message = "a module with a time unit of its own is not supported"
                 raise ModelError(self._path, "time-discretization", message, other.line)
-        return self._units.get(found.get("unit-id"), "")
+        return self._units.get(time.get("unit-id"), "")
 
     def _quantity(self, module_id: str, module: Module, element: Element) -> None:
         name = element.text_of("name")

@@ -91,19 +91,19 @@ class _Expansion:
 
     def modules(self) -> dict[str, Module]:
         """Return the modules that are part of the model."""
-        kept = {name: module for name, module in self._plain.items() if not self._owner[name]}
+        modules = {name: module for name, module in self._plain.items() if not self._owner[name]}
         copies: dict[str, list[dict[str, str]]] = {}  # of each template: old identifiers to new
         numbers: Counter[str] = Counter()
         for instance in self._root.all("instance-set", "instance"):
-            self._copy(instance, kept, copies, numbers)
-        self._connect(kept, copies)
-        self._label(kept)
-        return kept
+            self._copy(instance, modules, copies, numbers)
+        self._connect(modules, copies)
+        self._label(modules)
+        return modules
 
     def _copy(
         self,
         instance: Element,
-        kept: dict[str, Module],
+        modules: dict[str, Module],
         copies: dict[str, list[dict[str, str]]],
         numbers: Counter[str],
     ) -> None:
@@ -130,10 +130,10 @@ class _Expansion:
             label = f"{module.name}[{numbers[root]}]" if member == root else ""
             parent = module.parent if member == root else new[module.parent]
             copy = Module(module.element, self._path, label, parent, changed.get(member, {}))
-            self._add(kept, new[member], copy)
+            self._add(modules, new[member], copy)
         copies.setdefault(root, []).append(new)
 
-    def _connect(self, kept: dict[str, Module], copies: dict[str, list[dict[str, str]]]) -> None:
+    def _connect(self, modules: dict[str, Module], copies: dict[str, list[dict[str, str]]]) -> None:
         for edge in self._root.all("edge-set", "edge"):
             if edge.get("type") not in _CARRYING:
                 continue
@@ -148,31 +148,31 @@ class _Expansion:
                 raise ModelError(self._path, "edge", "connects two templates", edge.line)
             for new in copies.get(owners.pop(), []) if owners else [{}]:
                 source, target = new.get(tail, tail), new.get(head, head)
-                self._know(kept, source, edge)
-                self._know(kept, target, edge)
-                kept[target].sources.setdefault(head_port, []).append((source, tail_port))
+                self._know(modules, source, edge)
+                self._know(modules, target, edge)
+                modules[target].sources.setdefault(head_port, []).append((source, tail_port))
 
-    def _label(self, kept: dict[str, Module]) -> None:
+    def _label(self, modules: dict[str, Module]) -> None:
         """Give each module a unique label: its name, if need be after those of its capsules."""
-        counts = Counter(module.name for module in kept.values())
+        counts = Counter(module.name for module in modules.values())
         taken: Counter[str] = Counter()
         labels: dict[str, str] = {}
 
         def label(name: str, below: int = 0) -> str:
-            module = kept[name]
+            module = modules[name]
             if name not in labels:
-                if below > len(kept):
+                if below > len(modules):
                     raise ModelError(self._path, f"module {module.name!r}", "is in itself")
                 own = module.label or module.name
-                if counts[module.name] > 1 and module.parent in kept:
+                if counts[module.name] > 1 and module.parent in modules:
                     own = f"{label(module.parent, below + 1)}.{own}"
                 taken[own] += 1
                 labels[name] = own if taken[own] == 1 else f"{own}({taken[own]})"
             return labels[name]
 
-        for name in kept:
+        for name in modules:
             label(name)
-        for name, module in kept.items():
+        for name, module in modules.items():
             module.label = labels[name]
 
     def _find_owner(self, name: str) -> str:

@@ -30,17 +30,17 @@ class Names:
         self.modules = modules
         self.quantities = {name: self._index(module) for name, module in modules.items()}
         self.bridged: dict[str, dict[str, str]] = {}
-        self._found: dict[tuple[str, str], str] = {}
+        self._names: dict[tuple[str, str], str] = {}
         self._alone = sum(bool(found) for found in self.quantities.values()) == 1
 
     def _index(self, module: Module) -> dict[str, Element]:
         """Return the quantities of a module that have a value, by name."""
-        found: dict[str, Element] = {}
+        quantities: dict[str, Element] = {}
         for quantity in module.element.all("physical-quantity-set", "physical-quantity"):
             name = quantity.text_of("name")
             if quantity.get("type") == "morphology":  # a shape: no expression can use it
                 continue
-            if not name or name in found:
+            if not name or name in quantities:
                 why = "is defined twice" if name else "has no name"
                 raise module.error(f"quantity {name!r}", why, quantity.line)
             dimension = quantity.first("dimension")
@@ -53,8 +53,8 @@ class Names:
                 raise module.error(
                     f"max-delay of quantity {name!r}", "delays are not supported", quantity.line
                 )
-            found[name] = quantity
-        return found
+            quantities[name] = quantity
+        return quantities
 
     def full(self, module: str, quantity: str) -> str:
         """Return the name in the system that a quantity of a module has of its own."""
@@ -62,12 +62,12 @@ class Names:
 
     def resolve(self, module: str, quantity: str) -> str:
         """Return the name in the system of what a name in a module stands for."""
-        found = self._found.get((module, quantity))
-        if found is None:
-            self._found[module, quantity] = self.full(module, quantity)  # ends a circle of ports
-            found = self._find(module, quantity)
-            self._found[module, quantity] = found
-        return found
+        name = self._names.get((module, quantity))
+        if name is None:
+            self._names[module, quantity] = self.full(module, quantity)  # ends a circle of ports
+            name = self._find(module, quantity)
+            self._names[module, quantity] = name
+        return name
 
     def _find(self, module: str, quantity: str) -> str:
         element = self.quantities[module][quantity]
@@ -85,7 +85,7 @@ class Names:
         """Return the quantities that edges lead from to the port of a quantity."""
         reference = definition.first("reference")
         port = "" if reference is None else reference.get("port-id")
-        found: list[tuple[str, str]] = []
+        sources: list[tuple[str, str]] = []
         pending: list[Port] = [(module, port)]
         seen = set(pending)
         while pending:
@@ -98,15 +98,15 @@ class Names:
                 if quantity is None:
                     pending.append(source)
                 else:
-                    found.append((source[0], quantity))
+                    sources.append((source[0], quantity))
         owner = self.modules[module]
         name = element.text_of("name")
-        if not found:
+        if not sources:
             raise owner.error(f"port {port!r}", f"no edge leads to {name!r}", element.line)
-        if len(found) > 1 and not self.reduction(module, element):
-            message = f"{len(found)} edges lead to {name!r}, which does not say how to add them"
+        if len(sources) > 1 and not self.reduction(module, element):
+            message = f"{len(sources)} edges lead to {name!r}, which does not say how to add them"
             raise owner.error(f"port {port!r}", message, element.line)
-        return found
+        return sources
 
     def _at_port(self, module: str, number: str) -> str | None:
         """Return the name of the quantity that a port gives, None if it forwards another port."""

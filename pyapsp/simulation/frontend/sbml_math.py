@@ -141,11 +141,11 @@ class Translator:
                 construct,
                 f"takes {function.getNumArguments()} arguments, not {len(arguments)}",
             )
-        given = {
+        bound = {
             function.getArgument(i).getName(): argument for i, argument in enumerate(arguments)
         }
         self._open.append(name)
         try:
-            return self(function.getBody(), given)
+            return self(function.getBody(), bound)
         finally:
             self._open.pop()

@@ -240,12 +240,11 @@ def reported(tmp_path_factory):
                 *("datasets=[grid-8x8]", "methods=[fw-naive]", "dtypes=[int32]"),
             ],
             cwd=checkout,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout
+        assert done.returncode == 0, done.stdout + done.stderr
     return checkout / "report.html"
 
 

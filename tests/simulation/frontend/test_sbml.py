@@ -403,31 +403,32 @@ def test_a_document_that_names_no_encoding_is_utf_8(head, tmp_path):
     assert read_model(path).parameters == {"p": 1.0}
 
 
-def test_packages_that_change_the_mathematics_are_refused(tmp_path):
+FBC = "http://www.sbml.org/sbml/level3/version1/fbc/version2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            f'<sbml xmlns="{CORE}" xmlns:fbc="{FBC}" fbc:required="false" level="3" version="2">'
+            '<model fbc:strict="true"/></sbml>',
+            "package 'fbc'",
+        ),
+        (
+            '<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model>'
+            f'<listOfReactions><reaction id="r" fast="true"><kineticLaw>{math("<cn>1</cn>")}'
+            "</kineticLaw></reaction></listOfReactions></model></sbml>",
+            "fast reaction 'r'",
+        ),
+        (
+            document(P, ("Rules", rule("rate", "p", '<cn type="rational">1<sep/>0</cn>'))),
+            "a fraction has the denominator 0",
+        ),
+    ],
+    ids=["a package that changes the mathematics", "a fast reaction", "a fraction by zero"],
+)
+def test_what_cannot_be_simulated_is_refused(text, message, tmp_path):
     path = tmp_path / "m.xml"
-    fbc = "http://www.sbml.org/sbml/level3/version1/fbc/version2"
-    path.write_text(
-        f'<sbml xmlns="{CORE}" xmlns:fbc="{fbc}" fbc:required="false" level="3" version="2">'
-        '<model fbc:strict="true"/></sbml>'
-    )
-    with pytest.raises(ModelError, match="package 'fbc'"):
-        read_model(path)
-
-
-def test_a_fast_reaction_is_refused(tmp_path):
-    path = tmp_path / "m.xml"
-    path.write_text(
-        '<sbml xmlns="http://www.sbml.org/sbml/level2/version4" level="2" version="4"><model>'
-        f'<listOfReactions><reaction id="r" fast="true"><kineticLaw>{math("<cn>1</cn>")}'
-        "</kineticLaw></reaction></listOfReactions></model></sbml>"
-    )
-    with pytest.raises(ModelError, match="fast reaction 'r'"):
-        read_model(path)
-
-
-def test_a_fraction_by_zero_is_refused(tmp_path):
-    path = tmp_path / "m.xml"
-    zero = '<cn type="rational">1<sep/>0</cn>'
-    path.write_text(document(P, ("Rules", rule("rate", "p", zero))))
-    with pytest.raises(ModelError, match="a fraction has the denominator 0"):
+    path.write_text(text)
+    with pytest.raises(ModelError, match=message):
         read_model(path)

@@ -72,7 +72,7 @@ class _Judge:
     def _sample(self, found: Invariants, what: str) -> None:
         random = np.random.default_rng(0)
         values = {kind: self.trace.values(kind) for kind in ("boolean", "numeric")}
-        for batch, each in found.found:
+        for batch, each in found.batches:
             for place in random.integers(len(each.words), size=_SAMPLED) if len(each.words) else ():
                 rows = [values[batch.kind][row] for row in each.entries[place]]
                 for bit, statement in enumerate(batch.statements):
