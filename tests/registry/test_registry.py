@@ -175,6 +175,7 @@ FIRST = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("first", FIRST)
 def test_methods_have_one_order_whatever_is_imported_first(first):
     code = (

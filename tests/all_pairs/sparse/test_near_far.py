@@ -91,6 +91,7 @@ def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
     assert width(1, sources=16) == 16
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("group", NearFar.choices["group"])
 @pytest.mark.parametrize("sources", NearFar.choices["sources"])
 def test_every_block_and_group(sources, group, device):
@@ -144,6 +145,7 @@ def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
 def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
@@ -340,7 +342,10 @@ def load(tmp_path_factory):
         yield loaded
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n == "connected-131072")) for n in GRAPHS],
+)
 def test_data_sets(name, load, device):
     graph, sources, expected = load(name)
     result = pyapsp.solve(

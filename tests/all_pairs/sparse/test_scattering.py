@@ -42,6 +42,7 @@ def assert_solves(graph, result, device):
         assert found.ok, found.fault
 
 
+@pytest.mark.every(3)
 @pytest.mark.pairwise
 @pytest.mark.parametrize("vertices", [1, 2, 4, 16])
 @pytest.mark.parametrize("sources", [1, 2, 4, 8, 32, 256])
@@ -94,6 +95,7 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
     assert_solves(hub(75), result, device)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 @pytest.mark.parametrize("method", SCATTERING)
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):
