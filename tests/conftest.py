@@ -27,8 +27,10 @@ from pyapsp.errors import CapabilityError, NoDeviceError
 # Names for devices that need more than to be chosen: the spec, and variables that show them.
 NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
 
-# Compiled kernels are kept between runs, whatever the caller's shell says.
+# Compiled kernels, and modules of the processes that tests start, are kept between runs, whatever
+# the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.pop("PYOPENCL_NO_CACHE", None)
 # What the user has tuned is not what is tested.
 os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")
