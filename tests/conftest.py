@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
@@ -130,24 +129,13 @@ def _values(test: pytest.Function) -> dict[str, str]:
 def _covering(
     contents: Mapping[pytest.Item, Set[object]], chosen: list[pytest.Item]
 ) -> list[pytest.Item]:
-    """Return the chosen tests and as many more as bring in everything that tests contain.
-
-    Of those that bring in as much, one is taken whose contents have been taken least often.
-    """
-    taken = Counter(itertools.chain(*(contents[test] for test in chosen)))
-    missing = set().union(*contents.values()) - taken.keys()
+    """Return the chosen tests and as many more as bring in everything that tests contain."""
+    missing = set().union(*contents.values()).difference(*(contents[test] for test in chosen))
     chosen, rest = [*chosen], {test: None for test in contents if test not in chosen}
     while missing:
-        best = max(
-            rest,
-            key=lambda test: (
-                len(contents[test] & missing),
-                -sum(taken[each] for each in contents[test]),
-            ),
-        )
+        best = max(rest, key=lambda test: len(contents[test] & missing))
         del rest[best]
         chosen.append(best)
-        taken.update(contents[best])
         missing -= contents[best]
     return chosen
 

@@ -283,24 +283,25 @@ def test_needs_grow_with_the_graph(checkout):
 
 # One graph: the others are planned in the test above, and each takes minutes.
 @pytest.mark.parametrize(
-    ("problems", "methods"),
+    ("problems", "methods", "dtypes"),
     [
-        (["all-pairs", "scc"], ["fw-blocked", "near-far", "scc-colouring"]),
-        pytest.param(None, None, marks=pytest.mark.slow),
+        (["all-pairs", "scc"], ["fw-blocked", "scc-colouring"], ["int32"]),
+        pytest.param(None, None, None, marks=pytest.mark.slow),
     ],
     ids=["some", "all"],
 )
-def test_the_default_run_verifies_every_answer(checkout, problems, methods):
+def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtypes):
     config, datasets = checkout.config("default"), ["rmat-7"]
     problems = problems or [problem.id for problem in pyapsp.problems()]
     expected = [
         run
-        for run in held(datasets, config["dtypes"], problems)
+        for run in held(datasets, dtypes or config["dtypes"], problems)
         if methods is None or run[2] in methods
     ]
     options = ["--config", f"datasets=[{','.join(datasets)}]"]
     if methods:
         options += [f"problems=[{','.join(problems)}]", f"methods=[{','.join(methods)}]"]
+        options += [f"dtypes=[{','.join(dtypes)}]"]
     done = checkout.snakemake("--cores", "2", *options)
     assert done.returncode == 0, done.stdout
     report = checkout.path / "results" / "report"
