@@ -3,7 +3,8 @@
 # make records measure what the site shows on DEVICES (auto), and add it to data/records
 # make docs    build the site of the documentation
 # make screenshot  measure on two CPU drivers, and take the picture of the report (needs Chromium)
-# make test    run the tests
+# make test    run the tests, but those that take long
+# make test-slow  run those that take long
 # make lint    check style and types
 # make clean   remove everything that the other targets made
 #
@@ -24,7 +25,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # and the workflow start compiles all modules again, for a second.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo papers records docs screenshot test lint clean
+.PHONY: demo papers records docs screenshot test test-slow lint clean
 
 demo: $(VENV)/.demo
 	@mkdir -p results
@@ -65,6 +66,9 @@ screenshot: $(VENV)/.test
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -n $(CORES) -m slow
 
 # Every linter runs, also if an earlier one has failed.
 lint: $(VENV)/.dev

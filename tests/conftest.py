@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,10 @@ from pyapsp.errors import CapabilityError, NoDeviceError
 # Names for devices that need more than to be chosen: the spec, and variables that show them.
 NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
 
-# Compiled kernels are kept between runs, whatever the caller's shell says.
+# Compiled kernels, and modules of the processes that tests start, are kept between runs, whatever
+# the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.pop("PYOPENCL_NO_CACHE", None)
 # What the user has tuned is not what is tested.
 os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")
@@ -68,39 +70,74 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)  # before the marker slow is looked at
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Thin the tests marked pairwise, and begin with the slow tests.
+    """Choose among the combinations of parameters, and begin with the slow tests.
 
     At the end no worker should wait for a slow one.
     """
     if not config.getoption("all_combinations"):
-        left_out = _not_needed_for_pairs(items)
+        left_out = _thinned(items)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def _not_needed_for_pairs(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return tests whose pairs of parameter values all occur in tests that stay."""
-    functions: dict[str, list[pytest.Item]] = {}
+def _thinned(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Choose among the tests of each function, on each device.
+
+    As many stay as they are that every value of each parameter occurs, and of a function marked
+    every(k) each k-th of these; the others become slow. Of a function marked pairwise those are
+    slow that complete the pairs of values; the rest is returned.
+    """
+    functions: dict[tuple[str, str], dict[pytest.Item, list[tuple[str, str]]]] = {}
     for item in items:
-        if item.get_closest_marker("pairwise"):
-            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        # what runs only at night stands for nothing else
+        if isinstance(item, pytest.Function) and not item.get_closest_marker("nightly"):
+            values = _values(item)
+            key = item.nodeid.partition("[")[0], values.pop("device", "")
+            functions.setdefault(key, {})[item] = sorted(values.items())
     left_out: set[pytest.Item] = set()
     for tests in functions.values():
-        pairs = {
-            test: set(itertools.combinations(sorted((k, repr(v)) for k, v in values.items()), 2))
-            for test in tests
-            for values in [test.callspec.params]
-        }
-        missing = set().union(*pairs.values())
-        rest = list(tests)
-        while missing:
-            best = max(rest, key=lambda test: len(pairs[test] & missing))
-            rest.remove(best)
-            missing -= pairs[best]
-        left_out.update(rest)
+        first = next(iter(tests))
+        chosen = _covering({test: {*values} for test, values in tests.items()}, []) or [first]
+        if first.get_closest_marker("pairwise"):
+            pairs = {test: {*itertools.combinations(values, 2)} for test, values in tests.items()}
+            slow = _covering(pairs, chosen)[len(chosen) :]
+            left_out.update({*tests} - {*chosen, *slow})
+        else:
+            slow = [test for test in tests if test not in chosen]
+        if every := first.get_closest_marker("every"):
+            slow += [test for i, test in enumerate(chosen) if i % every.args[0]]
+        for test in slow:
+            test.add_marker("slow")
     return left_out
+
+
+def _values(test: pytest.Function) -> dict[str, str]:
+    """Return the values of the parameters of a test; those of one row of a table are one value."""
+    params = dict(test.callspec.params) if hasattr(test, "callspec") else {}
+    values = {}
+    for marker in test.iter_markers("parametrize"):
+        names = marker.args[0]
+        if not isinstance(names, str) or "," in names:
+            names = names.replace(" ", "").split(",") if isinstance(names, str) else names
+            values[repr(names)] = repr([id(params.pop(name)) for name in names])
+    return values | {name: str(id(value)) for name, value in params.items()}
+
+
+def _covering(
+    contents: Mapping[pytest.Item, Set[object]], chosen: list[pytest.Item]
+) -> list[pytest.Item]:
+    """Return the chosen tests and as many more as bring in everything that tests contain."""
+    missing = set().union(*contents.values()).difference(*(contents[test] for test in chosen))
+    chosen, rest = [*chosen], {test: None for test in contents if test not in chosen}
+    while missing:
+        best = max(rest, key=lambda test: len(contents[test] & missing))
+        del rest[best]
+        chosen.append(best)
+        missing -= contents[best]
+    return chosen
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -84,6 +84,7 @@ def test_nothing_to_do(shape, device):
     assert pyapsp.solve_many([], device=device) == []
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "int64"])
 def test_negative_weights_of_every_type(dtype, device):
     weights = turned_negative(weights_of(9, 18))
@@ -142,6 +143,7 @@ def test_undirected(device):
         np.testing.assert_array_equal(other.distances, expected)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ["auto", "fw-onegroup", "fw-minplus"])
 def test_integers_of_64_bits(method, device):
     """One compiler ended the process over the tiles of fw-minplus for them."""
@@ -213,6 +215,7 @@ def ragged():
     return [csr_array(graphs[0]), *graphs[1:], np.zeros((0, 0)), zero, named, [[0]], zero]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [None, "auto", "float32"])
 def test_lists_of_graphs_of_any_size(dtype, device):
     graphs = ragged()

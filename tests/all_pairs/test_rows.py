@@ -482,6 +482,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ALONE)
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40
@@ -533,6 +534,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("way", ["solve", "row_blocks"])
 def test_few_rows_of_many_take_no_matrix(way, device, monkeypatch):
     """n = 20,000: a matrix of float64 would be 3,052 MiB, of uint16 763."""

@@ -54,6 +54,7 @@ print("scipy.sparse" in sys.modules)
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["auto", "fw-minplus"])
 def test_a_solve_does_not_import_sparse_arrays(method, device, monkeypatch, tmp_path):
     """Their import takes longer than the solve of a small graph."""

@@ -66,6 +66,7 @@ def on_a_disk(folder, size, command):
     return done
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("method", "size"),
     [
@@ -237,6 +238,7 @@ sys.exit(cli.main(sys.argv[2:]))
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("output", ["X.npy", "X.npz"])
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGINT", 130), ("SIGHUP", 129)])
 def test_a_signal_leaves_nothing(folder, name, code, output):
@@ -309,6 +311,7 @@ def test_the_library_and_a_thread_leave_signals_alone(folder):
 # Streams -----------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_messages_that_cannot_be_printed_change_nothing(folder, closed):
     script = (

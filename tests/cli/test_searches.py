@@ -30,6 +30,7 @@ def folder(device, tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", [{}, {"PYTHONUTF8": "0"}], ids=str)
 def test_names_in_a_locale_without_letters(folder, locale):
     (folder / "umlaut.txt").write_text("ä b 1\nb ä 2\n", encoding="utf-8")

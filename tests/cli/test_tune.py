@@ -148,6 +148,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_set_that_hangs_ends_the_process_and_is_left_out(folder, device, capsys):
     arguments = ["tune", "fw-blocked", "--n", "70", "--repeat", "1", "--max-configurations", "3"]
     for _ in range(2):

@@ -42,7 +42,9 @@ def _swept():
         yield
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "ranks", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 3, 4))]
+)
 def test_ranks_find_the_bits_of_one_process(ranks, tmp_path):
     done = launching.run(ranks, str(HERE / "program.py"), str(tmp_path), cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -72,6 +74,7 @@ sys.exit(main(sys.argv[1:]))
     return ("-c", code)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("before", "code", "words"),
     [
@@ -138,6 +141,7 @@ def test_a_killed_rank_ends_all_and_others_resume(folder):
     assert pyapsp.open_rows(folder / "out.npy")[:].tobytes() == one.tobytes()
 
 
+@pytest.mark.slow
 def test_the_snapshot_stays_until_the_answer_is_complete(folder):
     before = """\
 from pyapsp.cluster import files

@@ -75,6 +75,7 @@ def test_a_device_that_is_asked_for_by_name_says_why_it_is_not_there(hidden):
     assert "POCL_CACHE_DIR" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_cache_of_pyopencl_and_our_own_are_not_needed(hidden, monkeypatch, tmp_path):
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
     done = python("-c", SOLVE, "portable")

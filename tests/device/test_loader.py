@@ -191,6 +191,7 @@ def test_broken_files_in_the_environment_are_passed_over(tmp_path, monkeypatch):
     assert found == [Implementation("libgood-name.so", "environment", vendors / "b.icd")]
 
 
+@pytest.mark.slow
 def test_a_library_without_icd_is_found_on_the_linkers_path(tmp_path):
     library = next(runtime.library for runtime in RUNTIMES if runtime.distribution is None)
     source = next(Path(sys.prefix).glob("lib/python*/site-packages/numpy/random/_common*.so"))

@@ -312,7 +312,21 @@ def reduced(line: str) -> str:
     return line
 
 
-@pytest.mark.parametrize("title", SECTIONS)
+# Sections whose programs take more than five seconds.
+LONG = {
+    "docs/cluster.md: On a Slurm cluster",
+    "docs/extend.md: Add a device",
+    "docs/on-a-cluster.md: How long it will take",
+    "docs/on-a-cluster.md: One problem on a cluster",
+    "docs/papers.md: What papers measured",
+    "docs/performance.md: Adding the records of a device",
+}
+
+
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONG)) for each in SECTIONS],
+)
 def test_section(title, tmp_path, monkeypatch, capsys):
     shutil.copy(ROOT / "data" / "samples" / "random-60.gr", tmp_path / "rome99.gr")
     (tmp_path / "target.gfu").write_text("#t\n3\nA\nB\nA\n2\n0 1\n1 2\n")
@@ -333,6 +347,7 @@ def test_section(title, tmp_path, monkeypatch, capsys):
 
 
 def test_pages_have_commands():
+    assert SECTIONS.keys() >= LONG
     pages = {title.partition(":")[0] for title in SECTIONS}
     assert {"README.md", "pyapsp/README.md", "docs/performance.md", "docs/cluster.md"} <= pages
     assert sum(map(len, SECTIONS.values())) > 80

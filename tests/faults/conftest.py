@@ -149,6 +149,9 @@ def faults():
     return Faults
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def live():
-    return live_buffers
+    gc.collect()
+    gc.freeze()  # what is here already is not looked through for each number
+    yield live_buffers
+    gc.unfreeze()

@@ -176,8 +176,15 @@ def check(name, kind, device, faults, live):
     return happened
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    # by default one kind for each run, in turns
+    [
+        pytest.param(name, kind, marks=[pytest.mark.slow] * ((i + j) % len(KINDS) > 0))
+        for i, name in enumerate(RUNS)
+        for j, kind in enumerate(KINDS)
+    ],
+)
 def test_any_call_may_fail(name, kind, device, faults, live):
     happened = check(name, kind, device, faults, live)
     print(f"{happened} faults")

@@ -30,6 +30,7 @@ def _output(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("module", MODULES)
 def test_a_public_module_is_an_attribute_after_the_import_of_the_package(module: str) -> None:
     code = f"import pyapsp; print(pyapsp.{module}.__name__)"

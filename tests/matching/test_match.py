@@ -100,6 +100,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_device_and_reference_find_the_same(options, given, group, device):

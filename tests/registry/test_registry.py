@@ -16,17 +16,17 @@ from pyapsp.paths import Weights
 from pyapsp.registry import runs
 from pyapsp.registry.record import SCHEMA
 
+# By default a method is tested on one family, its neighbours on others.
 CASES = [
-    (problem, method, family)
+    pytest.param(
+        (problem, method, family),
+        id=f"{problem.id}-{method.id}-{family}",
+        marks=[pytest.mark.slow] * ((number + other) % len(problem.families) > 0),
+    )
     for problem in pyapsp.problems()
-    for method in pyapsp.methods(problem.id)
-    for family in problem.families
+    for number, method in enumerate(pyapsp.methods(problem.id))
+    for other, family in enumerate(problem.families)
 ]
-
-
-def names(case):
-    problem, method, family = case
-    return f"{problem.id}-{method.id}-{family}"
 
 
 def request_for(problem, method, given, device, dtype=None):
@@ -40,7 +40,7 @@ def solved(problem, method, given, device, dtype=None):
     return request, runs.solve(request)
 
 
-@pytest.mark.parametrize("case", CASES, ids=names)
+@pytest.mark.parametrize("case", CASES)
 def test_answers_are_right(case, device):
     problem, method, family = case
     for number, size in enumerate((1, 2, 40, 150)):
@@ -60,7 +60,7 @@ def test_answers_are_right(case, device):
             assert found.record["dtype"] == each
 
 
-@pytest.mark.parametrize("case", CASES, ids=names)
+@pytest.mark.parametrize("case", CASES)
 def test_oracles_notice_one_wrong_value(case, device):
     problem, method, family = case
     if family != problem.families[0]:
@@ -175,6 +175,7 @@ FIRST = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("first", FIRST)
 def test_methods_have_one_order_whatever_is_imported_first(first):
     code = (

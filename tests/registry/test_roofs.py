@@ -47,6 +47,7 @@ def run_loop(device, program, strips, values):
     return values
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("three", [0, 1])
 @pytest.mark.parametrize("strips", [8, 13, 28])
 @pytest.mark.parametrize("dtype", DTYPES)

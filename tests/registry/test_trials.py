@@ -192,6 +192,7 @@ print(int(result.distances[result.distances < result.infinity].sum()))
 """
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once(device, tmp_path):
     pocl = os.environ.get("POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
     environment = {

@@ -162,6 +162,7 @@ def pairwise():
     ]
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("setting", "form"), pairwise(), indirect=["form"])
 def test_switches_do_not_change_the_numbers(setting, form, oracle, monkeypatch):
     setting = dict(setting)
@@ -196,6 +197,7 @@ def test_a_chain_is_cut_after_three_functions():
     assert [[len(thread) for thread in phase] for phase in found.phases] == [[3], [3], [1], [1]]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", SUMS)
 def test_sums(kind, form):
     """Only a sum with its rounding errors is right, where large terms cancel."""
@@ -288,6 +290,7 @@ def test_branches_evaluate_one_value(form):
     assert found[0]["y"].iloc[-1] == pytest.approx(3 + 0.5 + 0.5 + 1 + 2 / 3, abs=0.05)
 
 
+@pytest.mark.every(2)
 def test_resets_follow_a_step(form):
     """A neuron that integrates and fires: a reset uses the values at the end of the step."""
     fired = do("geq", "v", "limit")
@@ -351,6 +354,7 @@ def test_an_interrupted_run_continues_with_the_same_numbers(tmp_path, method):
         run(cells(), checkpoint=path, **options)
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_with_the_same_numbers(tmp_path):
     """SIGKILL while it reports progress."""
     script = f"""

@@ -149,6 +149,7 @@ def stand_ins(monkeypatch):
     return myokit
 
 
+@pytest.mark.slow
 def test_the_command_prints_times(stand_ins, capsys):
     peers.main(["2", "3", "3"])
     lines = capsys.readouterr().out.splitlines()
@@ -159,6 +160,7 @@ def test_the_command_prints_times(stand_ins, capsys):
     assert stand_ins.OpenCL.load_selection_bytes()[1].decode() == choose().handle.name
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", WRONG)
 def test_the_command_checks_the_values(name, stand_ins, monkeypatch):
     monkeypatch.setitem(WRONG, name, 1e-2)

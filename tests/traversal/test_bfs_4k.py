@@ -60,6 +60,7 @@ def legal(chosen):
 PAIRS = [expanded(each) for each in covering(FEW, legal)]
 
 
+@pytest.mark.every(6)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(PAIRS)))
 def test_pairs_of_parameters(number, device):
@@ -81,7 +82,6 @@ def test_pairs_are_all_pairs():
 
 
 @pytest.mark.nightly
-@pytest.mark.slow
 def test_pairs_of_all_values(device):
     options = PathOptions(device, np.dtype(np.int32), True)
     method, default = Bfs4K(), next(Bfs4K().candidates(PathOptions(device, np.dtype(np.int32))))

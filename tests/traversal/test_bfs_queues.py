@@ -33,6 +33,7 @@ SETS = [
 ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("method", "parameters"), SETS)
 def test_parameters(method, parameters, device):

@@ -127,6 +127,7 @@ def test_random_graphs(name, device, graph):
     check(labels_of(graph, device, name), graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None, max_examples=20)
 @given(graph=digraphs(), data=st.data())
@@ -135,6 +136,7 @@ def test_any_parameters_on_random_graphs(name, device, graph, data):
     check(labels_of(graph, device, name, **data.draw(st.sampled_from(space))), graph)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_every_legal_pair_of_parameters(name, device):
     graph = digraph(

@@ -152,6 +152,7 @@ NIGHTLY = [
 ]
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
 def test_parameters_in_pairs(row, device, monkeypatch):
     if row["group"] > 1:
@@ -305,6 +306,7 @@ def test_levels_are_not_narrow_if_distances_are_asked_for(device, monkeypatch):
         assert np.array_equal(found, np.where(expected > 5, 2**30 - 1, expected))
 
 
+@pytest.mark.slow
 def test_a_crew_that_waits_for_ever_stalls(device, monkeypatch):
     build = module.build
 

@@ -67,6 +67,7 @@ def spans(first, sizes, total):
     np.testing.assert_array_equal(np.sort(covered), np.arange(total))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("width", "group"), SHAPES)
 @pytest.mark.usefixtures("tests_kernels")
 def test_exchanges_in_warps_and_groups(width, group, device):
@@ -112,6 +113,7 @@ def test_exchanges_in_warps_and_groups(width, group, device):
         np.testing.assert_array_equal(first - first[:, :1], before(of_warp))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("width", "group"), SHAPES)
 @pytest.mark.usefixtures("tests_kernels")
 def test_places_in_lists_of_the_device(width, group, device):

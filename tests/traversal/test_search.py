@@ -127,6 +127,7 @@ def test_any_small_graph(method, device, arcs, source):
     assert_right(graph, found_by(graph, source, method, device), method)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("method", [each for each in METHODS if is_plain(each)])
 def test_parameters(method, device):
     """All sets of widths, groups and steps, but for groups between the extremes."""
@@ -152,6 +153,7 @@ def test_parameters(method, device):
     assert widths == set(choices.get("width", [None]))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "method", [each for each in METHODS if "group" in pyapsp.method(each).choices]
 )
@@ -183,6 +185,7 @@ def test_types(method, dtype, device):
     assert_right(graph, rows, method)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["float64", "int64"])
 @pytest.mark.parametrize("method", SSSP)
 def test_without_64_bit_atomics(method, kind, device, monkeypatch):

@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_nothing_happens_but_what_was_asked_for(tmp_path):
     """Pickles, shell commands, code, markup, URLs and paths in files, names and labels."""
     command = [sys.executable, Path(__file__).with_name("hostile.py"), tmp_path / "folder"]

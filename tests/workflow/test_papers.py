@@ -166,6 +166,7 @@ def test_every_experiment_has_sizes_of_its_own(checkout):
     assert "measure_paper" not in planned(checkout)[0]
 
 
+@pytest.mark.slow
 def test_the_config_for_gpus_plans_every_experiment(checkout):
     path = checkout / "workflow" / "config" / "papers-gpu.yaml"
     sizes = yaml.safe_load(path.read_text(encoding="utf-8"))["papers"]["sizes"]
@@ -175,6 +176,7 @@ def test_the_config_for_gpus_plans_every_experiment(checkout):
     assert all("--device gpu" in command for command in measured)
 
 
+@pytest.mark.slow
 def test_devices_and_settings_get_to_their_experiments(checkout):
     content = {
         "repeat": 5,
@@ -234,6 +236,7 @@ def test_a_bad_value_names_the_key(content, words):
         validate(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
 
 
+@pytest.mark.slow
 def test_what_an_experiment_does_not_take_stops_the_workflow(checkout):
     for content, words in (
         ({"sizes": {"okuyama-times": [1]}}, "The 'n' parameter of okuyama-times"),
@@ -292,25 +295,25 @@ def table(checkout, source, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "experiment",
-    [
-        "okuyama-weights",
-        "takafuji-threads",
-        "matsumoto-tiles",
-        "ino-histogram",
-        "busato-traversal-formats",
-        "busato-paths-curnet",
-        "busato-dynamic-analytics",
-        "busato-mining-parts",
-        "busato-matching-levels",
-    ],
-)
-def test_the_rule_of_an_experiment_runs_to_the_end(checkout, experiment):
-    (n,) = TINY["papers"]["sizes"][experiment]
-    path = f"{RULE}/{experiment}/{n}.json"
-    options = run_to_the_end(checkout, path)
-    is_verified(checkout / path)
+def test_the_rule_of_an_experiment_runs_to_the_end(checkout):
+    """One experiment of each source."""
+    paths = [
+        f"{RULE}/{experiment}/{TINY['papers']['sizes'][experiment][0]}.json"
+        for experiment in (
+            "okuyama-weights",
+            "takafuji-threads",
+            "matsumoto-tiles",
+            "ino-histogram",
+            "busato-traversal-formats",
+            "busato-paths-curnet",
+            "busato-dynamic-analytics",
+            "busato-mining-parts",
+            "busato-matching-levels",
+        )
+    ]
+    options = run_to_the_end(checkout, *paths)
+    for path in paths:
+        is_verified(checkout / path)
     again = snakemake(checkout, *options)
     assert "Nothing to be done" in again.stdout
 

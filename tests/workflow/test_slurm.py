@@ -245,6 +245,7 @@ def rows(directory: Path) -> list[dict[str, str]]:
     return sorted(table, key=lambda row: tuple(row.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", ["default", "real"])
 def test_jobs_are_submitted_in_groups(tmp_path, config):
     directory = checkout(tmp_path / "planned")

@@ -22,6 +22,8 @@ if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
 
 import yaml
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -119,6 +121,7 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=timed)
 
 
+@pytest.mark.slow
 def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/demo.yaml")
     config = checkout.config("demo")
@@ -141,6 +144,7 @@ def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
     assert not any(datasets.get(name).url for name in graphs)
 
 
+@pytest.mark.slow
 def test_the_real_config_plans_every_method_on_six_graphs(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
     config = checkout.config("real")
@@ -154,6 +158,7 @@ def test_the_real_config_plans_every_method_on_six_graphs(checkout):
     assert len(re.findall(r"pyapsp convert .* --weights subtract-from:11 ", commands)) == 1
 
 
+@pytest.mark.slow
 def test_the_schema_fills_what_a_config_leaves_out(checkout):
     (checkout.path / "workflow" / "config" / "default.yaml").write_text("datasets: [rome99]\n")
     assert checkout.planned("--cores", "2") == jobs(1, len(held(["rome99"], ["float64"])))
@@ -187,22 +192,16 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
     assert all(options in command for command in benches)
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
         ("datasets=[nowhere]", "config key 'datasets': unknown nowhere; known are"),
-        ("datasets=[]", "On instance['datasets']"),
         ("methods=[fw-nothing]", "config key 'methods': unknown fw-nothing; known are fw-"),
-        ("methods=every", "On instance['methods']"),
         ("problems=[tsp]", "config key 'problems': unknown tsp; known are all-pairs, "),
         ("datasets={tsp: [rmat-7]}", "config key 'datasets': its keys must be problems: all-pairs"),
         ("datasets={bfs: [nowhere]}", "config key 'datasets': unknown nowhere; known are"),
         ("dtypes=[float31]", "On instance['dtypes'][0]"),
-        ("dtypes=float32", "On instance['dtypes']"),
-        ("devices=[a/b]", "On instance['devices'][0]"),
-        ("peers=[SciPy]", "On instance['peers'][0]"),
-        ("predecessors=maybe", "On instance['predecessors']"),
-        ("dtype=float32", "'dtype' was unexpected"),
     ],
 )
 def test_a_bad_config_names_the_key(checkout, setting, words):
@@ -211,6 +210,26 @@ def test_a_bad_config_names_the_key(checkout, setting, words):
     assert words in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"datasets": []}, "On instance['datasets']"),
+        ({"methods": "every"}, "On instance['methods']"),
+        ({"dtypes": ["float31"]}, "On instance['dtypes'][0]"),
+        ({"dtypes": "float32"}, "On instance['dtypes']"),
+        ({"devices": ["a/b"]}, "On instance['devices'][0]"),
+        ({"peers": ["SciPy"]}, "On instance['peers'][0]"),
+        ({"predecessors": "maybe"}, "On instance['predecessors']"),
+        ({"dtype": "float32"}, "'dtype' was unexpected"),
+    ],
+)
+def test_the_schema_names_the_key(setting, words):
+    config = {"datasets": ["rmat-7"], **setting}
+    with pytest.raises(WorkflowError, match=re.escape(words)):
+        validate(config, ROOT / "workflow" / "schemas" / "config.schema.yaml")
+
+
+@pytest.mark.slow
 def test_a_bad_dataset_names_the_row_and_the_column(checkout):
     path = checkout.path / "data" / "datasets.csv"
     path.write_text(path.read_text(encoding="utf-8").replace("as-is", "halved", 1))
@@ -220,18 +239,21 @@ def test_a_bad_dataset_names_the_row_and_the_column(checkout):
     assert "On instance['weights']" in done.stdout
 
 
+@pytest.mark.slow
 def test_lint_finds_nothing(checkout):
     done = checkout.snakemake("--lint")
     assert done.returncode == 0, done.stdout
     assert "in a good condition" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["local", "slurm"])
 def test_profiles_are_accepted(checkout, profile):
     planned = checkout.planned("--workflow-profile", f"workflow/profiles/{profile}")
     assert planned["run_method"] > 0
 
 
+@pytest.mark.slow
 def test_every_problem_is_a_target(checkout):
     config = checkout.config("default")
     for problem in pyapsp.problems():
@@ -241,6 +263,7 @@ def test_every_problem_is_a_target(checkout):
         assert "write_report" not in planned
 
 
+@pytest.mark.slow
 def test_needs_grow_with_the_graph(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
     done = checkout.snakemake("--dry-run", *options).stdout
@@ -258,21 +281,36 @@ def test_needs_grow_with_the_graph(checkout):
     assert needs["wiki-Vote"][0] * 10**6 > 2 * (8 + 4) * 7115**2
 
 
-@pytest.mark.slow
-def test_the_default_run_verifies_every_answer(checkout):
-    # one graph: the others are planned in the test above, and each takes minutes
-    datasets = ["rmat-7"]
-    options = "--config", f"datasets=[{','.join(datasets)}]"
+# One graph: the others are planned in the test above, and each takes minutes.
+@pytest.mark.parametrize(
+    ("problems", "methods", "dtypes"),
+    [
+        (["all-pairs", "scc"], ["fw-blocked", "scc-colouring"], ["int32"]),
+        pytest.param(None, None, None, marks=pytest.mark.slow),
+    ],
+    ids=["some", "all"],
+)
+def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtypes):
+    config, datasets = checkout.config("default"), ["rmat-7"]
+    problems = problems or [problem.id for problem in pyapsp.problems()]
+    expected = [
+        run
+        for run in held(datasets, dtypes or config["dtypes"], problems)
+        if methods is None or run[2] in methods
+    ]
+    options = ["--config", f"datasets=[{','.join(datasets)}]"]
+    if methods:
+        options += [f"problems=[{','.join(problems)}]", f"methods=[{','.join(methods)}]"]
+        options += [f"dtypes=[{','.join(dtypes)}]"]
     done = checkout.snakemake("--cores", "2", *options)
     assert done.returncode == 0, done.stdout
     report = checkout.path / "results" / "report"
     rows = []
-    for problem in pyapsp.problems():
-        with open(report / "tables" / f"{problem.id}.csv", encoding="utf-8") as file:
+    for problem in problems:
+        with open(report / "tables" / f"{problem}.csv", encoding="utf-8") as file:
             rows += csv.DictReader(file)
-    config = checkout.config("default")
     found = sorted((row["problem"], row["input"], row["method"], row["dtype"]) for row in rows)
-    assert found == sorted(held(datasets, config["dtypes"]))
+    assert found == sorted(expected)
     assert {row["verified"] for row in rows} == {"True"}
     assert {float(row["max_error"] or 0) for row in rows if row["dtype"].startswith("int")} == {0}
     assert all(float(row["kernel_seconds"]) > 0 for row in rows)
@@ -293,11 +331,13 @@ def test_the_default_run_verifies_every_answer(checkout):
     assert files == {"tables", "runs.md", "summary.txt", "index.html", "figures"}
     table, _, _ = (report / "summary.txt").read_text().partition("\n\n")  # then notes follow
     names = [line.split()[1] for line in table.splitlines()[2:]]
-    assert Counter(names) == Counter(datasets * len(pyapsp.problems()))
+    assert Counter(names) == Counter(datasets * len(problems))
 
     again = checkout.snakemake("--cores", "2", *options)
     assert "Nothing to be done" in again.stdout
 
+    if methods:
+        return
     reported = checkout.snakemake("--report", "report.html", *options)
     assert reported.returncode == 0, reported.stdout
     page = (checkout.path / "report.html").read_text(encoding="utf-8")

@@ -52,6 +52,7 @@ def options(device, dtype):
     return AllPairsOptions(device=device, dtype=np.dtype(dtype))
 
 
+@pytest.mark.every(4)
 @pytest.mark.pairwise
 @pytest.mark.parametrize("n", [1, 31, 32, 63, 65, 96, 129, 200])
 @pytest.mark.parametrize("more", [{"ahead": 1}, {"ahead": 0}, {"separate": 1, "ahead": 0}])
@@ -62,6 +63,7 @@ def test_tiles(dtype, more, n, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("packed", [0, 1])
 @pytest.mark.parametrize("dtype", ["int16", "uint16"])
 def test_words_of_two_values(dtype, packed, device):
@@ -76,6 +78,7 @@ def test_words_of_two_values_need_16_bits(device):
         method.choose_parameters(random_graph(9), options(device, "int32"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n", [31, 64, 65, 97, 130])
 @pytest.mark.parametrize(("rows", "strips"), [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
 def test_register_blocks_of_panels(rows, strips, n, device):
@@ -132,6 +135,7 @@ def test_the_next_tile_is_closed_meanwhile(n, units, device, monkeypatch):
     assert launched.count("fw_minplus_rows") == sum(before)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("low", [0, -30])
 @pytest.mark.parametrize(
     ("dtype", "n"), [("float32", 512), ("float32", 510), ("int64", 256), ("float64", 240)]
@@ -159,6 +163,7 @@ def test_a_device_with_no_room_for_that_gets_the_matrix_alone(device, monkeypatc
         assert_solves(graph, pyapsp.solve(graph, method, dtype="float32", device=device))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", [PANELS | {"width": 1}, TILES | {"ahead": 1}])
 def test_matrices_in_memory_of_the_host(form, device, monkeypatch):
     """Where buffers are that, also in a run that ends early."""
@@ -200,6 +205,7 @@ def test_vectors_longer_than_those_of_opencl(dtype, n, low, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("form", "unroll"),
     [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],

@@ -178,6 +178,7 @@ KINDS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("kind", "dtype"), [(kind, dtype) for kind, dtypes in KINDS.items() for dtype in dtypes]
 )

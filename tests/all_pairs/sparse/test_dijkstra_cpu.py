@@ -103,6 +103,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["numba.core.typing.templates", "numba.core.lowering"])
 def test_an_interrupt_while_numba_is_imported(module, device):
     """SIGINT comes where this module is looked for; the next call in the process works."""

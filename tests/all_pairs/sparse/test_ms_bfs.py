@@ -110,6 +110,7 @@ def test_distances_are_looked_at_only_if_the_search_was_ended(device, monkeypatc
 # -- parameters --------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("words", MsBfs.choices["words"])
 def test_every_width(words, device):
     graph = arcs_of(4, 300, 900)
@@ -214,6 +215,7 @@ def test_long_distances(n, few, device, monkeypatch):
         assert_solves(graph, result, device)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "float32", "float64"])
 def test_very_long_distances(dtype, device):
     """Up to 13 digits; backwards there are none at all."""
@@ -402,7 +404,10 @@ def test_any_graph(device, arcs, out_of_hub, directed, few, piece, words, dtype)
     assert_solves(graph, result, device)
 
 
-@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] * (n == "connected-131072")) for n in GRAPHS],
+)
 def test_data_sets(name, load, device):
     graph, sources, expected = load(name, weights=1)
     result = pyapsp.solve(

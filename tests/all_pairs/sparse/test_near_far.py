@@ -64,6 +64,7 @@ def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
     assert width(1, sources=16) == 16
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("group", NearFar.choices["group"])
 @pytest.mark.parametrize("sources", NearFar.choices["sources"])
 def test_every_block_and_group(sources, group, device):
@@ -117,6 +118,7 @@ def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
 def test_integers_near_their_infinity(dtype, shape, device, monkeypatch):
@@ -294,7 +296,14 @@ def test_any_graph_with_negative_weights(device, arcs, out_of_hub, potential):
     assert_solves(graph, result, device, expected)
 
 
-@pytest.mark.parametrize("name", [name for name in GRAPHS if not name.startswith("negative")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "connected-131072"))
+        for name in GRAPHS
+        if not name.startswith("negative")
+    ],
+)
 def test_data_sets(name, load, device):
     graph, sources, expected = load(name)
     result = pyapsp.solve(

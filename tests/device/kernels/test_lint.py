@@ -90,6 +90,7 @@ def test_default_macros(name):
     assert messages(recorded.Unit(name)) == ""
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("method", "dtype"), GROUPS)
 def test_macros_of_tuning_rows(method, dtype):
     """Each distinct source that the rows of a method and a type stand for."""

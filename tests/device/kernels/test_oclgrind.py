@@ -30,7 +30,7 @@ ONE_THREAD = [
 # What these refuse is an answer: a property that older devices do not know, a probed feature.
 ASKS = ("clGetDeviceInfo", "clBuildProgram")
 
-pytestmark = [pytest.mark.oclgrind, pytest.mark.slow]
+pytestmark = pytest.mark.oclgrind
 
 
 def under_oclgrind(script: Path, written: Path) -> str:

@@ -101,6 +101,7 @@ LISTS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("suffix", [".txt", ".csv"])
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_cut_at_every_place(tmp_path, monkeypatch, parsed, name, suffix):
@@ -158,6 +159,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("suffix", [".txt", ".csv"])
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_in_a_later_block(tmp_path, monkeypatch, name, suffix):

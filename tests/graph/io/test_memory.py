@@ -21,6 +21,7 @@ def rows_of(columns: list[np.ndarray]) -> bytes:
     return np.hstack(texts).astype(np.uint8).tobytes()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("width", "comment", "limit"),
     [(2, b"", 1.9), (3, b"", 2.0), (2, b"# Undirected\n", 3.3), (3, b"# Undirected\n", 3.0)],

@@ -194,6 +194,7 @@ def test_unknown_suffix_and_missing_file(tmp_path: Path) -> None:
             read(tmp_path / name)
 
 
+@pytest.mark.slow
 def test_a_million_lines_take_seconds(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     ends = rng.integers(10**5, size=(10**6, 2))

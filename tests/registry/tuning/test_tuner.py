@@ -210,6 +210,7 @@ def test_wrong_predecessors_are_noticed(tune, monkeypatch):
     assert all("n = 257: the predecessors are no shortest path: row" in each for each in details)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "error",
     [KernelBuildError("log", "source"), ParameterError("none"), DeviceError("lost")],

@@ -38,6 +38,7 @@ def measured(device):
     return Measured(documents)
 
 
+@pytest.mark.slow
 def test_every_exhibit_has_values(measured):
     made = {each.name: each for row in EXHIBITS for each in [row.make(measured)]}
     assert len(made) == len(EXHIBITS)

@@ -48,6 +48,7 @@ def test_planted_traces_have_the_published_invariants_of_set_i(device):
         assert len(mine(trace, "I", device=device)) == recipe.published["I"]
 
 
+@pytest.mark.slow
 def test_miners_and_overlap_are_beside_the_published_values(device, few, tmp_path):
     paths = []
     for name in ("miners", "overlap"):

@@ -127,6 +127,7 @@ def test_every_experiment_is_tried_here():
 # --- [O], chapter 5 ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_lines_of_cells_run_with_each_optimisation(device):
     document = measured("okuyama-flint", device)
     added = ["base", "reorder", "remap", "redundant", "unify", "merge", "sum"]
@@ -149,6 +150,7 @@ def test_lines_of_cells_run_with_each_optimisation(device):
     assert all(run["setup_seconds"] > 0 for run in output)
 
 
+@pytest.mark.slow
 def test_networks_run_with_each_optimisation(device):
     document = measured("okuyama-flint-networks", device)
     found = {each["label"]["model"]: each for each in document["inputs"]}
@@ -188,6 +190,7 @@ FORMS = [("naive", 1), ("interleaved", 32), ("naive", "all"), ("interleaved", "a
 TASKS = {"ino-neural": 35, "ino-paths": 36, "ino-histogram": 32, "ino-filter": 32}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("experiment", TASKS)
 def test_sweeps_run_as_published_and_with_many_tasks(experiment, device, monkeypatch):
     monkeypatch.setattr(ino, "_SAMPLES", {1: 3, 32: 34})
@@ -318,6 +321,7 @@ def test_a_wrong_batch_ends_the_experiment(device, monkeypatch):
 PROGRAMS = ("takafuji-sort", "takafuji-warshall", "takafuji-montgomery")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("experiment", PROGRAMS)
 def test_programs_run_in_both_arrangements_and_on_one_core(experiment, device):
     document = measured(experiment, device)

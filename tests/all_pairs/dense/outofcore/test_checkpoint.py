@@ -353,6 +353,7 @@ else:
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("mode", ["random", "every"])
 def test_killed_while_saving(mode, folder):
     done = subprocess.run(

@@ -212,6 +212,7 @@ def test_other_methods_take_one_device(device):
     assert several.stats["method"] == "fw-outofcore"
 
 
+@pytest.mark.slow
 def test_auto_takes_it_when_nothing_else_fits(device):
     graph = halves(1300, 900_000)  # the arcs alone, kept by every search, are more than the limit
     result = pyapsp.solve(graph, device=device, memory_limit=10_000_000)
@@ -226,6 +227,7 @@ def test_auto_takes_it_when_nothing_else_fits(device):
     assert caught.value.available == 10_000
 
 
+@pytest.mark.slow
 def test_narrow_distances_and_an_array_of_another_type(device):
     """Of "auto", the matrix may be narrower than the array of the caller."""
     graph = generators.random_graph(1300, 900_000, 9, seed=1)
@@ -680,6 +682,7 @@ pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=96, rows=32, interval=0)
 """
 
 
+@pytest.mark.slow
 def test_kill_at_any_instant(tmp_path):
     """Twenty times, or more; the matrix in the end is that of a run without accidents."""
     device = devices()[-1].id
