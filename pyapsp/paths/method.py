@@ -24,6 +24,7 @@ from pyapsp.base.errors import (
     PyApspError,
 )
 from pyapsp.base.host import share
+from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
@@ -31,7 +32,7 @@ from pyapsp.graph.validation import array, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Answer, AnyPlan, Method, Options, Requirements
+from pyapsp.registry import Answer, Method, OpaquePlan, Options, Requirements
 
 __all__ = [
     "AllPairsMethod",
@@ -263,7 +264,7 @@ class AllPairsMethod(PathMethod):
             return CapabilityError(f"{self.id} uses one device")
         return error
 
-    def with_parameters(self: _Method, plan: AnyPlan) -> _Method:
+    def with_parameters(self: _Method, plan: OpaquePlan) -> _Method:
         """Return the method with the parameters of its plan, so that it has the same kernels."""
         # a plan may have other parameters than a user may give
         known = self.choices
@@ -318,7 +319,7 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
     return Graph.from_arcs(graph.n, tails, heads, weights, name=f"{graph.name}-{seed}")
 
 
-def about(graph: Graph) -> dict[str, Any]:
+def about(graph: Graph) -> Record:
     """Return the facts of a graph for the record of a run.
 
     The hash is computed only for graphs with a name, which files, generators and the bench give.
@@ -345,7 +346,7 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
     return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
 
 
-def farthest(cutoff: Any, owner: str) -> int | float | None:
+def farthest(cutoff: float | None, owner: str) -> int | float | None:
     """Return a cutoff as a Python int or float.
 
     Raises

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
             raise FormatError(path, None, f"{fault}: {error}") from None
 
 
-def _array(arrays: Any, name: str) -> np.ndarray:
+def _array(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     array = arrays[name]
     if not isinstance(array, np.ndarray):  # for other members NumPy returns bytes
         raise ValueError(f"{name} is no array")

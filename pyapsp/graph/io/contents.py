@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.convert import from_scipy
 from pyapsp.graph.io.source import LineError
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
-    import scipy.sparse
+    pass
 
 __all__ = ["ArcList", "Contents", "Matrix", "Rows", "graph_of"]
 
@@ -57,7 +58,7 @@ class Rows:
 class Matrix:
     """A sparse matrix of SciPy; its index arrays are not checked."""
 
-    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix
+    matrix: Sparse
 
 
 Contents: TypeAlias = ArcList | Rows | Matrix

@@ -12,7 +12,6 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -323,7 +322,7 @@ def _numbers(lines: list[str], found: Layout) -> list[int]:
     return [i for i, line in enumerate(lines, 1) if i > found.start and layout.is_row(line)]
 
 
-def _names(ids: list[str]) -> Any:
+def _names(ids: list[str]) -> NDArray[np.object_]:
     """Strip string ids; raise ValueError for one that cannot be a label."""
     stripped = [name.strip() for name in ids]
     for name in stripped:

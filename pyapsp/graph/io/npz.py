@@ -9,6 +9,7 @@ import scipy
 
 from pyapsp.base.errors import GraphError
 from pyapsp.base.files import atomic_write
+from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.io import archive, text
 from pyapsp.graph.io.contents import Matrix, Rows
 from pyapsp.graph.io.source import LineError, Source
@@ -43,7 +44,7 @@ def read(source: Source) -> Rows | Matrix:
         raise LineError(None, f"the archive holds no graph: {error}") from None
 
 
-def _matrix(path: Path) -> scipy.sparse.sparray | scipy.sparse.spmatrix:
+def _matrix(path: Path) -> Sparse:
     """Return the matrix of an archive of `save_npz`; `graph_of` checks its index arrays."""
     try:
         matrix = scipy.sparse.load_npz(path)

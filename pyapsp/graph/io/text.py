@@ -10,7 +10,6 @@ import gzip
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +60,9 @@ def table(
     *,
     weighted: bool = True,
     may_round: bool = False,
-    **options: Any,
+    delimiter: str | None = None,
+    quotechar: str | None = None,
+    usecols: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Parse lines into columns, as `numpy.loadtxt` does; any other text is an error.
 
@@ -76,8 +77,8 @@ def table(
         else float64.
     may_round : bool
         Whether the format says that weights are floats, so that integers may be rounded.
-    **options
-        Passed to `numpy.loadtxt`.
+    delimiter, quotechar, usecols
+        As for `numpy.loadtxt`.
 
     Returns
     -------
@@ -91,15 +92,30 @@ def table(
     RoundedWeightError
         See there.
     """
+
+    def load(*weight: str) -> np.ndarray:
+        kinds = [*columns, *(("weight", kind) for kind in weight)]
+        if not lines:  # loadtxt would warn
+            return np.zeros(0, kinds)
+        return np.loadtxt(
+            lines,
+            kinds,
+            comments=None,
+            delimiter=delimiter,
+            quotechar=quotechar,
+            usecols=usecols,
+            ndmin=1,
+        )
+
     if not weighted:
-        return _load(lines, [*columns], **options)
+        return load()
     try:
-        return _load(lines, [*columns, ("weight", "i8")], **options)
+        return load("i8")
     except ValueError:
-        loaded = _load(lines, [*columns, ("weight", "f8")], **options)
+        loaded = load("f8")
     if (np.abs(loaded["weight"]) >= 2.0**53).any() or (loaded["weight"] == 0).any():
         # there are integers too large for int64, another weight is no integer, or one became zero
-        texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
+        texts = load("O")["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
         for row, (number, token) in enumerate(zip(loaded["weight"], texts, strict=True)):
@@ -108,12 +124,6 @@ def table(
             if whole and int(token) != int(number):
                 raise RoundedWeightError(row, token.strip())
     return loaded
-
-
-def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> np.ndarray:
-    if not lines:  # loadtxt would warn
-        return np.zeros(0, columns)
-    return np.loadtxt(lines, dtype=columns, comments=None, ndmin=1, **options)
 
 
 def locate(
