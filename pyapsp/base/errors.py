@@ -263,7 +263,7 @@ for _kind in [each for each in vars().values() if isinstance(each, type)]:
         _kind.__module__ = "pyapsp.errors"
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> type[PyApspError]:
     if name != "NegativeCycleError":
         raise AttributeError(f"module 'pyapsp.errors' has no attribute {name!r}")
     # its base class is SciPy's, whose import takes longer than the solve of a small graph

@@ -24,7 +24,7 @@ _KNOWN = {".csv", ".feather", ".gr", ".graph", ".gz", ".h5", ".hdf5", ".json", "
 _KNOWN |= {".npz", ".parquet", ".pickle", ".pkl", ".tsv", ".txt", ".xlsx"}
 
 
-def check_name(path: Any, owner: str, parameter: str = "path") -> Path:
+def check_name(path: str | os.PathLike[str], owner: str, parameter: str = "path") -> Path:
     """Return the name of a file.
 
     Raises
@@ -41,7 +41,7 @@ def check_name(path: Any, owner: str, parameter: str = "path") -> Path:
     return name
 
 
-def check_suffix(path: Any, owner: str, *written: str, others: str) -> None:
+def check_suffix(path: str | os.PathLike[str], owner: str, *written: str, others: str) -> None:
     """Refuse the name of a file if its suffix is that of a format that is not written.
 
     A name with an unknown suffix, or without one, says nothing about the format.
@@ -162,16 +162,19 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _written(path: str | os.PathLike[str], mode: str) -> Iterator[IO[Any]]:
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     if os.path.exists(path) and not os.path.isfile(path):
         with io.BufferedWriter(_Stream(path, "w")) as stream:
             if "b" in mode:
                 yield stream
             else:
-                with io.TextIOWrapper(stream, **text) as file:
+                with io.TextIOWrapper(stream, encoding, newline=newline) as file:
                     yield file
         return
-    with replacing(path) as temporary, open(temporary, mode, **text) as file:
+    with (
+        replacing(path) as temporary,
+        open(temporary, mode, encoding=encoding, newline=newline) as file,
+    ):
         yield file
         file.flush()
         os.fsync(file.fileno())

@@ -110,7 +110,7 @@ def as_type(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     return found
 
 
-def share(work: Callable[[int, int], object], count: int, size: int) -> None:
+def share(work: Callable[[int, int], None], count: int, size: int) -> None:
     """Call ``work(first, last)`` for ranges of `count` rows, in several threads if they are large.
 
     Parameters

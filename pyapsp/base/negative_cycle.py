@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from scipy.sparse.csgraph import NegativeCycleError as SciPyNegativeCycleError
 
 from pyapsp.base.error import PyApspError
@@ -24,7 +26,9 @@ class NegativeCycleError(PyApspError, SciPyNegativeCycleError):  # type: ignore[
 
     __module__ = "pyapsp.errors"
 
-    def __init__(self, cycle: list[int], weight: float, labels: list[object] | None = None) -> None:
+    def __init__(
+        self, cycle: list[int], weight: float, labels: list[Hashable] | None = None
+    ) -> None:
         self.cycle = cycle
         self.weight = weight
         shown = [str(label) for label in (labels if labels is not None else cycle)]

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -42,6 +42,9 @@ _SLACK = 1.25
 _PINNED = 3
 
 
+_Context = TypeVar("_Context", bound=Hashable)
+
+
 class _Memory:
     """Memory for one answer after the other.
 
@@ -56,7 +59,7 @@ class _Memory:
 
     def __init__(self, size: int) -> None:
         self.bytes, self.uses = aligned((size,), np.uint8), 0
-        self.pins: dict[Any, Callable[[], None] | None] = {}
+        self.pins: dict[Hashable, Callable[[], None] | None] = {}
 
 
 class _Use:
@@ -118,7 +121,7 @@ def is_new(array: np.ndarray) -> bool:
 
 
 def pinned(
-    array: np.ndarray, context: Any, pin: Callable[[Any, np.ndarray], Callable[[], None]]
+    array: np.ndarray, context: _Context, pin: Callable[[_Context, np.ndarray], Callable[[], None]]
 ) -> bool:
     """Return whether a device can write an array of `empty` itself; pin its memory if it pays.
 
@@ -162,7 +165,7 @@ def _keep(memory: _Memory) -> None:
 
 
 def _memory_of(array: np.ndarray) -> _Memory | None:
-    base: Any = array
+    base: np.ndarray | _Use | None = array
     while isinstance(base, np.ndarray):
         base = base.base
     return base.memory if isinstance(base, _Use) else None

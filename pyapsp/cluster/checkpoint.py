@@ -144,7 +144,7 @@ class SharedCheckpoint:
         with folders.errors_of(self._folder, "write", own.nbytes):
             part = self._write(own, f"rows-{token}-{self._ranks.rank}.bin")
         parts = [each for each in self._ranks.all(part) if each["first"] < each["last"]]
-        content: Record = {
+        content: dict[str, Any] = {
             "format": _FORMAT,
             "schema": _SCHEMA,
             "pyapsp": __version__,

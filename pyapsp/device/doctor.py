@@ -151,7 +151,7 @@ def _last_line(text: str) -> str:
 def _advice(
     survey: dict[str, Any],
     found: list[dict[str, Any]],
-    runtimes: list[dict[str, Any]],
+    runtimes: list[dict[str, str | None]],
     ok: bool,
 ) -> list[str]:
     advice = [*survey.get("failed", []), *loader.hidden()]

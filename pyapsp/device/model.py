@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
 from pyapsp.base.errors import DeviceError
+from pyapsp.base.json import Record
 from pyapsp.device import loader
 from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
@@ -364,7 +365,7 @@ class Device:
             "processor": self.processor,
         }
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Record:
         """Return the facts about the device, in JSON values.
 
         Returns
@@ -418,15 +419,18 @@ def event_times(event: cl.Event) -> tuple[int, int]:
     try:
         event.wait()
         info = cl.profiling_info
-        start: Any = event.get_profiling_info(info.START)  # `event.profile` takes ten times as long
-        end: Any = event.get_profiling_info(info.END)
-        return int(start), int(end)
+        start = event.get_profiling_info(info.START)  # `event.profile` takes ten times as long
+        end = event.get_profiling_info(info.END)
+        return cast(int, start), cast(int, end)
     except cl.Error as error:
         raise DeviceError(f"no time of an event: {error}") from error
 
 
+_T = TypeVar("_T")
+
+
 @cache
-def _queue_type() -> Any:
+def _queue_type() -> type[cl.CommandQueue]:
     class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
         """A queue that supports weak references."""
 
@@ -434,21 +438,20 @@ def _queue_type() -> Any:
 
 
 def _new_queue(*arguments: Any) -> cl.CommandQueue:
-    queue: cl.CommandQueue = _queue_type()(*arguments)
-    return queue
+    return _queue_type()(*arguments)
 
 
-def _ask(handle: cl.Device, key: cl.device_info, default: Any) -> Any:
+def _ask(handle: cl.Device, key: cl.device_info, default: _T) -> _T:
     """Query a property; `default` if the driver does not have it."""
     try:
-        return handle.get_info(key)
+        return cast("_T", handle.get_info(key))
     except loader.opencl().Error:
         return default
 
 
 def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
     """Versions of OpenCL C that the device compiles; before OpenCL 3.0 only the newest."""
-    listed = _ask(handle, loader.opencl().device_info.OPENCL_C_ALL_VERSIONS, [])
+    listed: list[Any] = _ask(handle, loader.opencl().device_info.OPENCL_C_ALL_VERSIONS, [])
     # 10 bits of major version, 10 of minor, 12 of patch: OpenCL 3.0, section 4.2
     versions = {(each.version >> 22, each.version >> 12 & 0x3FF) for each in listed}
     newest = re.match(r"OpenCL C (\d+)\.(\d+)", handle.opencl_c_version)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -194,7 +194,6 @@ def _code(source: str) -> str:
 def _listed(handle: cl.Device) -> int:
     opencl = loader.opencl()
     try:
-        listed: Any = handle.get_info(opencl.device_info.ATOMIC_FENCE_CAPABILITIES)
+        return cast(int, handle.get_info(opencl.device_info.ATOMIC_FENCE_CAPABILITIES))
     except opencl.Error:
         return 0
-    return int(listed)

@@ -13,11 +13,12 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from pyapsp.base.errors import PyApspError
+from pyapsp.base.json import Record
 from pyapsp.device import loader
 from pyapsp.device.selection import choose, devices, failed, no_device
 
@@ -36,7 +37,15 @@ kernel void turn(global const int *source, global int *target, global int *count
 """
 
 
-def survey() -> dict[str, Any]:
+class Tested(TypedDict):
+    """The result of a test kernel."""
+
+    works: bool
+    seconds: float
+    error: str | None
+
+
+def survey() -> Record:
     """List the implementations and devices that were found.
 
     Returns
@@ -63,7 +72,7 @@ def survey() -> dict[str, Any]:
     }
 
 
-def check(spec: str) -> dict[str, Any]:
+def check(spec: str) -> Tested:
     """Build a kernel on a device, run it, and check every number of its output.
 
     Parameters
@@ -110,7 +119,7 @@ def _run(spec: str) -> str | None:
     return None
 
 
-def _state(each: loader.Implementation, mapped: list[Path]) -> dict[str, Any]:
+def _state(each: loader.Implementation, mapped: list[Path]) -> Record:
     """Return whether the loader could load an implementation, and if not, the error."""
     stem = Path(each.library).name.partition(".so")[0]
     loaded = any(file.name.partition(".so")[0] == stem for file in mapped)

@@ -6,7 +6,7 @@ The cores share the work on a large array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import scipy
@@ -15,11 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import GraphError
 from pyapsp.base.host import as_type, share
 from pyapsp.graph.rows import tails_of
-from pyapsp.graph.validation import array, in_range, square, vertex_count
+from pyapsp.graph.validation import Span, array, in_range, square, vertex_count
+
+#: A sparse matrix of any format.
+Sparse: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix"
 
 _T = TypeVar("_T")
 
 __all__ = [
+    "Sparse",
     "csr",
     "depth",
     "extremes",
@@ -37,7 +41,7 @@ _BLOCK = 2**17  # values of a block that stays in the CPU cache while it is read
 _SMALL, _DEEP = 2**17, 16  # arcs and levels of a search without SciPy
 
 
-def sparse(matrix: Any) -> tuple[int, NDArray[np.int64] | None]:
+def sparse(matrix: Sparse) -> tuple[int, NDArray[np.int64] | None]:
     """Check the index arrays of a SciPy sparse matrix of any format.
 
     SciPy's compiled conversions do not check whether an index is out of range. This function checks
@@ -74,7 +78,7 @@ def sparse(matrix: Any) -> tuple[int, NDArray[np.int64] | None]:
     return n, starts
 
 
-def _indices(what: str, array: Any) -> np.ndarray:
+def _indices(what: str, array: ArrayLike) -> np.ndarray:
     """Return an index array of a SciPy matrix, of a shape and type that SciPy's loops can read."""
     found = np.asarray(array)
     indexes = isinstance(array, np.ndarray) and found.dtype in (np.int32, np.int64)
@@ -86,7 +90,7 @@ def _indices(what: str, array: Any) -> np.ndarray:
     return found
 
 
-def _compressed(matrix: Any, n: int) -> NDArray[np.int64] | None:
+def _compressed(matrix: Sparse, n: int) -> NDArray[np.int64] | None:
     """Check the arrays of a CSR matrix, or of a CSC or BSR one with its own rows and columns.
 
     The result is the row pointers of a CSR matrix with columns in order, otherwise None.
@@ -213,12 +217,13 @@ def squared_arcs(starts: NDArray[np.int64]) -> int:
     return sum(in_blocks(squared_in, starts.size - 1))
 
 
-def extremes(values: np.ndarray) -> tuple[Any, Any]:
-    """Return the smallest and the largest value; both NaN if a value is; (0, 0) if empty."""
+def extremes(values: np.ndarray) -> Span:
+    """Return the smallest and the largest value; both NaN if a value is; 0 if empty."""
     if values.size == 0:
-        return 0, 0
+        zero = values.dtype.type(0)
+        return zero, zero
 
-    def ends_of(start: int, stop: int) -> tuple[Any, Any]:
+    def ends_of(start: int, stop: int) -> Span:
         part = values[start:stop]
         return part.min(), part.max()
 
@@ -248,7 +253,7 @@ def in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
     if 0 < size <= _BLOCK:
         return [function(0, size)]
     starts = range(0, size, _BLOCK)
-    found: list[Any] = [None] * len(starts)
+    found: dict[int, _T] = {}
 
     def part(first: int, last: int) -> None:
         for block in range(first, last):
@@ -256,7 +261,7 @@ def in_blocks(function: Callable[[int, int], _T], size: int) -> list[_T]:
             found[block] = function(start, min(start + _BLOCK, size))
 
     share(part, len(starts), _BYTES * size if size >= _LARGE else 0)
-    return found
+    return [found[block] for block in range(len(starts))]
 
 
 def depth(

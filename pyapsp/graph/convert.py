@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
+from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.model import Graph
 from pyapsp.graph.rows import distinct
 from pyapsp.graph.validation import MAX_VERTICES
@@ -38,7 +39,7 @@ __all__ = ["from_igraph", "from_networkx", "from_scipy", "numbers", "relabel", "
 
 
 def from_scipy(
-    matrix: Any, *, directed: bool = True, name: str | None = None, copy: bool = True
+    matrix: Sparse, *, directed: bool = True, name: str | None = None, copy: bool = True
 ) -> Graph:
     """Make a graph from a SciPy sparse array or matrix of any format.
 
@@ -90,7 +91,7 @@ def from_scipy(
     return Graph.from_arcs(n, tails, heads, weights, directed=directed, name=name)
 
 
-def _sorted(matrix: Any) -> Any:
+def _sorted(matrix: Sparse) -> Sparse:
     """Return a copy of a CSR matrix whose rows have their columns in order, if SciPy can sort it.
 
     SciPy sorts each row, which takes a tenth of the time in which all arcs are sorted.
@@ -182,7 +183,7 @@ def _check_kind(source: object, module: str, name: str) -> None:
         raise GraphError(f"a {module}.{name} is wanted, not {type(source).__name__}")
 
 
-def _text(name: object) -> str | None:
+def _text(name: Hashable | None) -> str | None:
     """Return the name of a graph as text; in other libraries it may be any object."""
     return None if name is None else str(name)
 
@@ -215,11 +216,12 @@ def relabel(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _of_one_kind(ids: np.ndarray) -> np.ndarray:
     """Return ids of any type as int64 or strings; objects if strings of NumPy would change them."""
     # `tolist` would convert a date to a number of nanoseconds
-    names: list[Any] = [None] if ids.dtype.kind in "mM" else ids.tolist()
-    if all(isinstance(value, str) for value in names):
+    names: list[Hashable] = [None] if ids.dtype.kind in "mM" else ids.tolist()
+    texts = [value for value in names if isinstance(value, str)]
+    if len(texts) == len(names):
         # NumPy strings of fixed length lose NUL at the end
-        kept = any(value.endswith("\0") for value in names)
-        return np.array(names, dtype=object if kept else np.str_)
+        cut = any(text.endswith("\0") for text in texts)
+        return np.array(texts, dtype=object if cut else np.str_)
     if all(type(value) is int and -(2**63) <= value < 2**63 for value in names):
         return np.array(names, dtype=np.int64)
     raise GraphError(
@@ -348,7 +350,7 @@ def _check_range(graph: Graph, extremes: list[float]) -> None:
             raise PrecisionError(f"int64 cannot hold the changed weight {weight}")
 
 
-def numbers(values: list[Any], place_of: Callable[[int], str] | None = None) -> np.ndarray:
+def numbers(values: Sequence[float], place_of: Callable[[int], str] | None = None) -> np.ndarray:
     """Return Python or NumPy numbers as an array of weights; an error names the wrong one.
 
     Parameters

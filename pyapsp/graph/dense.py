@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError
 from pyapsp.base.host import share
@@ -25,7 +24,7 @@ _BLOCK = 2**17
 _DEEP = 64
 
 
-def from_array(matrix: Any, *, nan_is_no_arc: bool = False) -> Graph:
+def from_array(matrix: ArrayLike, *, nan_is_no_arc: bool = False) -> Graph:
     """Return the graph of a matrix of weights, which must not change while the graph is used.
 
     Parameters
@@ -102,7 +101,7 @@ class DenseGraph(Graph):
     _rows: int
     _count: int
     _infinite: bool
-    _span: tuple[Any, Any]
+    _span: tuple[float, float]
 
     @property
     def n(self) -> int:
@@ -294,11 +293,12 @@ class DenseGraph(Graph):
             np.copyto(target, no_arc, where=absent)
 
 
-def _largest(values: np.ndarray, finite: NDArray[np.bool_]) -> Any:
+def _largest(values: np.ndarray, finite: NDArray[np.bool_]) -> float:
     """Return the largest finite value, or 0 if none is larger.
 
     The bits of positive numbers are ordered like the numbers, and those of negative ones are below
     0. A maximum over part of an array by its mask takes 15 times as long.
     """
     bits = values.view(f"i{values.itemsize}")
-    return (bits * finite).max().view(values.dtype)
+    largest: float = (bits * finite).max().view(values.dtype)
+    return largest

@@ -11,22 +11,29 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from types import EllipsisType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import numbers, relabel
 from pyapsp.graph.model import Graph
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
 __all__ = ["Tabular", "frame_of", "from_frame"]
+
+#: A data frame, or the columns by their names.
+Frame: TypeAlias = "pandas.DataFrame | polars.DataFrame | Mapping[Hashable, ArrayLike]"
 
 _SHOWN = 8  # columns that an error names
 
 
 def from_frame(
-    frame: Any,
+    frame: Frame,
     *,
     source: Hashable = "source",
     target: Hashable = "target",
@@ -89,7 +96,7 @@ def from_frame(
     )
 
 
-def _names(frame: Any) -> list[Any]:
+def _names(frame: Frame) -> list[Hashable]:
     """Return the names of the columns; the ``columns`` of a table of Arrow are their values."""
     names = getattr(frame, "column_names", getattr(frame, "columns", None))
     names = frame.keys() if isinstance(frame, Mapping) else names
@@ -98,7 +105,7 @@ def _names(frame: Any) -> list[Any]:
     return list(names)
 
 
-def _values(frame: Any, names: list[Any], name: Hashable) -> np.ndarray:
+def _values(frame: Any, names: list[Hashable], name: Hashable) -> np.ndarray:
     """Return the one column of this name, in which no value may be missing."""
     if name not in names:
         shown = ", ".join(repr(each) for each in names[:_SHOWN])
@@ -126,7 +133,7 @@ def _values(frame: Any, names: list[Any], name: Hashable) -> np.ndarray:
     return np.ma.getdata(values).astype(kind, copy=False)
 
 
-def _missing(column: Any, values: np.ndarray) -> NDArray[np.bool_]:
+def _missing(column: ArrayLike, values: np.ndarray) -> NDArray[np.bool_]:
     """Return which values of a column are missing; NaN and NaT are."""
     if hasattr(column, "isna"):  # pandas
         return np.asarray(column.isna(), np.bool_)
@@ -140,7 +147,7 @@ def _missing(column: Any, values: np.ndarray) -> NDArray[np.bool_]:
     return missing
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: Hashable) -> bool:
     return value is None or (isinstance(value, float | np.floating) and value != value)
 
 
@@ -181,7 +188,9 @@ def _odd(ids: Mapping[Hashable, np.ndarray]) -> str:
     return "the columns differ in their types"
 
 
-def frame_of(columns: Mapping[str, np.ndarray], library: str, owner: str) -> Any:
+def frame_of(
+    columns: Mapping[str, np.ndarray], library: str, owner: str
+) -> pandas.DataFrame | polars.DataFrame:
     """Return columns as a data frame.
 
     Parameters
@@ -223,13 +232,13 @@ def frame_of(columns: Mapping[str, np.ndarray], library: str, owner: str) -> Any
     )
 
 
-def _plain(column: np.ndarray) -> Any:
+def _plain(column: np.ndarray) -> ArrayLike:
     """Return what polars reads with the right type: numbers in an array, names in a list."""
     values = np.ma.getdata(column)
     return values if values.dtype.kind in "iuf" else values.tolist()
 
 
-def _for_pandas(column: np.ndarray) -> Any:
+def _for_pandas(column: np.ndarray) -> np.ndarray | pandas.arrays.IntegerArray:
     """Return an array for pandas: integers may be missing, and keep their type."""
     if not isinstance(column, np.ma.MaskedArray):
         return column

@@ -7,6 +7,9 @@ unweighted graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -28,7 +31,55 @@ __all__ = [
     "star",
 ]
 
+_F = TypeVar("_F", bound=Callable[..., Graph])
 
+# What the docstrings of all generators say.
+_COMMON = {
+    "{n}": "n : int\n        Number of vertices.",
+    "{max_weight}": """max_weight : int, optional
+        Weights are uniform in 1..max_weight; None: n.""",
+    "{seed}": """seed : int, default 0
+        Seed.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is out of its range.""",
+}
+
+
+def _documented(generator: _F) -> _F:
+    """Write the common parameters into the docstring of a generator."""
+    for mark, text in _COMMON.items():
+        generator.__doc__ = generator.__doc__ and generator.__doc__.replace(mark, text)
+    return generator
+
+
+class _Draw:
+    """The checked number of vertices of a generator, and its random numbers."""
+
+    def __init__(self, owner: str, n: int, seed: int) -> None:
+        self.owner, self.n = owner, integer("n", owner, n, 0, MAX_VERTICES)
+        self.rng = np.random.default_rng(integer("seed", owner, seed, 0))
+
+    def graph(
+        self,
+        name: str,
+        tails: NDArray[np.int64],
+        heads: NDArray[np.int64],
+        max_weight: int | None,
+        *,
+        directed: bool = True,
+    ) -> Graph:
+        """Return the graph with these arcs and random weights."""
+        largest = max(self.n, 1)
+        if max_weight is not None:
+            largest = integer("max_weight", self.owner, max_weight, 1, 2**63 - 1)
+        weights = self.rng.integers(1, largest, size=tails.size, endpoint=True)
+        return Graph.from_arcs(self.n, tails, heads, weights, directed=directed, name=name)
+
+
+@_documented
 def random_graph(
     n: int, m: int | None = None, max_weight: int | None = None, seed: int = 0
 ) -> Graph:
@@ -36,30 +87,22 @@ def random_graph(
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
+    {n}
     m : int, optional
         Number of arcs, at most n(n - 1). None: 4n, or n(n - 1) if that is less.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "random_graph", n, 0, MAX_VERTICES)
+    draw = _Draw("random_graph", n, seed)
+    n = draw.n
     pairs = n * (n - 1)
     m = min(4 * n, pairs) if m is None else integer("m", "random_graph", m, 0, pairs)
-    rng = np.random.default_rng(integer("seed", "random_graph", seed, 0))
-    tails, heads = np.divmod(_distinct(rng, pairs, m), max(n - 1, 1))
+    tails, heads = np.divmod(_distinct(draw.rng, pairs, m), max(n - 1, 1))
     heads += heads >= tails
-    weights = _weights(rng, "random_graph", n, max_weight, m)
-    return Graph.from_arcs(n, tails, heads, weights, name=f"random-{n}-{m}")
+    return draw.graph(f"random-{n}-{m}", tails, heads, max_weight)
 
 
+@_documented
 def rmat(
     scale: int,
     edge_factor: int = 16,
@@ -83,15 +126,8 @@ def rmat(
         Arcs drawn per vertex.
     a, b, c : float
         Probabilities of the upper left, upper right and lower left quadrant.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {max_weight}
+    {seed}
 
     References
     ----------
@@ -105,118 +141,81 @@ def rmat(
     )
     if a + b + c > 1 + 1e-9:
         raise ParameterError.of("c", "rmat", f"at most 1 - a - b = {1 - a - b:g}", c)
-    rng = np.random.default_rng(integer("seed", "rmat", seed, 0))
-    n = 2**scale
+    draw = _Draw("rmat", 2**scale, seed)
+    n, rng = draw.n, draw.rng
     tails = np.zeros(edge_factor * n, np.int64)
     heads = np.zeros_like(tails)
     for _ in range(scale):
-        draw = rng.random(tails.size)
-        tails = 2 * tails + (draw >= a + b)
-        heads = 2 * heads + ((draw >= a) & (draw < a + b) | (draw >= a + b + c))
+        chance = rng.random(tails.size)
+        tails = 2 * tails + (chance >= a + b)
+        heads = 2 * heads + ((chance >= a) & (chance < a + b) | (chance >= a + b + c))
     places = np.unique((tails * n + heads)[tails != heads])
     shuffled = rng.permutation(n)
     tails, heads = shuffled[places // n], shuffled[places % n]
-    weights = _weights(rng, "rmat", n, max_weight, places.size)
-    return Graph.from_arcs(n, tails, heads, weights, name=f"rmat-{scale}-{edge_factor}")
+    return draw.graph(f"rmat-{scale}-{edge_factor}", tails, heads, max_weight)
 
 
+@_documented
 def ring(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
     """Return the directed cycle 0 -> 1 -> ... -> n - 1 -> 0 (n arcs; none for n < 2).
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {n}
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "ring", n, 0, MAX_VERTICES)
-    rng = np.random.default_rng(integer("seed", "ring", seed, 0))
-    tails = np.arange(n if n > 1 else 0)
-    weights = _weights(rng, "ring", n, max_weight, tails.size)
-    return Graph.from_arcs(n, tails, (tails + 1) % max(n, 1), weights, name=f"ring-{n}")
+    draw = _Draw("ring", n, seed)
+    tails = np.arange(draw.n if draw.n > 1 else 0)
+    return draw.graph(f"ring-{draw.n}", tails, (tails + 1) % max(draw.n, 1), max_weight)
 
 
+@_documented
 def path(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
     """Return the undirected path 0 - 1 - ... - n - 1.
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {n}
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "path", n, 0, MAX_VERTICES)
-    rng = np.random.default_rng(integer("seed", "path", seed, 0))
-    tails = np.arange(max(n - 1, 0))
-    weights = _weights(rng, "path", n, max_weight, tails.size)
-    return Graph.from_arcs(n, tails, tails + 1, weights, directed=False, name=f"path-{n}")
+    draw = _Draw("path", n, seed)
+    tails = np.arange(max(draw.n - 1, 0))
+    return draw.graph(f"path-{draw.n}", tails, tails + 1, max_weight, directed=False)
 
 
+@_documented
 def star(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
     """Return the undirected star: vertex 0 and an edge to each of the n - 1 others.
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {n}
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "star", n, 0, MAX_VERTICES)
-    rng = np.random.default_rng(integer("seed", "star", seed, 0))
-    heads = np.arange(1, n)
-    weights = _weights(rng, "star", n, max_weight, heads.size)
-    tails = np.zeros_like(heads)
-    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=f"star-{n}")
+    draw = _Draw("star", n, seed)
+    heads = np.arange(1, draw.n)
+    return draw.graph(f"star-{draw.n}", np.zeros_like(heads), heads, max_weight, directed=False)
 
 
+@_documented
 def complete(n: int, max_weight: int | None = None, seed: int = 0) -> Graph:
-    """Return the directed graph with all n(n - 1) arcs.
+    """Return the directed graph with all n(n - 1) arcs, each with a weight of its own.
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight, independent for the two directions; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {n}
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "complete", n, 0, MAX_VERTICES)
-    rng = np.random.default_rng(integer("seed", "complete", seed, 0))
-    tails, heads = np.nonzero(~np.eye(n, dtype=bool))
-    weights = _weights(rng, "complete", n, max_weight, tails.size)
-    return Graph.from_arcs(n, tails, heads, weights, name=f"complete-{n}")
+    draw = _Draw("complete", n, seed)
+    tails, heads = np.nonzero(~np.eye(draw.n, dtype=bool))
+    return draw.graph(f"complete-{draw.n}", tails, heads, max_weight)
 
 
+@_documented
 def grid_2d(rows: int, columns: int, seed: int = 0) -> Graph:
     """Return an undirected grid whose weights are like the lengths of streets, in metres.
 
@@ -228,13 +227,7 @@ def grid_2d(rows: int, columns: int, seed: int = 0) -> Graph:
     rows, columns : int
         Vertex ``r * columns + c`` is the crossing in row r and column c; n is rows · columns
         and m is 2(2 · rows · columns - rows - columns).
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {seed}
     """
     rows = integer("rows", "grid_2d", rows, 1, MAX_VERTICES)
     columns = integer("columns", "grid_2d", columns, 1, MAX_VERTICES // rows)
@@ -256,6 +249,7 @@ def grid_2d(rows: int, columns: int, seed: int = 0) -> Graph:
     )
 
 
+@_documented
 def small_world(
     n: int, k: int = 4, p: float = 0.1, max_weight: int | None = None, seed: int = 0
 ) -> Graph:
@@ -266,33 +260,25 @@ def small_world(
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
+    {n}
     k : int, default 4
         Neighbours of each vertex on the ring: even and below n (0 for n = 0).
     p : float, default 0.1
         Probability that an edge is rewired.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {max_weight}
+    {seed}
 
     References
     ----------
     Watts, Strogatz: Collective dynamics of 'small-world' networks. Nature 393 (1998).
     doi:10.1038/30918
     """
-    n = integer("n", "small_world", n, 0, MAX_VERTICES)
+    draw = _Draw("small_world", n, seed)
+    n, rng = draw.n, draw.rng
     k = integer("k", "small_world", k, 0, max(n - 1, 0))
     if k % 2:
         raise ParameterError.of("k", "small_world", "even", k)
     p = probability("p", "small_world", p)
-    rng = np.random.default_rng(integer("seed", "small_world", seed, 0))
     tails = np.tile(np.arange(n), k // 2)
     heads = (tails + np.repeat(np.arange(1, k // 2 + 1), n)) % max(n, 1)
     waiting = np.flatnonzero(rng.random(tails.size) < p)
@@ -305,10 +291,10 @@ def small_world(
         free = ~_repeated(wanted) & (proposed != tails[waiting]) & ~np.isin(wanted, taken)
         heads[waiting[free]] = proposed[free]
         waiting = waiting[~free]
-    weights = _weights(rng, "small_world", n, max_weight, tails.size)
-    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=f"small-world-{n}-{k}")
+    return draw.graph(f"small-world-{n}-{k}", tails, heads, max_weight, directed=False)
 
 
+@_documented
 def connected_graph(
     n: int, edges: int | None = None, max_weight: int | None = None, seed: int = 0
 ) -> Graph:
@@ -319,27 +305,18 @@ def connected_graph(
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
+    {n}
     edges : int, optional
         Number of edges (m is twice that), from n - 1 to n(n - 1)/2. None: 2n, or n(n - 1)/2 if that
         is less.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {max_weight}
+    {seed}
     """
-    owner = "connected_graph"
-    n = integer("n", owner, n, 0, MAX_VERTICES)
+    draw = _Draw("connected_graph", n, seed)
+    n, rng = draw.n, draw.rng
     pairs = n * (n - 1) // 2
     edges = min(2 * n, pairs) if edges is None else edges
-    edges = integer("edges", owner, edges, max(n - 1, 0), pairs)
-    rng = np.random.default_rng(integer("seed", owner, seed, 0))
+    edges = integer("edges", draw.owner, edges, max(n - 1, 0), pairs)
     order = rng.permutation(n)
     later = np.arange(1, n)
     u, v = order[later], order[rng.integers(later)]
@@ -351,12 +328,11 @@ def connected_graph(
     others += np.searchsorted(tree - np.arange(tree.size), others, side="right")
     numbers = np.concatenate([tree, others])
     tails, steps = numbers % max(n, 1), numbers // max(n, 1) + 1
-    weights = _weights(rng, owner, n, max_weight, edges)
     heads = (tails + steps) % max(n, 1)
-    name = f"connected-{n}-{edges}"
-    return Graph.from_arcs(n, tails, heads, weights, directed=False, name=name)
+    return draw.graph(f"connected-{n}-{edges}", tails, heads, max_weight, directed=False)
 
 
+@_documented
 def power_law(
     n: int,
     m: int | None = None,
@@ -371,30 +347,22 @@ def power_law(
 
     Parameters
     ----------
-    n : int
-        Number of vertices.
+    {n}
     m : int, optional
         Number of arcs, from max_degree to n · max_degree. None: 4n, or n(n - 1) if that is less.
     max_degree : int, optional
         Largest out-degree, at most n - 1. None: the same fraction of n as in the graph of Okuyama
         (thesis 2013, section 3.5.2), 834 of 4677, and at least 4 if n allows it.
-    max_weight : int, optional
-        Weights are uniform in 1..max_weight; None: n.
-    seed : int, default 0
-        Seed.
-
-    Raises
-    ------
-    ParameterError
-        A parameter is out of its range.
+    {max_weight}
+    {seed}
     """
-    n = integer("n", "power_law", n, 0, MAX_VERTICES)
+    draw = _Draw("power_law", n, seed)
+    n, rng = draw.n, draw.rng
     most = max(n - 1, 0)
     largest = min(max(round(n * 834 / 4677), 4), most) if max_degree is None else max_degree
     largest = integer("max_degree", "power_law", largest, 0, most)
     m = min(4 * n, n * most) if m is None else m
     m = integer("m", "power_law", m, largest, n * largest)
-    rng = np.random.default_rng(integer("seed", "power_law", seed, 0))
     ranks = np.arange(1, n + 1, dtype=np.float64)
     power, high = 0.0, 64.0 if m < n * largest else 0.0
     for _ in range(60):  # bisection: the sum falls as the power grows
@@ -409,18 +377,7 @@ def power_law(
     while (again := _repeated(tails * n + heads)).any():
         heads[again] = rng.integers(most, size=np.count_nonzero(again))
     heads += heads >= tails
-    weights = _weights(rng, "power_law", n, max_weight, tails.size)
-    return Graph.from_arcs(n, tails, heads, weights, name=f"power-law-{n}-{m}")
-
-
-def _weights(
-    rng: Generator, owner: str, n: int, max_weight: int | None, size: int
-) -> NDArray[np.int64]:
-    if max_weight is None:
-        largest = max(n, 1)
-    else:
-        largest = integer("max_weight", owner, max_weight, 1, 2**63 - 1)
-    return rng.integers(1, largest, size=size, endpoint=True)
+    return draw.graph(f"power-law-{n}-{m}", tails, heads, max_weight)
 
 
 def _distinct(rng: Generator, population: int, size: int) -> NDArray[np.int64]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -27,6 +27,7 @@ from pyapsp.graph.rows import (
     tails_of,
 )
 from pyapsp.graph.symmetry import is_symmetric, union
+from pyapsp.graph.validation import Span
 
 if TYPE_CHECKING:
     import igraph
@@ -91,7 +92,7 @@ class Graph:
         weights: ArrayLike,
         *,
         directed: bool = True,
-        labels: Iterable[Any] | None = None,
+        labels: Iterable[Hashable] | None = None,
         name: str | None = None,
         copy: bool = True,
     ) -> None:
@@ -182,7 +183,7 @@ class Graph:
         weights: ArrayLike | None = None,
         *,
         directed: bool = True,
-        labels: Iterable[Any] | None = None,
+        labels: Iterable[Hashable] | None = None,
         name: str | None = None,
     ) -> Graph:
         """Make a graph from a list of arcs in any order.
@@ -236,7 +237,7 @@ class Graph:
         directed: bool = True,
         no_arc: float = 0,
         nan_is_no_arc: bool = False,
-        labels: Iterable[Any] | None = None,
+        labels: Iterable[Hashable] | None = None,
         name: str | None = None,
     ) -> Graph:
         """Make a graph from an n-by-n matrix of weights.
@@ -283,16 +284,17 @@ class Graph:
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be set")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, np.ndarray | Hashable]:
         # a pickle need not have all arcs twice
         others = "_reversed", "_symmetrized"
         return {name: value for name, value in self.__dict__.items() if name not in others}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, np.ndarray | Hashable]) -> None:
         # arrays that NumPy has copied or unpickled can be written
         for attribute, value in state.items():
-            is_array = isinstance(value, np.ndarray)
-            self.__dict__[attribute] = sealed(value.view()) if is_array else value
+            if isinstance(value, np.ndarray):
+                value = sealed(value.view())
+            self.__dict__[attribute] = value
 
     def __delattr__(self, attribute: str) -> None:
         raise AttributeError(f"a Graph is immutable: {attribute!r} cannot be deleted")
@@ -318,7 +320,7 @@ class Graph:
         return self.weights
 
     @cached_property
-    def _extremes(self) -> tuple[Any, Any]:
+    def _extremes(self) -> Span:
         return compressed.extremes(self.weights)
 
     @property
@@ -407,7 +409,7 @@ class Graph:
             digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
         return digest.hexdigest()
 
-    def vertex(self, label: Any) -> int:
+    def vertex(self, label: Hashable) -> int:
         """Return the number of the vertex with this label; without labels, the labels are 0..n-1.
 
         Raises
@@ -422,7 +424,7 @@ class Graph:
             raise ParameterError.of("label", "Graph.vertex", rule, label) from None
 
     @cached_property
-    def _numbers(self) -> dict[Any, int]:
+    def _numbers(self) -> dict[Hashable, int]:
         """The number of the vertex of each label."""
         return {label: number for number, label in enumerate(exports.names_of(self).tolist())}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -95,7 +94,7 @@ def cycle_of(parent: np.ndarray) -> list[int] | None:
 
 
 def _weight_of(graph: Graph, cycle: list[int]) -> int | float:
-    weights: list[Any] = []
+    weights: list[float] = []
     for tail, head in itertools.pairwise(cycle):
         row = slice(graph.indptr[tail], graph.indptr[tail + 1])
         weights.append(graph.weights[row][np.searchsorted(graph.indices[row], head)].item())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pyapsp.graph.validation import Span
 
 __all__ = [
     "distinct",
@@ -45,7 +47,7 @@ def sorted_rows(
     n: int,
     places: NDArray[np.int64],
     weights: np.ndarray,
-    spread: tuple[Any, Any],
+    spread: Span,
     *,
     in_runs: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], np.ndarray]:
@@ -63,7 +65,7 @@ def sorted_rows(
     in_runs : bool
         Whether the arcs are a few sequences that are sorted: to merge them takes less time.
     """
-    kind: Any = "stable" if in_runs else None
+    kind: Literal["stable"] | None = "stable" if in_runs else None
     bits = n.bit_length()
     alike = spread[0] == spread[1]  # the weights need not follow the arcs
     if not _rise(places):
@@ -89,19 +91,24 @@ def sorted_rows(
 
 
 def _sort(
-    places: NDArray[np.int64], bits: int, weights: np.ndarray, spread: tuple[Any, Any], kind: Any
+    places: NDArray[np.int64],
+    bits: int,
+    weights: np.ndarray,
+    spread: Span,
+    kind: Literal["stable"] | None,
 ) -> np.ndarray:
     """Sort numbers of so many bits in their array, and return the weights in the same order."""
     if weights.dtype.kind == "i":
-        low = (int(spread[1]) - int(spread[0])).bit_length()
+        least = int(spread[0])
+        low = (int(spread[1]) - least).bit_length()
         if bits + low < 64:
             # with the weight in its low bits, a number takes half of the time of an order
             places <<= low
             repeated = places.reshape(-1, weights.size)
-            repeated |= weights - spread[0]
+            repeated |= weights - least
             places.sort(kind=kind)
             found = places & ((1 << low) - 1)
-            found += spread[0]
+            found += least
             places >>= low
             return found
     order = np.argsort(places, kind=kind)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from pyapsp.graph.rows import narrow
+from pyapsp.graph.validation import Span
 
 __all__ = ["is_symmetric", "union"]
 
@@ -74,7 +74,7 @@ def union(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     weights: np.ndarray,
-    spread: tuple[Any, Any],
+    spread: Span,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]] | None:
     """Return the rows of a matrix and its transpose, with the smaller one of two weights.
 

@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Hashable, Iterable
 from numbers import Real
-from typing import Any
+from typing import SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ from pyapsp.base.errors import GraphError, ParameterError
 
 __all__ = [
     "MAX_VERTICES",
+    "Span",
     "array",
     "choice",
     "finite",
@@ -39,12 +40,15 @@ __all__ = [
     "weights",
 ]
 
+#: The smallest and the largest of some weights.
+Span: TypeAlias = tuple[np.integer | np.floating, np.integer | np.floating]
+
 MAX_VERTICES = 2**31 - 1  # arc heads are stored as int32
 _COUNTED = 2**53  # up to which float64 holds every integer
 
 
 def integer(
-    parameter: str, owner: str, value: Any, minimum: int, maximum: int | None = None
+    parameter: str, owner: str, value: SupportsIndex, minimum: int, maximum: int | None = None
 ) -> int:
     """Return `value` as an int of at least `minimum` (and at most `maximum`); refuse booleans."""
     try:
@@ -58,7 +62,7 @@ def integer(
     raise ParameterError.of(parameter, owner, f"an integer {upper}", value)
 
 
-def choice(parameter: str, owner: str, value: Any, choices: Iterable[str]) -> str:
+def choice(parameter: str, owner: str, value: str, choices: Iterable[str]) -> str:
     """Return `value`, one of these strings."""
     known = tuple(choices)
     # an array compares by element, and a list cannot be found in a set
@@ -67,21 +71,21 @@ def choice(parameter: str, owner: str, value: Any, choices: Iterable[str]) -> st
     return value
 
 
-def vertex(parameter: str, owner: str, value: Any, n: int) -> int:
+def vertex(parameter: str, owner: str, value: SupportsIndex, n: int) -> int:
     """Return `value` as the number of one of n vertices."""
     if not n:
         raise ParameterError.of(parameter, owner, "a vertex, and the graph has none", value)
     return integer(parameter, owner, value, 0, n - 1)
 
 
-def probability(parameter: str, owner: str, value: Any) -> float:
+def probability(parameter: str, owner: str, value: float) -> float:
     """Return `value` as a float in [0, 1]."""
     if not is_real(value) or not 0 <= value <= 1:
         raise ParameterError.of(parameter, owner, "a number in [0, 1]", value)
     return float(value)
 
 
-def flag(parameter: str, owner: str, value: Any) -> bool:
+def flag(parameter: str, owner: str, value: bool | np.bool_ | NDArray[np.bool_]) -> bool:
     """Return `value` as a bool; refuse strings and numbers, because ``bool("no")`` is True."""
     if isinstance(value, bool):
         return value
@@ -92,12 +96,12 @@ def flag(parameter: str, owner: str, value: Any) -> bool:
     return bool(value)
 
 
-def is_real(value: Any) -> bool:
+def is_real(value: float) -> bool:
     """Return whether `value` is one real number and no timedelta64, a subclass of integers."""
     return isinstance(value, Real) and not isinstance(value, np.timedelta64)
 
 
-def vertex_count(n: Any) -> int:
+def vertex_count(n: SupportsIndex) -> int:
     """Return the number of vertices `n` as an int in [0, 2**31 - 1]."""
     return integer("n", "Graph", n, 0, MAX_VERTICES)
 
@@ -195,7 +199,7 @@ def lost(values: np.ndarray, cast: np.ndarray) -> NDArray[np.bool_]:
     return changed
 
 
-def array(what: str, values: Any) -> np.ndarray:
+def array(what: str, values: ArrayLike) -> np.ndarray:
     """Return values as an array.
 
     NumPy drops the mask of a masked array, and makes NaN of the missing values of data frames.
@@ -219,7 +223,7 @@ def array(what: str, values: Any) -> np.ndarray:
         raise GraphError(f"{what} are no array: {error}") from None
 
 
-def _missing(values: Any) -> bool:
+def _missing(values: ArrayLike) -> bool:
     """Return whether a column of a data frame has no value in some row; NaN is a value."""
     count = getattr(values, "null_count", None)
     if isinstance(count, int):  # Arrow
@@ -232,7 +236,7 @@ def _missing(values: Any) -> bool:
 
 
 def finite(
-    weights: np.ndarray, spread: tuple[Any, Any], ends: Callable[[int], tuple[int, int]]
+    weights: np.ndarray, spread: Span, ends: Callable[[int], tuple[int, int]]
 ) -> NDArray[np.bool_] | None:
     """Refuse NaN and -inf; return the mask of the arcs to keep, or None to keep all.
 
@@ -266,7 +270,7 @@ def in_range(places: np.ndarray, count: int) -> bool:
     return bool(places.min() >= 0 and places.max() < count)
 
 
-def labels(values: Iterable[Any] | None, n: int) -> np.ndarray | None:
+def labels(values: Iterable[Hashable] | None, n: int) -> np.ndarray | None:
     """Return n distinct labels as an int64, string or object array.
 
     The result is None for None and for the labels 0..n-1, which equal the row numbers.
@@ -277,7 +281,7 @@ def labels(values: Iterable[Any] | None, n: int) -> np.ndarray | None:
         raise GraphError("labels must not be masked")
     if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         raise GraphError(f"labels must be a sequence, not {values!r}")
-    names: list[Any]
+    names: list[Hashable]
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind not in "mM":
         if values.dtype == np.int64 and values.size == n:
             # readers and other graphs give sorted labels; increasing labels are distinct
@@ -290,7 +294,7 @@ def labels(values: Iterable[Any] | None, n: int) -> np.ndarray | None:
         names = list(values)
     if len(names) != n:
         raise GraphError(f"{len(names)} labels do not go with {n} vertices")
-    seen: set[Any] = set()
+    seen: set[Hashable] = set()
     for name in names:
         if not isinstance(name, Hashable):
             raise GraphError(f"labels must be hashable, not {name!r}")
@@ -311,7 +315,7 @@ def labels(values: Iterable[Any] | None, n: int) -> np.ndarray | None:
     return array
 
 
-def _equals_itself(name: Any) -> bool:
+def _equals_itself(name: Hashable) -> bool:
     """Return False for NaN, NaT and pandas.NA, which mean a missing id."""
     try:
         return bool(name == name)
@@ -319,6 +323,7 @@ def _equals_itself(name: Any) -> bool:
         return False
 
 
-def _is_int64(value: Any) -> bool:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and -(2**63) <= int(value) < 2**63
+def _is_int64(value: Hashable) -> bool:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        return False
+    return -(2**63) <= int(value) < 2**63

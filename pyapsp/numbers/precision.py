@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.graph import Facts, Graph
@@ -110,7 +111,7 @@ def is_exact(graph: Graph, dtype: np.dtype) -> bool:
     return max(distance_bound(graph), graph.max_magnitude) < limit
 
 
-def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype, str]:
+def resolve(graph: Graph, dtype: DTypeLike | None, owner: str = "solve") -> tuple[np.dtype, str]:
     """Choose the type of the distances.
 
     Parameters
@@ -150,7 +151,7 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
             return np.dtype(np.float32), "the type of the weights"
         return np.dtype(np.float64), "no narrower type is proved exact"
     try:
-        chosen = np.dtype(dtype)  # type: ignore[call-overload]
+        chosen = np.dtype(dtype)
     except (TypeError, ValueError):
         chosen = None
     if chosen is None or name_of(chosen) not in DTYPES or not chosen.isnative:
@@ -159,7 +160,7 @@ def resolve(graph: Graph, dtype: object, owner: str = "solve") -> tuple[np.dtype
     return chosen, "as asked"
 
 
-def only_int32(dtype: object, owner: str) -> np.dtype:
+def only_int32(dtype: DTypeLike | None, owner: str) -> np.dtype:
     """Return int32, the type of levels and of labels, if `dtype` is None or int32.
 
     Raises
@@ -168,7 +169,7 @@ def only_int32(dtype: object, owner: str) -> np.dtype:
         If it is another type.
     """
     try:
-        fits = dtype is None or np.dtype(dtype) == np.int32  # type: ignore[call-overload]
+        fits = dtype is None or np.dtype(dtype) == np.int32
     except (TypeError, ValueError):
         fits = False
     if not fits:

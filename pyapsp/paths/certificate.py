@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import scipy
 
 from pyapsp.base.errors import GraphError, PrecisionError
-from pyapsp.device import Device, choose, device_errors
+from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import build
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.coerce import GraphLike
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import Tolerance, infinity, tolerance
@@ -40,7 +40,7 @@ _BLOCK_BYTES = 64 * 2**20
 _ORACLE_ARCS = 2 * 10**7
 
 
-def certificate(graph: Any, result: Result, *, device: Any = None) -> Check:
+def certificate(graph: GraphLike, result: Result, *, device: DeviceLike = None) -> Check:
     """Check an answer by three conditions that together prove that the distances are right.
 
     An arc from u to v is tight if ``d(u) + w(u, v) = d(v)``. The conditions are: d(i, i) = 0; no
@@ -124,7 +124,9 @@ class _Checker:
         host = np.ascontiguousarray(array) if array.size else np.zeros(1, array.dtype)
         return cl.Buffer(self.queue.context, flags, hostbuf=host)
 
-    def _launch(self, name: str, shape: tuple[int, int], *arguments: Any) -> None:
+    def _launch(
+        self, name: str, shape: tuple[int, int], *arguments: cl.Buffer | np.generic | None
+    ) -> None:
         self.program.kernel(name)(self.queue, shape, None, *arguments)
 
     def check(
@@ -188,7 +190,7 @@ class _Checker:
             cl.enqueue_copy(self.queue, changed, flag)
 
 
-def against_scipy(graph: Any, result: Result) -> Check:
+def against_scipy(graph: GraphLike, result: Result) -> Check:
     """Compare distances with those of SciPy in float64.
 
     Parameters
@@ -285,7 +287,7 @@ def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
     expected = scipy_distances(graph, sources[some])
     if options.cutoff is not None:
         expected[expected > options.cutoff] = np.inf
-    certified: dict[tuple[Any, ...], bytes] = {}
+    certified: dict[tuple[int, ...], bytes] = {}
 
     def check(answer: Rows) -> Check:
         distances, before = answer.distances, answer.predecessors

@@ -75,6 +75,6 @@ class DeviceResult(Result):
     def __copy__(self) -> DeviceResult:
         return self
 
-    def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[type[Result], tuple[object, ...]]:
         # the memory of a device belongs to a process
         return Result, tuple(getattr(self, each.name) for each in fields(Result))

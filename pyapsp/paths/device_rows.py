@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
@@ -165,12 +165,15 @@ class DeviceRows:
         most: int | float = found.max(initial=0).item()
         return most
 
-    def _infinity(self, dtype: np.dtype) -> Any:
+    def _infinity(self, dtype: np.dtype) -> np.number:
         """Return infinity for a copy from this type; a plain copy is one of unsigned integers."""
         if dtype == self.dtype:
-            return np.dtype(f"u{dtype.itemsize}").type(0)
-        kind = np.float32 if self.dtype == np.float16 else self.dtype.type
-        return kind(infinity(self.dtype))
+            kind, value = np.dtype(f"u{dtype.itemsize}"), 0.0
+        else:
+            kind = np.dtype(np.float32) if self.dtype == np.float16 else self.dtype
+            value = infinity(self.dtype)
+        none: np.number = kind.type(value)
+        return none
 
     @property
     def _items(self) -> int:

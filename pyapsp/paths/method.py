@@ -24,6 +24,7 @@ from pyapsp.base.errors import (
     PyApspError,
 )
 from pyapsp.base.host import share
+from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS, draw
@@ -311,7 +312,7 @@ def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:
     return Graph.from_arcs(graph.n, tails, heads, weights, name=f"{graph.name}-{seed}")
 
 
-def about(graph: Graph) -> dict[str, Any]:
+def about(graph: Graph) -> Record:
     """Return the facts of a graph for the record of a run.
 
     The hash is computed only for graphs with a name, which files, generators and the bench give.
@@ -338,7 +339,7 @@ def fits(requires: Weights, row: Mapping[str, Any]) -> bool:
     return (limit is None or longest <= limit) and not (requires.unweighted and row["weighted"])
 
 
-def farthest(cutoff: Any, owner: str) -> int | float | None:
+def farthest(cutoff: float | None, owner: str) -> int | float | None:
     """Return a cutoff as a Python int or float.
 
     Raises

@@ -19,7 +19,16 @@ from pyapsp.registry.index import (
 from pyapsp.registry.limits import check_limits, check_memory
 from pyapsp.registry.order import in_order
 from pyapsp.registry.request import request
-from pyapsp.registry.steps import Answer, AnyPlan, Check, Options, Parameters, Plan, Stats
+from pyapsp.registry.steps import (
+    Answer,
+    AnyPlan,
+    Check,
+    OpaquePlan,
+    Options,
+    Parameters,
+    Plan,
+    Stats,
+)
 
 __all__ = [
     "Answer",
@@ -27,6 +36,7 @@ __all__ = [
     "Check",
     "Choice",
     "Method",
+    "OpaquePlan",
     "Options",
     "Parameters",
     "Plan",

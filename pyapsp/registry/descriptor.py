@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyapsp.base.json import Json
+from pyapsp.base.json import Json, Record
 from pyapsp.registry.algorithm import Method
-from pyapsp.registry.steps import AnyPlan, Check
+from pyapsp.registry.steps import AnyPlan, Check, Options
 
 __all__ = ["Choice", "Problem", "Request"]
 
@@ -71,14 +71,14 @@ class Problem:
     families: tuple[str, ...]
     read: Callable[[str], Any]
     sample: Callable[[int, str, int, Any], Any]
-    about: Callable[[Any], dict[str, Any]]
+    about: Callable[[Any], Record]
     ask: Callable[..., Request]
     work: Callable[[Any, Any, Any], int]
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
     choices: Callable[[Request], Iterator[Choice]]
     settle: Callable[[Request, AnyPlan, Any], Any] = lambda request, plan, answer: answer
-    reusing: Callable[[Any, Any], Any] = lambda data, options: options
-    fits: Callable[[Any, Mapping[str, Any]], bool] = lambda requires, about: True
+    reusing: Callable[[Any, Any], Options] = lambda data, options: options
+    fits: Callable[[Any, Mapping[str, Json]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
 
 

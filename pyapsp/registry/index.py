@@ -215,7 +215,7 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
     return method(asked)
 
 
-def _unknown(name: object, owner: str, known: Sequence[str]) -> ParameterError:
+def _unknown(name: str, owner: str, known: Sequence[str]) -> ParameterError:
     if isinstance(name, str) and name in _RENAMED:
         return ParameterError(f"the method {name!r} is called {_RENAMED[name]!r} now")
     return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)

@@ -15,7 +15,7 @@ __all__ = ["on_ranks", "register_on_ranks"]
 _MODULE = "pyapsp.cluster.entrance"
 
 _functions: dict[str, Callable[..., Any]] = {}
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 
 
 def register_on_ranks(name: str) -> Callable[[_F], _F]:

@@ -14,7 +14,7 @@ from pyapsp.device.loader import opencl
 from pyapsp.numbers.precision import name_of
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
-from pyapsp.registry.steps import Options, Plan, Stats
+from pyapsp.registry.steps import OpaquePlan, Stats
 
 __all__ = ["SCHEMA", "reasons", "record"]
 
@@ -22,9 +22,7 @@ __all__ = ["SCHEMA", "reasons", "record"]
 SCHEMA = 4
 
 
-def reasons(
-    request: Request, choice: Choice, plan: Plan[object, Options, object]
-) -> tuple[str, ...]:
+def reasons(request: Request, choice: Choice, plan: OpaquePlan) -> tuple[str, ...]:
     """Return what was chosen and why, as lines of text."""
     device = plan.options.device
     return (
@@ -37,7 +35,7 @@ def reasons(
     )
 
 
-def _parameters(method: Method, plan: Plan[object, Options, object]) -> str:
+def _parameters(method: Method, plan: OpaquePlan) -> str:
     """Return the parameters and where they are from, as text."""
     if not plan.parameters:
         return "none"
@@ -56,7 +54,7 @@ def _parameters(method: Method, plan: Plan[object, Options, object]) -> str:
 def record(
     request: Request,
     method: str,
-    plan: Plan[object, Options, object],
+    plan: OpaquePlan,
     stats: Stats,
     work: int,
     wall_seconds: float | None,

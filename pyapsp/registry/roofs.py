@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike
 
+from pyapsp.base.json import Record
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, build
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -153,13 +153,13 @@ def measure(device: Device, dtype: DTypeLike, *, repeat: int = 5, cached: bool =
     return _measured[key]
 
 
-def with_roof(stats: dict[str, Any], roof: Roof) -> dict[str, Any]:
+def with_roof(stats: Record, roof: Roof) -> Record:
     """Return the record of a run with the roof, and the fraction of it that was reached."""
     speed = stats["rate"]
     return {
         **stats,
         "roof_rate": roof.rate,
-        "fraction_of_roof": None if speed is None else speed / roof.rate,
+        "fraction_of_roof": speed / roof.rate if isinstance(speed, int | float) else None,
     }
 
 

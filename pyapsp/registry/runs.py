@@ -19,7 +19,7 @@ from pyapsp.device import let_go
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.record import reasons, record
-from pyapsp.registry.steps import AnyPlan
+from pyapsp.registry.steps import AnyPlan, Options
 from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
@@ -60,7 +60,7 @@ class Solved:
 def plans(
     request: Request,
     refused: list[DeviceError],
-    part: Callable[[Any], Any] = lambda options: options,
+    part: Callable[[Any], Options] = lambda options: options,
 ) -> Iterator[Planned]:
     """Yield the plan of the method asked for, or the plans of the candidates of "auto".
 

@@ -12,7 +12,7 @@ from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 
-__all__ = ["Answer", "AnyPlan", "Check", "Options", "Parameters", "Plan", "Stats"]
+__all__ = ["Answer", "AnyPlan", "Check", "OpaquePlan", "Options", "Parameters", "Plan", "Stats"]
 
 _Input = TypeVar("_Input", covariant=True)
 _Options = TypeVar("_Options", bound="Options", covariant=True)
@@ -126,6 +126,8 @@ class Plan(Generic[_Input, _Options, _State]):
         return (available if limit is None else min(available, limit)) - self.device_bytes
 
 
+#: A plan whose input and state are not looked at.
+OpaquePlan: TypeAlias = Plan[object, Options, object]
 #: The plan of whichever method was chosen; each method names the types of its own.
 AnyPlan: TypeAlias = Plan[Any, Any, Any]
 

@@ -29,9 +29,9 @@ from pyapsp.device.kernels import source
 from pyapsp.device.verdicts import verdict
 from pyapsp.numbers.precision import name_of
 from pyapsp.registry import (
-    AnyPlan,
     Choice,
     Method,
+    OpaquePlan,
     Options,
     Problem,
     Request,
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 _SIZE = 37
 
 
-def refusal(request: Request, choice: Choice, plan: AnyPlan) -> DeviceError | None:
+def refusal(request: Request, choice: Choice, plan: OpaquePlan) -> DeviceError | None:
     """Return the error if "auto" must not use a method on this device, else None.
 
     Parameters
@@ -115,7 +115,7 @@ def _subject(method: str, dtype: np.dtype, asked: dict[str, bool]) -> str:
     return " ".join([method, name_of(dtype), *asked])
 
 
-def _trial(problem: Problem, method: Method, plan: AnyPlan) -> str | None:
+def _trial(problem: Problem, method: Method, plan: OpaquePlan) -> str | None:
     """Run the kernels of a plan on a small input of each family; return the fault, or None."""
     options, known = plan.options, type(method).choices
     given = {name: value for name, value in plan.parameters.items() if name in known}

@@ -22,7 +22,7 @@ from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.errors import CheckpointError, FormatError, ProgramError
 from pyapsp.graph import Graph, generators, read, write
-from pyapsp.graph.io import text
+from pyapsp.graph.io import source
 from pyapsp.paths.result import Result
 
 COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100, "model": 60}
@@ -239,7 +239,7 @@ def test_matrices_that_point_elsewhere(kind, member, value, tmp_path):
 
 
 def test_a_few_bytes_that_stand_for_very_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "available_memory", lambda: 2**24)
+    monkeypatch.setattr(source, "available_memory", lambda: 2**24)
     path = tmp_path / "a.gr.gz"
     path.write_bytes(gzip.compress(b"p sp 2 1\na 1 2 3\n" + b"\n" * 2**25, 1))
     with pytest.raises(FormatError, match="too many for a memory of 16,777,216 bytes"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -39,7 +39,7 @@ def map_buffer(
         Enqueues the end of the mapping, and returns its event.
     """
     array, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (values,), dtype, wait_for=wait_for)
-    memory: Any = array.base
+    memory = cast("cl.MemoryMap", array.base)
     return array, lambda: memory.release(queue)
 
 

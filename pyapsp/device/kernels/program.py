@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -115,7 +115,7 @@ class Program:
         kernel = cl.Kernel(self._program, name)
         # Not all drivers refuse the launch: one lets the kernel write over other memory.
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
-        needed: Any = kernel.get_work_group_info(query, self.device.handle)
+        needed = cast(int, kernel.get_work_group_info(query, self.device.handle))
         if needed > (most := self.device.capabilities.local_memory):
             raise CapabilityError(
                 f"kernel {name} needs {needed:,} bytes of local memory, and {self.device.name} "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -57,7 +56,7 @@ class Scan:
         queue: cl.CommandQueue,
         numbers: cl.Buffer,
         n: int,
-        told: Callable[[cl.Event], Any] = lambda event: None,
+        told: Callable[[cl.Event], None] = lambda event: None,
         memory: Sequence[cl.Buffer] = (),
     ) -> cl.Buffer:
         """Enqueue the kernels, and return the sums.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -112,8 +112,7 @@ def awaited(queue: cl.CommandQueue, first: cl.Event, last: cl.Event) -> None:
 
 def _status(event: cl.Event) -> int:
     """Return the status of a command, which falls from QUEUED to COMPLETE, or below it."""
-    found: Any = event.get_info(cl.event_info.COMMAND_EXECUTION_STATUS)
-    return int(found)
+    return cast(int, event.get_info(cl.event_info.COMMAND_EXECUTION_STATUS))
 
 
 def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:

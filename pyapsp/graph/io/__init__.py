@@ -13,6 +13,7 @@ from pyapsp.base.files import check_name
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.io.contents import Contents, graph_of
+from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
 __all__ = ["SUFFIXES", "read", "write"]
@@ -79,17 +80,19 @@ def read(
     """
     if directed is not None:
         directed = validation.flag("directed", "read", directed)
-    module = _module(path, "read")
+    source = Source(check_name(path, "read"))
+    module = _module(source.path)
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:
         if option not in known:
             rule = f"one of {known}" if known else "absent for this format"
             raise ParameterError.of("options", "read", rule, option)
     try:
-        file = Path(path)
-        graph = graph_of(file, module.read(file, **options))
+        graph = graph_of(module.read(source, **options), source.name)
+    except LineError as fault:
+        raise fault.of(source.path) from None
     except MemoryError:
-        raise FormatError(path, None, "the memory does not suffice for this graph") from None
+        raise FormatError(source.path, None, "the memory does not suffice for this graph") from None
     if directed is None or directed == graph.directed:
         return graph
     if not directed:
@@ -135,13 +138,13 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
             f"a pyapsp.Graph is written, not an object of type {type(graph).__name__}: "
             "pyapsp.graph.as_graph makes one of it"
         )
-    _module(path, "write").write(graph, Path(path))
+    target = check_name(path, "write")
+    _module(target).write(graph, target)
 
 
-def _module(path: str | os.PathLike[str], owner: str) -> _Format:
+def _module(path: Path) -> _Format:
     """Return the module of a format."""
-    name = check_name(path, owner).name
     for suffix, module in _FORMATS.items():
-        if name.endswith(suffix):
+        if path.name.endswith(suffix):
             return module
     raise FormatError(path, None, f"unknown suffix; known are {' '.join(SUFFIXES)}")

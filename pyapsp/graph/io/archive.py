@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import zipfile
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError
-from pyapsp.graph.io.text import check_size
+from pyapsp.graph.io.source import LineError, check_size
 
 __all__ = ["load"]
 
@@ -43,17 +43,17 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
                 raise ValueError("not an archive of arrays, or not a whole one")
             with zipfile.ZipFile(raw) as archive:
                 # zipfile reads no more of a member than this
-                check_size(path, sum(each.file_size for each in archive.infolist()))
+                check_size(sum(each.file_size for each in archive.infolist()))
             raw.seek(0)
             with np.load(raw, allow_pickle=False) as arrays:
                 return {name: _array(arrays, name) for name in arrays.files}
-        except FormatError:
-            raise
+        except LineError as error:
+            raise error.of(path) from None
         except Exception as error:  # see above
             raise FormatError(path, None, f"{fault}: {error}") from None
 
 
-def _array(arrays: Any, name: str) -> np.ndarray:
+def _array(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     array = arrays[name]
     if not isinstance(array, np.ndarray):  # for other members NumPy returns bytes
         raise ValueError(f"{name} is no array")

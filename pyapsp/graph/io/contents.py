@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import FormatError
+from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.convert import from_scipy
+from pyapsp.graph.io.source import LineError
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
-    import scipy.sparse
+    pass
 
-__all__ = ["ArcList", "Contents", "Matrix", "Rows", "graph_of", "name_of"]
+__all__ = ["ArcList", "Contents", "Matrix", "Rows", "graph_of"]
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class Rows:
 class Matrix:
     """A sparse matrix of SciPy; its index arrays are not checked."""
 
-    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix
+    matrix: Sparse
 
 
 Contents: TypeAlias = ArcList | Rows | Matrix
 
 
-def graph_of(path: Path, contents: Contents) -> Graph:
-    """Make the graph of a file; its name is that of the file, unless a saved graph has one.
+def graph_of(contents: Contents, name: str) -> Graph:
+    """Make the graph of a file; a saved graph may have another name than the file.
 
     Raises
     ------
-    FormatError
+    LineError
         The arrays of an archive describe no graph.
     """
     if isinstance(contents, ArcList):
@@ -80,25 +80,18 @@ def graph_of(path: Path, contents: Contents) -> Graph:
             contents.weights,
             directed=contents.directed,
             labels=contents.labels,
-            name=name_of(path),
+            name=name,
         )
     try:
         if isinstance(contents, Matrix):
-            return from_scipy(contents.matrix, name=name_of(path))
+            return from_scipy(contents.matrix, name=name)
         return Graph(
             contents.indptr,
             contents.indices,
             contents.weights,
             directed=contents.directed,
             labels=contents.labels,
-            name=name_of(path) if contents.name is None else contents.name,
+            name=name if contents.name is None else contents.name,
         )
-    except FormatError:
-        raise
     except (ValueError, TypeError) as error:
-        raise FormatError(path, None, f"the archive holds no graph: {error}") from None
-
-
-def name_of(path: Path) -> str:
-    """Return the file's name without its suffix (and without .gz before that)."""
-    return path.with_suffix("").stem if path.suffix == ".gz" else path.stem
+        raise LineError(None, f"the archive holds no graph: {error}") from None

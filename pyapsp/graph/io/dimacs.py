@@ -12,33 +12,33 @@ from pathlib import Path
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
 from pyapsp.graph.io.contents import ArcList
+from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
 
-def read(path: Path) -> ArcList:
+def read(source: Source) -> ArcList:
     """Read a directed graph; row i is the vertex i + 1 of the file.
 
     Raises
     ------
-    FormatError
+    LineError
         Naming the line that breaks the format, or the last one when arcs are missing.
     """
-    lines = text.read_lines(path)
-    header = _header(path, lines)
+    lines = source.lines()
+    header = _header(lines)
     body = [line for line in lines[header:] if not _is_comment(line)]
-    n, m = text.announced(path, header, lines[header - 1].split()[2:], len(body))
+    n, m = text.announced(header, lines[header - 1].split()[2:], len(body))
     try:
         arcs = text.table(body, [("kind", "U2"), ("tail", "i8"), ("head", "i8")])
     except text.RoundedWeightError as error:
         numbers = [i for i, line in enumerate(lines, 1) if i > header and not _is_comment(line)]
-        raise FormatError(path, numbers[error.row], str(error)) from None
+        raise LineError(numbers[error.row], str(error)) from None
     except ValueError:
-        raise _fault(path, lines, n, m) from None
+        raise _fault(lines, n, m) from None
     ends = np.stack([arcs["tail"], arcs["head"]])
     if (
         len(arcs) != m
@@ -46,7 +46,7 @@ def read(path: Path) -> ArcList:
         or ((ends < 1) | (ends > n)).any()
         or text.not_weights(arcs["weight"])
     ):
-        raise _fault(path, lines, n, m)
+        raise _fault(lines, n, m)
     return ArcList(n, ends[0] - 1, ends[1] - 1, arcs["weight"], text.numbers_from_one(n))
 
 
@@ -67,19 +67,19 @@ def _is_comment(line: str) -> bool:
     return line[:1] == "c" or not line or line.isspace()
 
 
-def _header(path: Path, lines: list[str]) -> int:
+def _header(lines: list[str]) -> int:
     """Return the number of the line ``p sp <n> <m>``."""
     for number, line in enumerate(lines, start=1):
         if _is_comment(line):
             continue
         fields = line.split()
         if len(fields) != 4 or fields[:2] != ["p", "sp"]:
-            raise FormatError(path, number, f"expected 'p sp <n> <m>', not {line!r}")
+            raise LineError(number, f"expected 'p sp <n> <m>', not {line!r}")
         return number
-    raise FormatError(path, max(len(lines), 1), "there is no line 'p sp <n> <m>'")
+    raise LineError(max(len(lines), 1), "there is no line 'p sp <n> <m>'")
 
 
-def _fault(path: Path, lines: list[str], n: int, m: int) -> FormatError:
+def _fault(lines: list[str], n: int, m: int) -> LineError:
     seen = -1  # the header is the first line that is no comment
 
     def check(line: str) -> None:
@@ -98,4 +98,4 @@ def _fault(path: Path, lines: list[str], n: int, m: int) -> FormatError:
         text.vertex(fields[2], n)
         text.weight(fields[3])
 
-    return text.locate(path, lines, check, lambda: f"the file ends after {seen} of {m} arcs")
+    return text.locate(lines, check, lambda: f"the file ends after {seen} of {m} arcs")

@@ -12,16 +12,16 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import FormatError, GraphError, ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import relabel
 from pyapsp.graph.io import layout, plain, spelling, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
+from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -40,7 +40,7 @@ _NO_ID = re.compile(
 _TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 
-def read(path: Path, *, weighted: bool | None = None) -> ArcList:
+def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     """Read arcs; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
@@ -49,7 +49,7 @@ def read(path: Path, *, weighted: bool | None = None) -> ArcList:
 
     Parameters
     ----------
-    path : Path
+    source : Source
         The file. If both ids of the first arc are integers, all ids must be integers, each written
         in one way: not 1 in one line and 01 in another. Otherwise all ids are strings.
     weighted : bool, optional
@@ -58,26 +58,26 @@ def read(path: Path, *, weighted: bool | None = None) -> ArcList:
 
     Raises
     ------
-    FormatError
+    LineError
         A line has other columns than the first, an invalid id or weight, or another spelling of an
         id; the header is not understood; or a line may be a header or an arc. The message names the
         line.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
-    content = text.read_bytes(path)
-    quick = _quick(path, content, weighted)
+    content = source.content()
+    quick = _quick(source.suffix, content, weighted)
     if quick is not None:
         del content  # the graph takes as much memory
         found, tails, heads, weights = quick
         del quick
         labels, tails, heads = relabel(tails, heads)
-        _refuse_doubtful(path, found, labels, tails, heads)
+        _refuse_doubtful(found, labels, tails, heads)
         return ArcList(len(labels), tails, heads, weights, labels, found.directed)
-    lines = text.lines(path, content)
-    layout_found = layout.decide(path, _suffix(path), lines, weighted)
-    _refuse_hidden(path, lines, layout_found)
-    _refuse_blanks(path, lines, layout_found)
+    lines = lines_of(content)
+    layout_found = layout.decide(source.suffix, lines, weighted)
+    _refuse_hidden(lines, layout_found)
+    _refuse_blanks(lines, layout_found)
     if layout_found is None:
         none = np.zeros(0, np.int64)
         return ArcList(0, none, none, none)
@@ -94,18 +94,18 @@ def read(path: Path, *, weighted: bool | None = None) -> ArcList:
             raise ValueError
     except text.RoundedWeightError as error:
         number = _numbers(lines, found)[error.row]
-        raise FormatError(path, number, str(error)) from None
+        raise LineError(number, str(error)) from None
     except ValueError:
-        raise _fault(path, lines, found) from None
+        raise _fault(lines, found) from None
     if found.whole:
         rest = "\n".join(lines).encode(errors="replace")
         if spelling.may_differ(rest, found.columns):
-            spelling.refuse_two(path, lines, found)
+            spelling.refuse_two(lines, found)
     labels, rows, columns = relabel(tails, heads)
-    _refuse_doubtful(path, found, labels, rows, columns)
+    _refuse_doubtful(found, labels, rows, columns)
     directed = found.directed
     if found.columns.direction is not None:
-        single = _directions(path, lines, found, arcs["direction"].tolist())
+        single = _directions(lines, found, arcs["direction"].tolist())
         directed = directed and bool(single.any())
         if not single.all() and directed:
             both = ~single
@@ -115,19 +115,19 @@ def read(path: Path, *, weighted: bool | None = None) -> ArcList:
 
 
 def _quick(
-    path: Path, content: bytes, weighted: bool | None
+    suffix: str, content: bytes, weighted: bool | None
 ) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None] | None:
     """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
     head = plain.head(content)
     if head is None:
         return None
-    lines = text.lines(path, head)
+    lines = lines_of(head)
     if sum(map(layout.is_row, lines)) <= layout.SAMPLE:
         return None  # the layout might be another with more rows
-    found = layout.decide(path, _suffix(path), lines, weighted)
+    found = layout.decide(suffix, lines, weighted)
     if found is None or not found.whole or found.columns.direction is not None:
         return None
-    _refuse_hidden(path, lines, found)
+    _refuse_hidden(lines, found)
     ends, weight = (found.columns.tail, found.columns.head), found.columns.weight
     if sorted(ends + (() if weight is None else (weight,))) != list(range(found.columns.width)):
         return None
@@ -138,7 +138,7 @@ def _quick(
     if parsed is None:
         return None
     if spelling.may_differ(content, found.columns):
-        spelling.refuse_two(path, text.lines(path, content), found)
+        spelling.refuse_two(lines_of(content), found)
     weights = None if weight is None else parsed[weight]
     return found, parsed[ends[0]], parsed[ends[1]], weights
 
@@ -161,7 +161,7 @@ def write(graph: Graph, path: Path) -> None:
             f"an edge list cannot hold the isolated vertex {int(degrees.argmin())}; "
             "use .gr, .mtx or .npz"
         )
-    suffix = _suffix(path)
+    suffix = unpacked(path).suffix
     ids = _ids(graph, spaces=suffix != ".txt")
     columns = [[ids[tail] for tail in tails.tolist()], [ids[head] for head in heads.tolist()]]
     names = ["source", "target", "weight"]
@@ -179,10 +179,6 @@ def write(graph: Graph, path: Path) -> None:
     writer.writerow(names)
     writer.writerows(rows)
     text.write_lines(path, content.getvalue().splitlines())
-
-
-def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix
 
 
 def _parse(lines: list[str], found: Layout) -> np.ndarray:
@@ -225,7 +221,7 @@ def _even(body: list[str], separator: str | None, width: int) -> bool:
     return all(line.count(separator) == width - 1 for line in body)
 
 
-def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
+def _refuse_hidden(lines: list[str], found: Layout | None) -> None:
     """Raise an error for comments that may be arcs between names such as ``#python``.
 
     Where ids are integers, it may be one if one end is a word and the other an integer.
@@ -250,15 +246,14 @@ def _refuse_hidden(path: Path, lines: list[str], found: Layout | None) -> None:
                 names = [end for end in ends if not layout.is_integer(end)]
                 hidden = len(names) == 1 and not _TAKEN_OUT.search(names[0])
         if hidden:
-            raise FormatError(
-                path,
+            raise LineError(
                 number,
                 f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
                 "quote the name",
             )
 
 
-def _refuse_blanks(path: Path, lines: list[str], found: Layout | None) -> None:
+def _refuse_blanks(lines: list[str], found: Layout | None) -> None:
     """Raise an error for no-break spaces and the like between columns of a file with white space.
 
     ``1\u202f000`` is one number, and ``New\u00a0York`` one name, not two columns.
@@ -271,8 +266,7 @@ def _refuse_blanks(path: Path, lines: list[str], found: Layout | None) -> None:
         unquoted = re.sub(r'"[^"]*"', "", layout.without_comment(line, None))
         odd = re.search(r"[^\S\x00-\x7f]", unquoted)
         if odd is not None:
-            raise FormatError(
-                path,
+            raise LineError(
                 number,
                 f"{odd[0]!r} may separate columns, or be part of a name or number: {line!r}. "
                 "Write a space, or quote the name",
@@ -280,7 +274,6 @@ def _refuse_blanks(path: Path, lines: list[str], found: Layout | None) -> None:
 
 
 def _refuse_doubtful(
-    path: Path,
     found: Layout,
     labels: np.ndarray,
     tails: NDArray[np.integer],
@@ -309,10 +302,10 @@ def _refuse_doubtful(
         advice = "Put '# source target' above it if it is an arc, else '#' before it"
         if found.names is not None:
             advice = "Give the header a third name, or put '# source target' above an arc"
-        raise FormatError(path, found.first + 1, f"this line may be {what}. {advice}")
+        raise LineError(found.first + 1, f"this line may be {what}. {advice}")
 
 
-def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:
+def _directions(lines: list[str], found: Layout, words: list[str]) -> NDArray[np.bool_]:
     """Return which arcs are directed; all if the column has none of the known words."""
     told = [_DIRECTED.get(word.strip().casefold()) for word in words]
     if all(each is None for each in told):
@@ -320,7 +313,7 @@ def _directions(path: Path, lines: list[str], found: Layout, words: list[str]) -
     if None in told:
         place = told.index(None)
         number = _numbers(lines, found)[place]
-        raise FormatError(path, number, f"an arc is Directed or Undirected, not {words[place]!r}")
+        raise LineError(number, f"an arc is Directed or Undirected, not {words[place]!r}")
     return np.array(told, np.bool_)
 
 
@@ -329,7 +322,7 @@ def _numbers(lines: list[str], found: Layout) -> list[int]:
     return [i for i, line in enumerate(lines, 1) if i > found.start and layout.is_row(line)]
 
 
-def _names(ids: list[str]) -> Any:
+def _names(ids: list[str]) -> NDArray[np.object_]:
     """Strip string ids; raise ValueError for one that cannot be a label."""
     stripped = [name.strip() for name in ids]
     for name in stripped:
@@ -379,7 +372,7 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
     return ids
 
 
-def _fault(path: Path, lines: list[str], found: Layout) -> FormatError:
+def _fault(lines: list[str], found: Layout) -> LineError:
     """Return the error that names the first line that does not match the layout."""
     columns, number = found.columns, 0
 
@@ -401,7 +394,7 @@ def _fault(path: Path, lines: list[str], found: Layout) -> FormatError:
         if columns.weight is not None:
             text.weight(fields[columns.weight])
 
-    return text.locate(path, lines, check, lambda: "the file cannot be parsed")
+    return text.locate(lines, check, lambda: "the file cannot be parsed")
 
 
 def _open_quote(line: str, separator: str | None) -> bool:

@@ -11,11 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
-from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import columns
 from pyapsp.graph.io.columns import Columns
+from pyapsp.graph.io.source import LineError
 
 __all__ = [
     "SAMPLE",
@@ -79,13 +78,11 @@ class Layout:
     bare: bool
 
 
-def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None) -> Layout | None:
+def decide(suffix: str, lines: Sequence[str], weighted: bool | None) -> Layout | None:
     """Return the layout of a file, None if it has no rows.
 
     Parameters
     ----------
-    path : Path
-        The file, for messages.
     suffix : str
         ``.txt``, ``.csv`` or ``.tsv``.
     lines : sequence of str
@@ -95,13 +92,13 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
 
     Raises
     ------
-    FormatError
+    LineError
         The separator is ambiguous, the header is not understood, or it is another format.
     """
     rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), SAMPLE + 1))
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
-    directed, weighted = _said(path, comments, weighted)
-    _refuse_foreign(path, [*enumerate(lines[:1]), *rows])
+    directed, weighted = _said(comments, weighted)
+    _refuse_foreign([*enumerate(lines[:1]), *rows])
     told = re.fullmatch(r"sep=([,;|\t ])", rows[0][1]) if rows else None  # as Excel reads it
     rows = rows[bool(told) :]
     if not rows:
@@ -123,7 +120,7 @@ def decide(path: Path, suffix: str, lines: Sequence[str], weighted: bool | None)
         if found is None:
             found = _by_position(rows, separator, weighted)
     except ValueError as error:
-        raise FormatError(path, first + 1, str(error)) from None
+        raise LineError(first + 1, str(error)) from None
     whole = all(is_integer(row[place]) for place in (found.tail, found.head) if place < len(row))
     return Layout(separator, first, rows[0][0], found, whole, directed, names, bare)
 
@@ -170,19 +167,19 @@ def is_number(token: str) -> bool:
     return _NUMBER.fullmatch(token) is not None
 
 
-def _refuse_foreign(path: Path, rows: list[tuple[int, str]]) -> None:
+def _refuse_foreign(rows: list[tuple[int, str]]) -> None:
     """Raise an error for other formats, and for lines that csv cannot split."""
     for number, line in rows:
         for pattern, what in _FOREIGN:
             if re.match(pattern, line.lstrip(), re.IGNORECASE):
-                raise FormatError(path, number + 1, f"this is {what}: {line[:80]!r}")
+                raise LineError(number + 1, f"this is {what}: {line[:80]!r}")
         try:
             fields(line, ",")
         except ValueError as error:
-            raise FormatError(path, number + 1, str(error)) from None
+            raise LineError(number + 1, str(error)) from None
 
 
-def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool, bool | None]:
+def _said(comments: list[str], weighted: bool | None) -> tuple[bool, bool | None]:
     """Return from the comments of SNAP and KONECT whether arcs are directed and weighted."""
     directed = True
     for place, line in enumerate(comments):
@@ -190,7 +187,7 @@ def _said(path: Path, comments: list[str], weighted: bool | None) -> tuple[bool,
         if konect:
             if konect[1] == "bip" or konect[2] == "dynamic":
                 what = "both sides of a bipartite" if konect[1] == "bip" else "times of a dynamic"
-                raise FormatError(path, 1, f"the ids and {what} network would be mixed: {line!r}")
+                raise LineError(1, f"the ids and {what} network would be mixed: {line!r}")
             if konect[2] in _COUNTED and weighted is None:
                 weighted = False
             directed = konect[1] == "asym"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError
 from pyapsp.graph.io import text
 from pyapsp.graph.io.contents import ArcList
+from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -41,7 +41,7 @@ class _Header:
     entries: int  # lines that follow
 
 
-def read(path: Path) -> ArcList:
+def read(source: Source) -> ArcList:
     """Read a square matrix: general and skew-symmetric are directed, symmetric is undirected.
 
     Row i is the vertex i + 1 of the file. Stored zeros are arcs of weight zero in the
@@ -49,29 +49,29 @@ def read(path: Path) -> ArcList:
 
     Raises
     ------
-    FormatError
+    LineError
         Naming the line that breaks the format, or the last one when entries are missing.
     """
-    lines = text.read_lines(path)
-    banner = _banner(path, lines)
-    line = _sizes_line(path, lines)
+    lines = source.lines()
+    banner = _banner(lines)
+    line = _sizes_line(lines)
     body = [entry for entry in lines[line:] if entry and not entry.isspace()]
-    header = _header(path, lines, banner, line, len(body))
+    header = _header(lines, banner, line, len(body))
     columns = [("row", "i8"), ("column", "i8")] if header.layout == "coordinate" else []
     try:
         table = text.table(
             body, columns, weighted=header.field != "pattern", may_round=header.field != "integer"
         )
     except ValueError:
-        raise _fault(path, lines, header) from None
+        raise _fault(lines, header) from None
     dtype = _DTYPES[header.field]
     weights = np.ones(len(table), dtype)
     if header.field != "pattern":
         if dtype is np.int64 and table["weight"].dtype.kind != "i":
-            raise _fault(path, lines, header)
+            raise _fault(lines, header)
         weights = table["weight"].astype(dtype)
     if len(table) != header.entries or text.not_weights(weights):
-        raise _fault(path, lines, header)
+        raise _fault(lines, header)
     directed = header.symmetry != "symmetric"
     labels = text.numbers_from_one(header.n)
     if header.layout == "array":
@@ -80,11 +80,11 @@ def read(path: Path) -> ArcList:
         return ArcList(header.n, tails, heads, matrix[tails, heads], labels, directed)
     ends = np.stack([table["row"], table["column"]])
     if ((ends < 1) | (ends > header.n)).any():
-        raise _fault(path, lines, header)
+        raise _fault(lines, header)
     tails, heads = ends - 1
     if header.symmetry == "skew-symmetric":
         if (tails == heads).any():
-            raise _fault(path, lines, header)
+            raise _fault(lines, header)
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
         weights = np.concatenate([weights, -weights])
     return ArcList(header.n, tails, heads, weights, labels, directed)
@@ -112,18 +112,18 @@ def write(graph: Graph, path: Path) -> None:
     text.write_lines(path, [*head_lines, *entries])
 
 
-def _banner(path: Path, lines: list[str]) -> tuple[str, str, str]:
+def _banner(lines: list[str]) -> tuple[str, str, str]:
     fields = lines[0].lower().split() if lines else []
     if len(fields) != 5 or fields[:2] != [_BANNER, "matrix"]:
         rule = "'%%MatrixMarket matrix <layout> <field> <symmetry>'"
-        raise FormatError(path, 1, f"the first line must be {rule}")
+        raise LineError(1, f"the first line must be {rule}")
     layout, field, symmetry = fields[2:]
     if layout not in ("coordinate", "array"):
-        raise FormatError(path, 1, f"the layout must be coordinate or array, not {layout}")
+        raise LineError(1, f"the layout must be coordinate or array, not {layout}")
     if field not in _DTYPES or (layout == "array" and field == "pattern"):
-        raise FormatError(path, 1, f"{field} entries are no weights")
+        raise LineError(1, f"{field} entries are no weights")
     if symmetry not in ("general", "symmetric", "skew-symmetric"):
-        raise FormatError(path, 1, f"a graph cannot come from a {symmetry} matrix")
+        raise LineError(1, f"a graph cannot come from a {symmetry} matrix")
     return layout, field, symmetry
 
 
@@ -131,24 +131,22 @@ def _is_comment(line: str) -> bool:
     return line.startswith("%") or not line or line.isspace()
 
 
-def _sizes_line(path: Path, lines: list[str]) -> int:
+def _sizes_line(lines: list[str]) -> int:
     for number, line in enumerate(lines, start=1):
         if not _is_comment(line):
             return number
-    raise FormatError(path, len(lines), "the line with the sizes is missing")
+    raise LineError(len(lines), "the line with the sizes is missing")
 
 
-def _header(
-    path: Path, lines: list[str], banner: tuple[str, str, str], line: int, found: int
-) -> _Header:
+def _header(lines: list[str], banner: tuple[str, str, str], line: int, found: int) -> _Header:
     layout, field, symmetry = banner
     fields = lines[line - 1].split()
     expected = "<rows> <columns> <entries>" if layout == "coordinate" else "<rows> <columns>"
     if len(fields) != len(expected.split()):
-        raise FormatError(path, line, f"expected '{expected}', not {lines[line - 1]!r}")
-    n, columns, *entries = text.announced(path, line, fields, found)
+        raise LineError(line, f"expected '{expected}', not {lines[line - 1]!r}")
+    n, columns, *entries = text.announced(line, fields, found)
     if columns != n:
-        raise FormatError(path, line, f"the matrix must be square, not {n} by {columns}")
+        raise LineError(line, f"the matrix must be square, not {n} by {columns}")
     triangles = {
         "general": n * n,
         "symmetric": n * (n + 1) // 2,
@@ -171,7 +169,7 @@ def _square(header: _Header, values: np.ndarray) -> np.ndarray:
     return matrix
 
 
-def _fault(path: Path, lines: list[str], header: _Header) -> FormatError:
+def _fault(lines: list[str], header: _Header) -> LineError:
     pattern = header.field == "pattern"
     expected = [] if header.layout == "array" else ["<row>", "<column>"]
     expected += [] if pattern else ["<weight>"]
@@ -199,7 +197,6 @@ def _fault(path: Path, lines: list[str], header: _Header) -> FormatError:
             text.weight(fields[-1])
 
     return text.locate(
-        path,
         lines,
         check,
         lambda: f"the file ends after {seen} of {header.entries} entries",

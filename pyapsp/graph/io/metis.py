@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.errors import GraphError
 from pyapsp.graph.io import text
 from pyapsp.graph.io.contents import ArcList
+from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -32,48 +33,47 @@ class _Header:
     weighted: bool
 
 
-def read(path: Path) -> ArcList:
+def read(source: Source) -> ArcList:
     """Read an undirected graph; row i is the vertex i + 1 of the file.
 
     Raises
     ------
-    FormatError
+    LineError
         Naming the line that breaks the format: a neighbour out of range, an edge that is
         listed once or with two weights, a self-loop, wrong counts.
     """
-    lines = text.read_lines(path)
-    header = _header(path, lines)
+    lines = source.lines()
+    header = _header(lines)
     body = [line for line in lines[header.line :] if not line.startswith("%")]
     rows, surplus = body[: header.n], body[header.n :]
     if len(rows) < header.n or any(line.strip() for line in surplus):
-        raise _fault(path, lines, header)
+        raise _fault(lines, header)
     tokens = [line.split() for line in rows]
     counts = np.array([len(row) for row in tokens], dtype=np.int64) - header.skipped
     width = 1 + header.weighted
     if (counts < 0).any() or (counts % width).any():
-        raise _fault(path, lines, header)
+        raise _fault(lines, header)
     try:
         flat = np.array(
             [token for row in tokens for token in row[header.skipped :]], dtype=np.int64
         ).reshape(-1, width)
     except (ValueError, OverflowError):
-        raise _fault(path, lines, header) from None
+        raise _fault(lines, header) from None
     tails = np.repeat(np.arange(header.n), counts // width)
     heads = flat[:, 0] - 1
     weights = flat[:, 1] if header.weighted else np.ones(len(flat), np.int64)
     if ((heads < 0) | (heads >= header.n) | (heads == tails)).any():
-        raise _fault(path, lines, header)
+        raise _fault(lines, header)
     single = _single(tails, heads, weights)
     if single is not None:
         tail, head, weight = single
         line = _line_of(lines, header, tail)
         said = f" with weight {weight}" if header.weighted else ""
-        raise FormatError(
-            path, line, f"vertex {head + 1} does not list the neighbour {tail + 1} back{said}"
+        raise LineError(
+            line, f"vertex {head + 1} does not list the neighbour {tail + 1} back{said}"
         )
     if len(flat) != 2 * header.edges:
-        raise FormatError(
-            path,
+        raise LineError(
             header.line,
             f"{header.edges} edges are announced, the file lists {len(flat) // 2}",
         )
@@ -107,20 +107,18 @@ def write(graph: Graph, path: Path) -> None:
     text.write_lines(path, [header, *rows])
 
 
-def _header(path: Path, lines: list[str]) -> _Header:
+def _header(lines: list[str]) -> _Header:
     number = next((i for i, line in enumerate(lines, 1) if not line.startswith("%")), None)
     if number is None:
-        raise FormatError(path, max(len(lines), 1), "there is no line '<n> <m> [fmt [ncon]]'")
+        raise LineError(max(len(lines), 1), "there is no line '<n> <m> [fmt [ncon]]'")
     fields = lines[number - 1].split()
     if not 2 <= len(fields) <= 4:
-        raise FormatError(
-            path, number, f"expected '<n> <m> [fmt [ncon]]', not {lines[number - 1]!r}"
-        )
+        raise LineError(number, f"expected '<n> <m> [fmt [ncon]]', not {lines[number - 1]!r}")
     form = fields[2] if len(fields) > 2 else "0"
     if len(form) > 3 or set(form) - {"0", "1"}:
-        raise FormatError(path, number, f"fmt must be up to three digits 0 or 1, not {form!r}")
+        raise LineError(number, f"fmt must be up to three digits 0 or 1, not {form!r}")
     sizes, vertex_weights, edge_weights = (digit == "1" for digit in form.zfill(3))
-    counts = text.announced(path, number, [*fields[:2], *fields[3:]], len(lines) - number)
+    counts = text.announced(number, [*fields[:2], *fields[3:]], len(lines) - number)
     n, edges, *constraints = counts
     skipped = sizes + vertex_weights * (constraints[0] if constraints else 1)
     return _Header(number, n, edges, skipped, edge_weights)
@@ -157,7 +155,7 @@ def _line_of(lines: list[str], header: _Header, vertex: int) -> int:
     return next(number for row, number in enumerate(numbers) if row == vertex)
 
 
-def _fault(path: Path, lines: list[str], header: _Header) -> FormatError:
+def _fault(lines: list[str], header: _Header) -> LineError:
     number = row = 0
 
     def check(line: str) -> None:
@@ -182,6 +180,4 @@ def _fault(path: Path, lines: list[str], header: _Header) -> FormatError:
             elif text.vertex(token, header.n) == row:
                 raise ValueError(f"vertex {row} lists itself")
 
-    return text.locate(
-        path, lines, check, lambda: f"the file ends after {row} of {header.n} vertices"
-    )
+    return text.locate(lines, check, lambda: f"the file ends after {row} of {header.n} vertices")

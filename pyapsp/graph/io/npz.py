@@ -7,27 +7,29 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.errors import GraphError
 from pyapsp.base.files import atomic_write
+from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.io import archive, text
 from pyapsp.graph.io.contents import Matrix, Rows
+from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
 
-def read(path: Path) -> Rows | Matrix:
+def read(source: Source) -> Rows | Matrix:
     """Read the arrays of a saved graph, or a SciPy sparse matrix.
 
     Raises
     ------
-    FormatError
+    LineError
         The archive is damaged, or has neither a graph nor a matrix.
     """
-    arrays = archive.load(path, "the archive holds no graph")
+    arrays = archive.load(source.path, "the archive holds no graph")
     try:
         if "format" in arrays:
-            return Matrix(_matrix(path))
+            return Matrix(_matrix(source.path))
         return Rows(
             arrays["indptr"],
             arrays["indices"],
@@ -37,20 +39,18 @@ def read(path: Path) -> Rows | Matrix:
             name=str(arrays["name"]) if "name" in arrays else None,
         )
     except KeyError as error:
-        raise FormatError(path, None, f"the archive holds no graph: {error.args[0]}") from None
-    except FormatError:
-        raise
+        raise LineError(None, f"the archive holds no graph: {error.args[0]}") from None
     except (ValueError, TypeError) as error:
-        raise FormatError(path, None, f"the archive holds no graph: {error}") from None
+        raise LineError(None, f"the archive holds no graph: {error}") from None
 
 
-def _matrix(path: Path) -> scipy.sparse.sparray | scipy.sparse.spmatrix:
+def _matrix(path: Path) -> Sparse:
     """Return the matrix of an archive of `save_npz`; `graph_of` checks its index arrays."""
     try:
         matrix = scipy.sparse.load_npz(path)
     except Exception as error:  # SciPy does not check types and shapes
-        raise FormatError(path, None, f"the archive holds no matrix: {error}") from None
-    text.check_vertices(path, None, max(matrix.shape), matrix.nnz)
+        raise LineError(None, f"the archive holds no matrix: {error}") from None
+    text.check_vertices(None, max(matrix.shape), matrix.nnz)
     return matrix
 
 

@@ -10,10 +10,10 @@ import importlib.util
 import io
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +72,7 @@ def columns(
         None if something is not such a number.
     """
     size = _count(content, b"\n", start) + 1
-    kinds: list[Any] = [np.int32, np.int32, np.int64]
+    kinds: list[DTypeLike] = [np.int32, np.int32, np.int64]
     found: list[np.ndarray] = [np.empty(size, kind) for kind in kinds[:width]]
     rows = 0
     for block in _blocks(content, start):
@@ -159,15 +159,23 @@ def _single(body: bytes) -> str | None:
     return None if b" " in body else "\t"
 
 
-def _parsed(body: bytes, separator: str, width: int, **form: Any) -> pandas.DataFrame | None:
+def _parsed(
+    body: bytes, separator: str, width: int, **form: list[int] | type[str]
+) -> pandas.DataFrame | None:
     """Return the rows as pandas reads them; None if it cannot."""
     import pandas
 
-    form |= {"sep": separator, "header": None, "names": list(range(width)), "na_filter": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pandas.errors.DtypeWarning)  # such a column is refused
         try:
-            found = pandas.read_csv(io.BytesIO(body), **form)
+            found = pandas.read_csv(
+                io.BytesIO(body),
+                sep=separator,
+                header=None,
+                names=list(range(width)),
+                na_filter=False,
+                **form,
+            )
         except ValueError:
             return None
     # if the first row has more columns, pandas makes an index of the first ones

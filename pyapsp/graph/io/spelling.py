@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError
 from pyapsp.base.host import share
 from pyapsp.graph.io import layout
 from pyapsp.graph.io.columns import Columns
 from pyapsp.graph.io.layout import Layout
+from pyapsp.graph.io.source import LineError
 
 __all__ = ["may_differ", "refuse_two"]
 
@@ -51,7 +50,7 @@ def may_differ(content: bytes, columns: Columns) -> bool:
     return padded[0]
 
 
-def refuse_two(path: Path, lines: list[str], found: Layout) -> None:
+def refuse_two(lines: list[str], found: Layout) -> None:
     """Raise an error if an id is written in two ways in the rows of a file."""
     spelled: dict[int, str] = {}
     for number, line in enumerate(lines[found.start :], found.start + 1):
@@ -61,8 +60,7 @@ def refuse_two(path: Path, lines: list[str], found: Layout) -> None:
         for token in (fields[found.columns.tail], fields[found.columns.head]):
             first = spelled.setdefault(int(token), token)
             if first != token:
-                raise FormatError(
-                    path,
+                raise LineError(
                     number,
                     f"the ids {first!r} and {token!r} would be one vertex, because ids of digits "
                     "are integers",

@@ -1,4 +1,4 @@
-"""The common part of the text formats: reading lines, parsing columns of numbers, writing lines.
+"""The common part of the text formats: parsing columns of numbers, finding faults, writing lines.
 
 A reader parses all lines at once. Only if that fails, or the values are not valid, it parses the
 file again line by line to find the wrong line.
@@ -6,38 +6,29 @@ file again line by line to find the wrong line.
 
 from __future__ import annotations
 
-import codecs
 import gzip
-import io
-import os
 import re
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import FormatError, GraphError
+from pyapsp.base.errors import GraphError
 from pyapsp.base.files import atomic_write
-from pyapsp.base.host import available_memory
+from pyapsp.graph.io.source import LineError
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import MAX_VERTICES
 
 __all__ = [
     "RoundedWeightError",
     "announced",
-    "check_size",
     "check_vertices",
     "foreign",
     "integer",
-    "lines",
     "locate",
     "not_weights",
     "numbers_from_one",
-    "read_bytes",
-    "read_lines",
     "table",
     "vertex",
     "weight",
@@ -47,90 +38,6 @@ __all__ = [
 
 # A header may have this many vertices without arcs: 128 MiB of row pointers.
 MAX_ISOLATED = 2**24
-# Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
-# and numbers take several times as much.
-_CHUNK, _PART = 2**24, 4
-
-
-def check_size(path: str | os.PathLike[str], count: int) -> None:
-    """Raise an error for content that does not fit in memory, before the system ends the process.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    count : int
-        Number of bytes, decompressed.
-
-    Raises
-    ------
-    FormatError
-        It is more than a quarter of the available memory.
-    """
-    available = available_memory()
-    if available is not None and count > available // _PART:
-        raise FormatError(
-            path, None, f"{count:,} bytes are too many for a memory of {available:,} bytes"
-        )
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, decompressed if its name ends in ``.gz``.
-
-    Raises
-    ------
-    FormatError
-        The compressed data is truncated or damaged, or too much for the memory.
-    OSError
-        The file cannot be read.
-    """
-    with open(path, "rb") as file:
-        check_size(path, os.fstat(file.fileno()).st_size)
-        if path.suffix != ".gz":
-            return file.read()
-        content = io.BytesIO()
-        try:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                # a few compressed bytes may become very many
-                while part := unpacked.read(_CHUNK):
-                    content.write(part)
-                    check_size(path, content.tell())
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FormatError(path, None, f"damaged gzip data: {error}") from None
-    return content.getvalue()  # without a copy
-
-
-def read_lines(path: Path) -> list[str]:
-    """Return the lines of a text file, as `lines` does."""
-    return lines(path, read_bytes(path))
-
-
-def lines(path: Path, content: bytes) -> list[str]:
-    """Return the lines of text, without their ends; line i of the file is item i - 1.
-
-    Text is UTF-8, or UTF-16 if it starts with its byte-order mark, as Excel's "Unicode text" does.
-    Bytes that are not UTF-8 (they occur in comments) become lone surrogates.
-
-    Raises
-    ------
-    FormatError
-        It is no text.
-    """
-    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        try:
-            text = content.decode("utf-16")
-        except UnicodeDecodeError as error:
-            raise FormatError(path, None, f"damaged UTF-16: {error}") from None
-    else:
-        text = content.decode("utf-8-sig", errors="surrogateescape")
-    zero = text.find("\0")
-    if zero >= 0:
-        line = text.count("\n", 0, zero) + 1
-        raise FormatError(path, line, "a zero byte: this is no text, or UTF-16 without its mark")
-    found = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    if not found[-1]:
-        found.pop()
-    return found
 
 
 class RoundedWeightError(ValueError):
@@ -153,7 +60,9 @@ def table(
     *,
     weighted: bool = True,
     may_round: bool = False,
-    **options: Any,
+    delimiter: str | None = None,
+    quotechar: str | None = None,
+    usecols: Sequence[int] | None = None,
 ) -> np.ndarray:
     """Parse lines into columns, as `numpy.loadtxt` does; any other text is an error.
 
@@ -168,8 +77,8 @@ def table(
         else float64.
     may_round : bool
         Whether the format says that weights are floats, so that integers may be rounded.
-    **options
-        Passed to `numpy.loadtxt`.
+    delimiter, quotechar, usecols
+        As for `numpy.loadtxt`.
 
     Returns
     -------
@@ -183,15 +92,30 @@ def table(
     RoundedWeightError
         See there.
     """
+
+    def load(*weight: str) -> np.ndarray:
+        kinds = [*columns, *(("weight", kind) for kind in weight)]
+        if not lines:  # loadtxt would warn
+            return np.zeros(0, kinds)
+        return np.loadtxt(
+            lines,
+            kinds,
+            comments=None,
+            delimiter=delimiter,
+            quotechar=quotechar,
+            usecols=usecols,
+            ndmin=1,
+        )
+
     if not weighted:
-        return _load(lines, [*columns], **options)
+        return load()
     try:
-        return _load(lines, [*columns, ("weight", "i8")], **options)
+        return load("i8")
     except ValueError:
-        loaded = _load(lines, [*columns, ("weight", "f8")], **options)
+        loaded = load("f8")
     if (np.abs(loaded["weight"]) >= 2.0**53).any() or (loaded["weight"] == 0).any():
         # there are integers too large for int64, another weight is no integer, or one became zero
-        texts = _load(lines, [*columns, ("weight", "O")], **options)["weight"]
+        texts = load("O")["weight"]
         if all(re.fullmatch(r"[+-]?[0-9]+", token.strip()) for token in texts):
             raise ValueError("a weight does not fit into int64")
         for row, (number, token) in enumerate(zip(loaded["weight"], texts, strict=True)):
@@ -202,21 +126,13 @@ def table(
     return loaded
 
 
-def _load(lines: Sequence[str], columns: list[tuple[str, str]], **options: Any) -> np.ndarray:
-    if not lines:  # loadtxt would warn
-        return np.zeros(0, columns)
-    return np.loadtxt(lines, dtype=columns, comments=None, ndmin=1, **options)
-
-
 def locate(
-    path: Path, lines: Sequence[str], check: Callable[[str], None], at_end: Callable[[], str]
-) -> FormatError:
+    lines: Sequence[str], check: Callable[[str], None], at_end: Callable[[], str]
+) -> LineError:
     """Find the first line at which `check` raises, and return the error that names it.
 
     Parameters
     ----------
-    path : Path
-        The file.
     lines : sequence of str
         All its lines.
     check : callable
@@ -228,8 +144,8 @@ def locate(
         try:
             check(line)
         except ValueError as error:
-            return FormatError(path, number, str(error))
-    return FormatError(path, max(len(lines), 1), at_end())
+            return LineError(number, str(error))
+    return LineError(max(len(lines), 1), at_end())
 
 
 def integer(token: str, what: str) -> int:
@@ -280,7 +196,7 @@ def _check_range(number: float, token: str) -> None:
         raise ValueError(f"a weight is too small for float64: {token}")
 
 
-def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[int]:
+def announced(line: int, fields: Sequence[str], found: int) -> list[int]:
     """Return the counts of a header, the number of vertices first.
 
     Memory must not be allocated from a header alone. So the number of vertices is compared with the
@@ -288,25 +204,23 @@ def announced(path: Path, line: int, fields: Sequence[str], found: int) -> list[
 
     Raises
     ------
-    FormatError
+    LineError
         A count is no integer, is negative, or is far too large for the entries.
     """
     try:
         counts = [integer(field, "a count") for field in fields]
     except ValueError as error:
-        raise FormatError(path, line, str(error)) from None
+        raise LineError(line, str(error)) from None
     if min(counts) < 0 or counts[0] > MAX_VERTICES:
-        raise FormatError(path, line, f"a graph cannot have the counts {' '.join(fields)}")
-    check_vertices(path, line, counts[0], found)
+        raise LineError(line, f"a graph cannot have the counts {' '.join(fields)}")
+    check_vertices(line, counts[0], found)
     return counts
 
 
-def check_vertices(path: Path, line: int | None, n: int, found: int) -> None:
+def check_vertices(line: int | None, n: int, found: int) -> None:
     """Raise an error if there are far more vertices than the entries can have."""
     if n > 2 * found + MAX_ISOLATED:
-        raise FormatError(
-            path, line, f"{n} vertices are announced, but the file has {found} entries"
-        )
+        raise LineError(line, f"{n} vertices are announced, but the file has {found} entries")
 
 
 def numbers_from_one(n: int) -> NDArray[np.int64]:

@@ -15,10 +15,11 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pyapsp.base.errors import FormatError
 from pyapsp.base.files import atomic_write
+from pyapsp.base.json import Json
 from pyapsp.device.kernels import source
 
 __all__ = [
@@ -90,13 +91,13 @@ class Row:
     kernels: str | None = None
 
     @property
-    def place(self) -> tuple[Any, ...]:
+    def place(self) -> tuple[str | bool | int, ...]:
         """The key of a row, unique in a database; rows in a file are sorted by it."""
         device = (self.platform, self.kind, self.device, self.architecture)
         return (self.method, *device, self.dtype, self.predecessors, self.family, self.n)
 
     @classmethod
-    def parse(cls, content: Any) -> Row:
+    def parse(cls, content: Json) -> Row:
         """Make a row from a JSON value; raise ValueError if it is not a row."""
         if not isinstance(content, dict):
             raise ValueError(f"not an object: {content!r}")
@@ -219,7 +220,7 @@ def _line(row: Row) -> str:
     return json.dumps(content, ensure_ascii=False)
 
 
-def _is_count(value: object) -> bool:
+def _is_count(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from pyapsp.base.json import Json, Record
 from pyapsp.registry import Parameters
 from pyapsp.registry.tuning.space import Key, key
 
@@ -68,7 +68,7 @@ class Journal:
         The work of a run, in units of the problem.
     """
 
-    def __init__(self, path: Path, subject: Mapping[str, Any], *, restart: bool = False) -> None:
+    def __init__(self, path: Path, subject: Mapping[str, Json], *, restart: bool = False) -> None:
         self._path, self._subject = path, dict(subject)
         self.outcomes: dict[Key, Outcome] = {}
         self.finals: dict[Key, float] = {}
@@ -101,7 +101,7 @@ class Journal:
         self.finals[key(parameters)] = seconds
         self._append({"state": "called", "parameters": dict(parameters), "seconds": seconds})
 
-    def _append(self, entry: dict[str, Any]) -> None:
+    def _append(self, entry: Record) -> None:
         line = json.dumps({"subject": self._subject, **entry}) + "\n"
         with open(self._path, "ab+") as file:
             # end a line that a kill left incomplete

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from pyapsp.base.errors import VerificationError
+from pyapsp.device import Device
 from pyapsp.registry import Answer, Check, Method, Problem
 
 __all__ = ["Sample"]
@@ -25,13 +28,17 @@ class Sample:
     """
 
     def __init__(
-        self, problem: Problem, data: Any, method: Method, arguments: Mapping[str, Any]
+        self,
+        problem: Problem,
+        data: Any,
+        method: Method,
+        arguments: Mapping[str, np.dtype | Device | bool],
     ) -> None:
         request = problem.ask(data, method, **arguments)
         self.input = request.input
         self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
         self.n = problem.about(self.input)["n"]
-        self._oracle: Callable[[Any], Check] | None = None
+        self._oracle: Callable[[Answer], Check] | None = None
         self._problem = problem
 
     def check(self, answer: Answer) -> None:

@@ -35,7 +35,7 @@ from pyapsp.base.errors import (
 from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.kernels import source
-from pyapsp.registry import Answer, AnyPlan, Parameters, problem
+from pyapsp.registry import Answer, OpaquePlan, Parameters, problem
 from pyapsp.registry.timing import enough, in_turns
 from pyapsp.registry.tuning.database import Row
 from pyapsp.registry.tuning.journal import Journal, Outcome
@@ -154,9 +154,9 @@ class Tuner:
             rule = f"one of {', '.join(self._problem.families)}"
             raise ParameterError.of("family", "tune", rule, family)
         self._method, self._device, self._dtype, self._n = method, device, dtype, n
-        self._asked = {"dtype": dtype, "device": device}
+        self._arguments: dict[str, np.dtype | Device | bool] = {"dtype": dtype, "device": device}
         if predecessors:
-            self._asked["predecessors"] = True
+            self._arguments["predecessors"] = True
         self._predecessors = predecessors
         self._repeat, self._seed, self._commit = repeat, seed, commit
         self._kernels = _kernels_hash(method.area)
@@ -176,7 +176,7 @@ class Tuner:
 
     def _sample(self, size: int, seed: int) -> Sample:
         data = self._problem.sample(size, self._family, seed, self._method.requires)
-        return Sample(self._problem, data, self._method(), self._asked)
+        return Sample(self._problem, data, self._method(), self._arguments)
 
     def run(
         self,
@@ -285,7 +285,7 @@ class Tuner:
         method = self._method(**parameters)
         sample.check(method.run(method.plan(sample.input, sample.options)))
 
-    def _plan(self, parameters: Parameters) -> tuple[TunableMethod, AnyPlan]:
+    def _plan(self, parameters: Parameters) -> tuple[TunableMethod, OpaquePlan]:
         method = self._method(**parameters)
         return method, method.plan(self._large.input, self._large.options)
 
@@ -293,7 +293,7 @@ class Tuner:
         method, plan = self._plan(parameters)
         return method.run(plan)
 
-    def _time(self, parameters: Parameters, method: TunableMethod, plan: AnyPlan) -> Outcome:
+    def _time(self, parameters: Parameters, method: TunableMethod, plan: OpaquePlan) -> Outcome:
         """Time a set: a warm-up run, which shows whether it can be the best, then timed runs."""
         best = self._best_seconds()
         pace = Pace(_HOPELESS * best)
