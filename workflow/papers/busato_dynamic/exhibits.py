@@ -14,7 +14,7 @@ from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_
 from papers.values import Value, milliseconds, ratio
 from pyapsp.dynamic.formats import FORMATS
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _GPU = "P100"
 _FORMATS, _UPDATES = "busato-dynamic-formats", "busato-dynamic-updates"
@@ -295,38 +295,13 @@ def _fixed(measured: Measured) -> Rows:
             yield row
 
 
-EXHIBITS = (
-    Table(
-        _FORMATS,
-        "table-17.1",
-        "Table 17.1: formats of graphs that change",
-        f"Times are medians over all graphs; a batch is 1 % of the edges. {_STAND_INS} CSR is "
-        "written anew by the host for each batch, CSR + COO for each deletion. The thesis gives "
-        "complexities: O(1) insertion for CSR + COO and Hornet, O(m) for COO. EvoGraph has the "
-        "format of GraphIn (CSR + COO); DCSR, AIM and cuSTINGER are not built: figures 18.7 and "
-        "18.8 have Hornets with their blocks.",
-        _changing,
-    ),
-    Table(
-        _FORMATS,
-        "table-18.2",
-        "Table 18.2: the graphs",
-        f"{_STAND_INS} The rows of dblp-2010 are printed as 0.03 million; its mean of 5.0 needs "
-        "0.33. The thesis gives no deviations.",
-        _graphs,
-    ),
-    Made(_FORMATS, _memory),
-    Made(_FORMATS, _init),
-    Made(_UPDATES, _updates),
-    Made(_ANALYTICS, _both),
-    Made(_TRUSSES, _decompositions),
-    Table(
-        _TRUSSES,
-        "table-19.3",
-        "Table 19.3 and figure 19.1c: one truss",
-        "k = 3 as in the table, and k = 4 as in the figure. The graphs are drawn as the Graph 500 "
-        "does, with 16 edges for each vertex; those of the thesis come from the generator of "
-        "Graphulo. Graphulo is not measured.",
-        _fixed,
-    ),
-)
+ROWS = {
+    "table-17.1": _changing,
+    "table-18.2": _graphs,
+    "figure-18.5": _memory,
+    "figure-18.6": _init,
+    "figures-18.7-18.8": _updates,
+    "figures-18.9-18.10": _both,
+    "table-19.2": _decompositions,
+    "table-19.3": _fixed,
+}

@@ -12,7 +12,7 @@ from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, Rows, Table, table_of
 from papers.values import Value, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _QUERIES, _LEVELS, _SCORES, _PERTURBED, _COMPLEXES = (
     f"busato-matching-{name}" for name in ("queries", "levels", "scores", "perturbed", "complexes")
@@ -264,53 +264,13 @@ def _claims(measured: Measured) -> Exhibit:
     )
 
 
-EXHIBITS = (
-    Table(
-        _QUERIES,
-        "table-10.1",
-        "Table 10.1: target networks",
-        "The thesis counts both directions of an edge, and its average degrees of physical "
-        "networks are twice those of the files. Stand-ins take the place of files that are not "
-        "there.",
-        _networks,
-    ),
-    Made(_QUERIES, _queries),
-    Made(_LEVELS, _levels),
-    Table(
-        _SCORES,
-        "figure-10.9",
-        "Figure 10.9: terms of the score",
-        f"{_THREE}; it says that of single terms the searches (bfs) give the least costs, and that "
-        "all three are best. The published search.",
-        _scores,
-    ),
-    Table(
-        _PERTURBED,
-        "figures-10.10-10.11",
-        "Figures 10.10 and 10.11: perturbed queries",
-        f"{_THREE}; it says that 5 % of perturbed nodes raise costs by about 30 %, and more of "
-        "them by less. Ten matches.",
-        _perturbed,
-        _perturbed_drawn,
-    ),
-    Table(
-        _COMPLEXES,
-        "table-10.2",
-        "Table 10.2: queries of the complexes",
-        "Numbers below 10 are stand-ins, used if the authors' files are not there.",
-        _complex_table,
-    ),
-    Table(
-        _COMPLEXES,
-        "figures-10.4-10.21",
-        "Figures 10.4, 10.6, 10.13, 10.18, 10.19 and 10.21: complexes in functional networks",
-        f"{_THREE}, but times are. The columns on the right are the mean costs of each complex. "
-        "RESQUE is not measured: p compares the costs of the refined search with those of the "
-        "published one (Wilcoxon rank-sum test, corrected for the number of complexes). "
-        "Annotations for figure 10.20 do not come with the data; "
-        "`pyapsp.matching.experiments.coherence` computes it from yours.",
-        _complexes,
-        _complexes_drawn,
-    ),
-    Made(_QUERIES, _claims),
-)
+ROWS = {
+    "table-10.1": _networks,
+    "figures-10.3-10.16": _queries,
+    "figures-10.7-10.8": _levels,
+    "figure-10.9": _scores,
+    "figures-10.10-10.11": _perturbed,
+    "table-10.2": _complex_table,
+    "figures-10.4-10.21": _complexes,
+    "claims": _claims,
+}

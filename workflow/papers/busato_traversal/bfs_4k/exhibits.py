@@ -14,7 +14,7 @@ from papers.published import Published
 from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
 from papers.values import milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _GPU = "GTX 780"
 _STAND_INS = (
@@ -273,76 +273,14 @@ def _sweep(measured: Measured) -> Rows:
                 }
 
 
-EXHIBITS = (
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.5",
-        "Figure 6.5: lanes and vertices in edge-discover",
-        "The example of the thesis: each of 20 lanes searches its number in the prefix sum of the "
-        "arcs. The lanes are those that the thesis prints.",
-        _mapping,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.6",
-        "Figure 6.6: size of the frontier, and the kernel of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Kernels with `single` are those of "
-        "one group, the others those of the whole device. The thesis shows no numbers.",
-        _kernels,
-        _kernels_drawn,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.11",
-        "Figures 6.9 and 6.11: duplicates in the frontier of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Entries of the queue; `different "
-        "vertices` is what a sequential search has. Without a table (off) a level is stored at "
-        "once, so only work-items that run at the same time find a vertex twice; `before hash32` "
-        "are the vertices that a group finds before it stores levels. The thesis shows no numbers.",
-        _duplicates,
-        _duplicates_drawn,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.12",
-        "Figure 6.12: tables that detect duplicates",
-        f"{_STAND_INS}{_LOOPS}Sums over the levels. `per-warp` is the table of Merrill et al. "
-        "2012, which the thesis calls Garland's; `hash64` is the thesis' table for a group, and "
-        "`hash32` ours, with a barrier between writing and reading. The published values are for "
-        "another graph, with virtual warps of 4; the thesis gives 7.5 % less time on average.",
-        _tables,
-    ),
-    Table(
-        "busato-traversal-bfs-features",
-        "figure-6.13",
-        "Figure 6.13: properties of the searches",
-        "As published, in words for n vertices, m arcs and D levels; memory of the last two is a "
-        "lower bound. `groups` are barriers of all groups of a launch, which OpenCL does not have.",
-        _matrix,
-    ),
-    Table(
-        "busato-traversal-bfs-features",
-        "figure-6.14",
-        "Figure 6.14: what each feature of BFS-4K contributes",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Each feature is added to those "
-        "above it. The sequential search is one work-item of the same device. The thesis shows no "
-        "numbers.",
-        _features,
-    ),
-    Table(
-        "busato-traversal-bfs-rivals",
-        "table-6.1",
-        "Table 6.1: the graphs",
-        f"{_STAND_INS}The published largest degree is called mode there.",
-        _graphs,
-    ),
-    Made("busato-traversal-bfs-rivals", _times),
-    Table(
-        "busato-traversal-bfs-knobs",
-        "knobs",
-        "Section 6.5: the knobs K1 to K7",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. One knob at a time; the others have "
-        "the values of the thesis.",
-        _sweep,
-    ),
-)
+ROWS = {
+    "figure-6.5": _mapping,
+    "figure-6.6": _kernels,
+    "figure-6.11": _duplicates,
+    "figure-6.12": _tables,
+    "figure-6.13": _matrix,
+    "figure-6.14": _features,
+    "table-6.1": _graphs,
+    "table-6.2": _times,
+    "knobs": _sweep,
+}

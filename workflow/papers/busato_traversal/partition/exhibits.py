@@ -12,7 +12,7 @@ from papers.representations import FORMATS
 from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
 from papers.values import Value, milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _FORMATS = "busato-traversal-formats"
 _TECHNIQUES = "busato-traversal-techniques"
@@ -202,71 +202,14 @@ def _searches(measured: Measured) -> Rows:
             yield row
 
 
-EXHIBITS = (
-    Table(
-        _FORMATS,
-        "table-3.1",
-        "Table 3.1: formats of graphs",
-        "The orders are those of the thesis; for lists of arcs the sorted ones. Half coo holds an "
-        "undirected edge once. Bytes are those of the arrays of our conversion.",
-        _formats,
-    ),
-    Table(
-        _TECHNIQUES,
-        "table-5.3",
-        "Table 5.3: statistics of the inputs",
-        f"{_STANDS}The printed means of three inputs are not entries / rows: ours are.",
-        _statistics,
-    ),
-    Table(
-        _TECHNIQUES,
-        "figures-5.6-5.9",
-        "Figures 5.6 to 5.9: time of each technique on each input",
-        f"{_STANDS}Each technique with its best group. The time is from the start of the first "
-        "kernel to the end of the last. The thesis leaves direct and block search out of the "
-        "plots, and has dynamic parallelism where we launch again. Its values are only plotted.",
-        _techniques,
-    ),
-    Made(_TECHNIQUES, _claims),
-    Table(
-        _GROUPS,
-        "figure-5.10",
-        "Figure 5.10: partition and expansion for each size of a group",
-        f"Multi-phase search. {_RANDOM} The figure shows the largest n.",
-        _by_group,
-        _by_group_drawn,
-    ),
-    Table(
-        _STEPS,
-        "figure-5.11",
-        "Figure 5.11: steps of the expansion",
-        "Differences between the times of three kernels: one that only loads slices, one that also "
-        f"searches, and the whole. {_RANDOM}",
-        _steps,
-    ),
-    Table(
-        _ROUNDS,
-        "figure-5.12",
-        "Figure 5.12: searches of a work-item in a chunk (IS)",
-        f"Multi-phase search, partition and expansion. {_RANDOM} The figure shows the largest n.",
-        _by_rounds,
-        _by_rounds_drawn,
-    ),
-    Table(
-        _GRIDS,
-        "section-5.2-grids",
-        "Section 5.2: numbers of groups of the expansion",
-        "Chunks: a group for each chunk. Resident: as many groups as run at the same time. A number"
-        f": so many times as many; the thesis takes 32. {_RANDOM}",
-        _by_grid,
-    ),
-    Table(
-        _SEARCHES,
-        "section-5.2-searches",
-        "Section 5.2: kinds of search of the partition",
-        f"{_STANDS}Times of the partition with chunks of 8 units for each work-item. The thesis "
-        "takes interpolation if the deviation is at most 8 and the mean at most 9; its chapter 16 "
-        "has 5 and 3.",
-        _searches,
-    ),
-)
+ROWS = {
+    "table-3.1": _formats,
+    "table-5.3": _statistics,
+    "figures-5.6-5.9": _techniques,
+    "claims": _claims,
+    "figure-5.10": _by_group,
+    "figure-5.11": _steps,
+    "figure-5.12": _by_rounds,
+    "section-5.2-grids": _by_grid,
+    "section-5.2-searches": _searches,
+}
