@@ -178,7 +178,7 @@ Maker: TypeAlias = Callable[[Measured], Rows | Filled | Iterable[Claim]]
 class _LineSpec(TypedDict, total=False):
     column: str
     where: dict[str, Value]
-    each: list[str]
+    each: dict[str, list[Value]]
     name: str
 
 
@@ -247,16 +247,18 @@ def _drawing(spec: _FigureSpec, table: pd.DataFrame, words: Mapping[str, Value |
 def _lines(
     spec: str | _LineSpec, table: pd.DataFrame, words: Mapping[str, Value | None]
 ) -> Iterator[Line]:
-    """Yield a line for each column that matches, and each combination of the values of others.
+    """Yield a line for each column that matches, and each combination of values of others.
 
     A column "what: who" is published unless it is ours. ``a|b`` matches either; ``!`` takes out.
-    In the name of a line, ``{star}`` is what the first ``*`` of its column stands for.
+    If no values are listed, they are those of the table. In the name of a line, ``{star}`` is what
+    the first ``*`` of its column stands for.
     """
     if isinstance(spec, str):
         spec = {"column": spec}
     wanted, *unwanted = spec["column"].format(**words).split("!")
     places = {key: words.get(str(value), value) for key, value in spec.get("where", {}).items()}
-    series = [table[name].dropna().unique().tolist() for name in spec.get("each", [])]
+    each = spec.get("each", {})
+    series = [some or table[name].dropna().unique().tolist() for name, some in each.items()]
     for column in table.columns:
         match = _match(wanted.split("|"), column)
         if match is None or _match(unwanted, column):
@@ -264,7 +266,7 @@ def _lines(
         what, _, who = column.rpartition(": ")
         star = "".join(match.groups()[:1])
         for values in product(*series):
-            where = {**places, **dict(zip(spec.get("each", []), values, strict=True))}
+            where = {**places, **dict(zip(each, values, strict=True))}
             name = spec.get("name", "").format(column=column, star=star, **where)
             yield Line(column, bool(what) and "ours" not in who, where, name)
 
