@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from papers.values import Value
 
-__all__ = ["Claim", "claims_rows", "listed"]
+__all__ = ["Claim", "answered", "listed"]
+
+_Row: TypeAlias = Mapping[str, Value | None]
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,12 @@ class Claim:
     words: Mapping[str, Value] = field(default_factory=dict)
 
 
-def claims_rows(claims: Iterable[Claim], texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table of statements and answers."""
-    for each in claims:
+def answered(rows: Iterable[_Row | Claim], texts: Mapping[str, str]) -> Iterator[_Row]:
+    """Yield rows of a table; of a claim, its text and the answer."""
+    for each in rows:
+        if not isinstance(each, Claim):
+            yield each
+            continue
         yield {
             "claim": each.id,
             "the text says": " ".join(texts[each.id.split(",")[0]].format(**each.words).split()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +11,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypedDict
 
 import pandas as pd
+import tomllib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from papers.claims import Claim, claims_rows
+from papers.claims import Claim, answered
 from papers.measured import Measured
 from papers.values import Value
 from pyapsp.bench.report.figures import svg
@@ -220,17 +220,15 @@ class Table:
     def make(self, measured: Measured) -> Exhibit:
         """Return the table and the figure."""
         sizes = measured.sizes(self.experiment)
-        filled = self.rows(measured)
-        if not isinstance(filled, Filled):
-            filled = Filled(filled)
-        words = {"largest_n": max(sizes), "smallest_n": min(sizes), **self.words, **filled.words}
-        claims = self.spec.get("claims")
-        made = claims_rows(filled.rows, claims) if claims else filled.rows
-        table = table_of(made)
+        made = self.rows(measured)
+        if not isinstance(made, Filled):
+            made = Filled(answered(made, self.spec.get("claims", {})))
+        words = {"largest_n": max(sizes), "smallest_n": min(sizes), **self.words, **made.words}
+        table = table_of(made.rows)
         title, caption = (
             " ".join(self.spec[text].format(**words).split()) for text in ("title", "caption")
         )
-        drawing: Drawing | Figure | None = filled.figure
+        drawing: Drawing | Figure | None = made.figure
         if "figure" in self.spec and not table.empty:
             drawing = _drawing(self.spec["figure"], table, words)
         return Exhibit(self.spec["name"], title, caption, table, drawing)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-__all__ = ["Parameters", "Value", "beside", "milliseconds", "percent", "ratio", "reduction", "times"]
+__all__ = [
+    "Parameters",
+    "Value",
+    "beside",
+    "milliseconds",
+    "percent",
+    "ratio",
+    "reduction",
+    "times",
+]
 
 #: A value of a label, or of a published row.
 Value: TypeAlias = int | float | str

@@ -90,7 +90,9 @@ def _memory(measured: Measured) -> Filled:
             exhibit="figure 18.5", quantity="utilisation of blocks", graph=name
         )
         rows.append(row)
-    least, most = (_said(f"{which} memory over CSR", method="Hornet") for which in ("least", "most"))
+    least, most = (
+        _said(f"{which} memory over CSR", method="Hornet") for which in ("least", "most")
+    )
     return Filled(rows, {"least": least, "most": most})
 
 

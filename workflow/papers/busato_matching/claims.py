@@ -44,7 +44,7 @@ def _of_queries(measured: Measured, search: str) -> Iterator[Claim]:
     runs = _runs(measured, "queries", matches=MATCHES[-1], **label)
     small = [run for run in runs if run["label"]["nodes"] <= _LARGEST]
     exact, queries = (sum(run[what] for run in small) for what in ("exact", "queries"))
-    words = {"part": f"{100 * _EXACT:g}", "nodes": _LARGEST}
+    words: dict[str, Value] = {"part": f"{100 * _EXACT:g}", "nodes": _LARGEST}
     yield Claim(f"M1, {search}", exact >= _EXACT * queries, f"{exact} of {queries}", words)
     highest = _said("section 10.2.2", "largest average cost")
     for id_, some in (("M2", runs), ("M3", _runs(measured, "complexes", **label))):
@@ -70,9 +70,7 @@ def _of_queries(measured: Measured, search: str) -> Iterator[Claim]:
 def _of_perturbed(measured: Measured, search: str) -> Claim:
     costs = _means(_runs(measured, "perturbed", search=search), "part")
     expected = _said("section 10.3", "increase of the cost")
-    increases = {
-        part: 100 * (costs[part] / costs[0.0] - 1) for part in sorted(costs) if costs[0.0]
-    }
+    increases = {part: 100 * (costs[part] / costs[0.0] - 1) for part in sorted(costs) if costs[0.0]}
     return Claim(
         f"M5, {search}",
         abs(increases[0.05] - expected) <= _ABOUT if increases else None,
@@ -88,7 +86,7 @@ def _means(runs: _Runs, option: str) -> dict[Any, float]:
     }
 
 
-def _least(costs: Mapping[str, float]) -> str:
+def _least(costs: Mapping[Any, float]) -> Any:
     return min(costs, key=costs.__getitem__)
 
 

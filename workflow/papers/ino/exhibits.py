@@ -69,9 +69,7 @@ def _times(measured: Measured, experiment: str) -> Filled:
                 "auto takes": chosen["scheme"] if chosen else None,
             }
         )
-    limits = _PAPER.rows(
-        exhibit=f"figure {figure}", quantity="largest n", application=application
-    )
+    limits = _PAPER.rows(exhibit=f"figure {figure}", quantity="largest n", application=application)
     limit = "".join(
         f" In the paper, more than {row['value']} {row['unit']} did not fit the memory."
         for row in limits

@@ -110,7 +110,7 @@ def _answers(measured: Measured) -> Iterator[Claim]:
             for problem in searches
             for share in SHARES
             if (share <= 0.5) == small
-            for gain in speedups(problem=problem, **{"per cent": share})
+            for gain in speedups("", problem=problem, **{"per cent": share})
         ]
         for small in (True, False)
     )

@@ -10,6 +10,7 @@ from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST
 from papers.claims import Claim, listed
 from papers.measured import Measured
+from papers.values import Value
 
 __all__ = ["counts", "of_optimisations", "of_searches", "times", "with_and_without"]
 
@@ -107,7 +108,7 @@ def of_optimisations(measured: Measured) -> Iterator[Claim]:
     for number, optimisation, graph, factor in _GAINS:
         gain = gains[graph, optimisation]
         holds = max(gain.values()) >= 1 + (factor - 1) / 2 if gain else None
-        words = {"optimisation": optimisation, "graph": graph, "factor": factor}
+        words: dict[str, Value] = {"optimisation": optimisation, "graph": graph, "factor": factor}
         yield Claim(number, holds, "without / with: " + listed(gain), words)
 
     def alone(optimisation: str, *graphs: str) -> dict[str, float]:

@@ -193,8 +193,9 @@ def _figure_4_20(measured: Measured) -> Rows:
         ours = here["selected"]["AT"] if here else None
         foreign = here["published_selected"]["AT"] if here else None
         row: Row = {"n": n, **beside("l of AT", ours, foreign, _GPU)}
-        auto = measured.seconds(_TUNING, n, l=ours) if here else None
-        before = [measured.seconds(_TUNING, n, l=count) if count else None for count in (1, foreign)]
+        auto, *before = (
+            measured.seconds(_TUNING, n, l=count) if count else None for count in (ours, 1, foreign)
+        )
         for seconds, (what, (_, device)) in zip(before, against.items(), strict=True):
             row[f"against {what}: ours, %"] = reduction(seconds, auto)
             row[f"against {what}: {device}, %"] = published[what].get(n)

@@ -35,7 +35,7 @@ class _Subject:
     experiment: str
     n: int
     label: dict[str, str]
-    published: dict[str, Value | None]
+    published: dict[str, Value]
 
     def run(self, **label: str) -> dict[str, Value]:
         """Return the record of a run; empty if there is none."""
@@ -68,7 +68,7 @@ def _lines(measured: Measured, exhibit: str, **published: Value) -> Iterator[_Su
 def _networks(measured: Measured) -> Iterator[_Subject]:
     for n, about in measured.each_input(_NETWORKS):
         name = about["label"]["model"]
-        shown, where = (name, name) if n == _PUBLISHED else (f"{name}, n = {n}", None)
+        shown, where = (name, name) if n == _PUBLISHED else (f"{name}, n = {n}", "")
         yield _Subject(shown, measured, _NETWORKS, n, about["label"], {"model": where})
 
 

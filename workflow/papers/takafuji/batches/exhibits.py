@@ -63,7 +63,9 @@ def _launches(measured: Measured, bits: int, table: str) -> Filled:
         if bits == 32:
             row["chosen for batches: ours"] = ours["ours"]
         speedup = _PAPER.value(exhibit=table, quantity=over, n=n, m=m)
-        row |= beside("multiple over single", ratio(ours["multiple"], ours["single"]), speedup, _GPU)
+        row |= beside(
+            "multiple over single", ratio(ours["multiple"], ours["single"]), speedup, _GPU
+        )
         row[f"single: {_GPU}, over the best: ours"] = ratio(theirs["single"], best)
         rows.append(row)
     return Filled(rows, {"range": _range(table, over), "most": most})

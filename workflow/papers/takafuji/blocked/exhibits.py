@@ -30,7 +30,7 @@ _PACKED_LAUNCHES: _Columns = {
 
 
 def _by_threads(measured: Measured, experiment: str, exhibit: str, columns: _Columns) -> Rows:
-    """Yield the rows of tables 3.1 and 3.2: a time for each n and number of threads, and the best."""
+    """Yield the times of table 3.1 or 3.2 for each n and number of threads, and the best."""
     times = {"exhibit": exhibit, "quantity": "computation time"}
     for n in sorted({*measured.sizes(experiment), *_PAPER.sizes(exhibit=exhibit)}):
         threads = {run["label"]["threads"] for run in measured.runs(experiment, n)}
@@ -47,7 +47,9 @@ def _by_threads(measured: Measured, experiment: str, exhibit: str, columns: _Col
         best: dict[str, float | None] = {}
         for column in [f"{name}: {who}" for name in columns for who in ("ours", _GPU)]:
             known = [row[column] for row in of_n]
-            best[column] = min((time for time in known if isinstance(time, float | int)), default=None)
+            best[column] = min(
+                (time for time in known if isinstance(time, float | int)), default=None
+            )
         quotients = {
             f"multiple over single: {who}": ratio(best[f"multiple: {who}"], best[f"single: {who}"])
             for who in ("ours", _GPU)
@@ -86,17 +88,13 @@ def _table_3_10(measured: Measured) -> Filled:
         ):
             at: dict[str, Value] = {"method": method, "form": form}
             row[f"{name}: ours"] = milliseconds(measured.seconds(_MULTICORE, n, cores=cores, **at))
-            row[f"{theirs}: {_CPU}"] = _PAPER.value(
-                exhibit="table 3.10", n=n, threads=cores, **at
-            )
+            row[f"{theirs}: {_CPU}"] = _PAPER.value(exhibit="table 3.10", n=n, threads=cores, **at)
         rows.append(row)
     return Filled(rows, {"most_cores": max(cores for _, _, cores in ours)})
 
 
 ROWS: dict[str, Maker] = {
-    "table-3.1": partial(
-        _by_threads, experiment=_THREADS, exhibit="table 3.1", columns=_LAUNCHES
-    ),
+    "table-3.1": partial(_by_threads, experiment=_THREADS, exhibit="table 3.1", columns=_LAUNCHES),
     "table-3.2": partial(
         _by_threads, experiment=_PACKED, exhibit="table 3.2", columns=_PACKED_LAUNCHES
     ),

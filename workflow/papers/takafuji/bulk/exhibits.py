@@ -43,9 +43,7 @@ def _at(line: tuple[float | None, float | None], p: int) -> float | None:
 def _counts(measured: Measured, experiment: str) -> set[tuple[int, int]]:
     """Return every measured n and p."""
     return {
-        (n, run["label"]["p"])
-        for n, run in measured.each_run(experiment)
-        if "p" in run["label"]
+        (n, run["label"]["p"]) for n, run in measured.each_run(experiment) if "p" in run["label"]
     }
 
 
@@ -100,9 +98,7 @@ def _times(measured: Measured, experiment: str, figure: str) -> Filled:
 
 def _model(measured: Measured, experiment: str, figure: str) -> Rows:
     exhibit = f"figure {figure}"
-    for n in sorted(
-        {*measured.sizes(experiment), *_PAPER.sizes(exhibit=exhibit, quantity="a")}
-    ):
+    for n in sorted({*measured.sizes(experiment), *_PAPER.sizes(exhibit=exhibit, quantity="a")}):
         about = (measured.inputs(experiment, n) or [{}])[0]
         machine, bounds = about.get("machine") or {}, about.get("bounds")
         most = max((p for size, p in _counts(measured, experiment) if size == n), default=0)
