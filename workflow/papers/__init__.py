@@ -1,11 +1,12 @@
 """Repeat the measurements of papers on an available device, and compare the figures.
 
-A folder for each source (a thesis, poster or paper) has its experiments, its tables and figures,
-and the published values. An experiment is one set of runs on problems of size n. The command line,
-the workflow and the documentation use the list of experiments in this module.
+A folder for each source (a thesis, poster or paper) has its experiments, its tables and figures
+(texts in ``exhibits.toml``), and the published values. An experiment is one set of runs on problems
+of size n. The command line, the workflow and the documentation use the list of experiments in this
+module.
 
-To add an experiment, put it into ``EXPERIMENTS`` of its folder, and its tables and figures into
-``EXHIBITS``. Every turn must check its answer.
+To add an experiment, put it into ``EXPERIMENTS`` of its folder, its tables and figures into
+``exhibits.toml``, and the functions of their rows into ``ROWS``. Every turn must check its answer.
 """
 
 from __future__ import annotations

@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-import pandas as pd
+from papers.values import Value
 
-from papers.tables import table_of
+__all__ = ["Claim", "answered", "listed"]
 
-__all__ = ["Claim", "claims_table", "told"]
+_Row: TypeAlias = Mapping[str, Value | None]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement, and whether it holds.
+    """Whether a statement holds.
 
     Attributes
     ----------
-    id, text : str
+    id : str
+        Its number in ``exhibits.toml``, which has the text; after a comma what it is answered for.
     holds : bool or None
         None if it was not measured, or one device cannot tell.
     numbers : str
+    words : dict
+        Name -> value for the text.
     """
 
     id: str
-    text: str
     holds: bool | None
-    numbers: str
+    numbers: str = ""
+    words: Mapping[str, Value] = field(default_factory=dict)
 
 
-def claims_table(claims: Iterable[Claim]) -> pd.DataFrame:
-    """Return a table of statements and answers."""
-    return table_of(
-        {
+def answered(rows: Iterable[_Row | Claim], texts: Mapping[str, str]) -> Iterator[_Row]:
+    """Yield rows of a table; of a claim, its text and the answer."""
+    for each in rows:
+        if not isinstance(each, Claim):
+            yield each
+            continue
+        yield {
             "claim": each.id,
-            "the text says": each.text,
+            "the text says": " ".join(texts[each.id.split(",")[0]].format(**each.words).split()),
             "here: ours": {True: "yes", False: "no", None: "not measured"}[each.holds],
             "numbers: ours": each.numbers,
         }
-        for each in claims
-    )
 
 
-def told(values: Mapping[str, float]) -> str:
+def listed(values: Mapping[str, float]) -> str:
     """Return numbers with their names, as a text."""
     return ", ".join(f"{name} {value:.3g}" for name, value in values.items())

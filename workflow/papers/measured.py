@@ -80,6 +80,18 @@ class Measured:
         document = self.documents.get(experiment, {}).get(n)
         return document["inputs"] if document else []
 
+    def each_input(self, experiment: str) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield n and the facts about each input of an experiment."""
+        for n in self.sizes(experiment):
+            for about in self.inputs(experiment, n):
+                yield n, about
+
+    def each_run(self, experiment: str, **label: Value) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield n and the record of each run whose label has these values."""
+        for n in self.sizes(experiment):
+            for run in self.runs(experiment, n, **label):
+                yield n, run
+
     def input(self, experiment: str, n: int) -> dict[str, Any]:
         """Return the facts about the only input of an experiment.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from pyapsp.registry import timing
 from pyapsp.registry.roofs import Meter, with_roof
 from pyapsp.registry.timing import Turn
 
-__all__ = ["Label", "Runner", "require_equal", "take_turns"]
+__all__ = ["Label", "RunRecord", "Runner", "require_equal", "take_turns"]
 
 #: Coordinates in a table.
 Label = dict[str, int | float | str]
+#: The record of a run, or facts about an input: a JSON object.
+RunRecord: TypeAlias = dict[str, Any]
 
 
 class Runner(timing.Contender):

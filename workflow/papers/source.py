@@ -23,8 +23,8 @@ class Source:
     """A publication, with the experiments that repeat its measurements.
 
     A source with several topics has a folder for each. A folder has ``experiments.py`` with
-    ``EXPERIMENTS``, name -> experiment; ``exhibits.py`` with ``EXHIBITS``, a row for each table
-    and figure; and ``published.csv``.
+    ``EXPERIMENTS``, name -> experiment; ``exhibits.toml`` with the text and the figure of each
+    exhibit; ``exhibits.py`` with ``ROWS``, name -> function of its rows; and ``published.csv``.
 
     Attributes
     ----------
@@ -42,21 +42,27 @@ class Source:
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
         """Name -> experiment."""
-        found: dict[str, Experiment] = {}
-        for module in self._modules("experiments"):
-            found |= module.EXPERIMENTS
-        return found
+        every: dict[str, Experiment] = {}
+        for folder in self._folders:
+            every |= _module(folder, "experiments").EXPERIMENTS
+        return every
 
     @cached_property
     def exhibits(self) -> tuple[tuple[str, Callable[[Measured], Exhibit]], ...]:
         """Experiment and function of each table and figure; needs the extra ``report``."""
+        from papers.tables import tables
+
         return tuple(
             (each.experiment, each.make)
-            for module in self._modules("exhibits")
-            for each in module.EXHIBITS
+            for folder in self._folders
+            for each in tables(folder, _module(folder, "exhibits").ROWS)
         )
 
-    def _modules(self, name: str) -> list[ModuleType]:
+    @property
+    def _folders(self) -> list[str]:
         own = self.name.replace("-", "_")
-        folders = [f"{own}.{topic}" for topic in self.topics] or [own]
-        return [importlib.import_module(f"papers.{folder}.{name}") for folder in folders]
+        return [f"{own}/{topic}" for topic in self.topics] or [own]
+
+
+def _module(folder: str, name: str) -> ModuleType:
+    return importlib.import_module(f"papers.{folder.replace('/', '.')}.{name}")

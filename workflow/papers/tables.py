@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import cycle
-from typing import TypeAlias
+from itertools import cycle, product
+from pathlib import Path
+from typing import NamedTuple, TypeAlias, TypedDict
 
 import pandas as pd
+import tomllib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from papers.claims import Claim, answered
 from papers.measured import Measured
 from papers.values import Value
 from pyapsp.bench.report.figures import svg
 
-__all__ = ["Drawing", "Exhibit", "Line", "Made", "Row", "Rows", "Table", "table_of"]
+__all__ = [
+    *("Drawing", "Exhibit", "Filled", "Line", "Maker", "Row", "Rows", "Table"),
+    *("table_of", "tables"),
+]
 
 #: A row of a table: column -> value, None if it was not measured or not published.
 Row: TypeAlias = dict[str, int | float | str | None]
@@ -146,48 +153,141 @@ def table_of(rows: Rows) -> pd.DataFrame:
     return pd.DataFrame([[row.get(name) for name in columns] for row in listed], columns=columns)
 
 
+class Filled(NamedTuple):
+    """The rows of an exhibit whose text or figure depends on the measurements.
+
+    Attributes
+    ----------
+    rows : iterable of mapping
+        Column -> value. They have our values and the published ones.
+    words : mapping
+        Name -> value for the title, the caption and the values of lines.
+    figure : matplotlib.figure.Figure or None
+        A figure that no `Drawing` describes.
+    """
+
+    rows: Rows
+    words: Mapping[str, Value | None] = {}
+    figure: Figure | None = None
+
+
+#: Makes the rows of an exhibit of measurements, or the answers to its claims.
+Maker: TypeAlias = Callable[[Measured], Rows | Filled | Iterable[Claim]]
+
+
+class _LineSpec(TypedDict, total=False):
+    column: str
+    where: dict[str, Value]
+    each: dict[str, list[Value]]
+    name: str
+
+
+class _FigureSpec(TypedDict, total=False):
+    x: str
+    log: str
+    panels: dict[str, list[str | _LineSpec]]
+
+
+class _Spec(TypedDict, total=False):
+    name: str
+    experiment: str
+    title: str
+    caption: str
+    figure: _FigureSpec
+    claims: dict[str, str]
+
+
 @dataclass(frozen=True)
 class Table:
-    """A row of a source's ``EXHIBITS``: what one table or figure of a paper is made of.
+    """An entry of ``exhibits.toml``, and the function of ``exhibits.py`` that makes its rows.
 
     Attributes
     ----------
     experiment : str
         The exhibit is left out if this is not measured.
-    name, title, caption : str
-        See `Exhibit`.
+    spec : dict
+        Its name, title and caption; ``figure``: what is drawn; ``claims``: name -> text.
+    words : dict
+        Name -> value for texts.
     rows : callable
-        Takes the measurements and yields the rows: column -> value. They have our values and the
-        published ones.
-    drawn : callable or None
-        Takes the measurements and the names of the columns, and returns what the figure shows.
     """
 
     experiment: str
-    name: str
-    title: str
-    caption: str
-    rows: Callable[[Measured], Rows]
-    drawn: Callable[[Measured, list[str]], Drawing | Figure] | None = None
+    spec: _Spec
+    words: Mapping[str, Value]
+    rows: Maker
 
     def make(self, measured: Measured) -> Exhibit:
         """Return the table and the figure."""
-        table = table_of(self.rows(measured))
-        drawing = self.drawn(measured, list(table.columns)) if self.drawn else None
-        return Exhibit(self.name, self.title, self.caption, table, drawing)
+        sizes = measured.sizes(self.experiment)
+        made = self.rows(measured)
+        if not isinstance(made, Filled):
+            made = Filled(answered(made, self.spec.get("claims", {})))
+        words = {"largest_n": max(sizes), "smallest_n": min(sizes), **self.words, **made.words}
+        table = table_of(made.rows)
+        title, caption = (
+            " ".join(self.spec[text].format(**words).split()) for text in ("title", "caption")
+        )
+        drawing: Drawing | Figure | None = made.figure
+        if "figure" in self.spec and not table.empty:
+            drawing = _drawing(self.spec["figure"], table, words)
+        return Exhibit(self.spec["name"], title, caption, table, drawing)
 
 
-@dataclass(frozen=True)
-class Made:
-    """A row of ``EXHIBITS`` whose text depends on the measurements, so that a function makes it.
+def _drawing(spec: _FigureSpec, table: pd.DataFrame, words: Mapping[str, Value | None]) -> Drawing:
+    panels = {
+        what.format(**words): [line for each in lines for line in _lines(each, table, words)]
+        for what, lines in spec["panels"].items()
+    }
+    return Drawing(spec["x"].format(**words), panels, spec.get("log", ""))
 
-    Attributes
-    ----------
-    experiment : str
-        The exhibit is left out if this is not measured.
-    make : callable
-        Takes the measurements.
+
+def _lines(
+    spec: str | _LineSpec, table: pd.DataFrame, words: Mapping[str, Value | None]
+) -> Iterator[Line]:
+    """Yield a line for each column that matches, and each combination of values of others.
+
+    A column "what: who" is published unless it is ours. ``a|b`` matches either; ``!`` takes out.
+    If no values are listed, they are those of the table. In the name of a line, ``{star}`` is what
+    the first ``*`` of its column stands for.
     """
+    if isinstance(spec, str):
+        spec = {"column": spec}
+    wanted, *unwanted = spec["column"].format(**words).split("!")
+    places = {key: words.get(str(value), value) for key, value in spec.get("where", {}).items()}
+    each = spec.get("each", {})
+    series = [some or table[name].dropna().unique().tolist() for name, some in each.items()]
+    for column in table.columns:
+        match = _match(wanted.split("|"), column)
+        if match is None or _match(unwanted, column):
+            continue
+        what, _, who = column.rpartition(": ")
+        star = "".join(match.groups()[:1])
+        for values in product(*series):
+            where = {**places, **dict(zip(each, values, strict=True))}
+            name = spec.get("name", "").format(column=column, star=star, **where)
+            yield Line(column, bool(what) and "ours" not in who, where, name)
 
-    experiment: str
-    make: Callable[[Measured], Exhibit]
+
+def _match(patterns: Iterable[str], column: str) -> re.Match[str] | None:
+    """Return the match of the first pattern that the whole column has."""
+    every = ("(.*)".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
+    return next((match for each in every if (match := re.fullmatch(each, column))), None)
+
+
+def tables(folder: str, makers: Mapping[str, Maker]) -> Iterator[Table]:
+    """Yield the exhibits of a source or topic.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the source or topic, e.g. ``"okuyama/blocked"``.
+    makers : mapping
+        Name of an exhibit -> function that makes its rows.
+    """
+    text = (Path(__file__).parent / folder / "exhibits.toml").read_text("utf-8")
+    document = tomllib.loads(text)
+    shared = {name: " ".join(value.split()) for name, value in document.get("words", {}).items()}
+    for entry in document["exhibits"]:
+        words = {**shared, **entry.get("words", {})}
+        yield Table(entry["experiment"], entry, words, makers[entry["name"]])

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 from papers.busato_traversal.bfs_4k import exhibits, experiments, stand_ins
-from papers.busato_traversal.bfs_4k.exhibits import EXHIBITS
 from papers.busato_traversal.bfs_4k.experiments import EXPERIMENTS, KNOBS, TABLES
 from papers.exhibits import markdown
 from papers.experiment import Request
 from papers.measured import Measured
 from papers.published import Published
+from papers.tables import tables
 
 from pyapsp.errors import VerificationError
 from pyapsp.graph import Graph
@@ -91,7 +91,11 @@ def document(name, device):
 
 def exhibits_of(made):
     measured = Measured({made["experiment"]: {N: made}})
-    found = [row.make(measured) for row in EXHIBITS if row.experiment == made["experiment"]]
+    found = [
+        row.make(measured)
+        for row in tables("busato_traversal/bfs_4k", exhibits.ROWS)
+        if row.experiment == made["experiment"]
+    ]
     assert "Left out" not in markdown("title", measured, found) or made["left_out"]
     return {each.name: each for each in found}
 

@@ -2,94 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from papers.busato_mining.experiments import MINERS, PARTS
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Row, Rows, Table
-from papers.values import Value, milliseconds, ratio
+from papers.tables import Maker, Row, Rows
+from papers.values import Value, beside, milliseconds, ratio
 from pyapsp.mining.planted import LENGTH, TRACES
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
+_MINERS, _PARTS, _OVERLAP = (f"busato-mining-{name}" for name in ("miners", "parts", "overlap"))
 _GPU = "GTX 780"
 _SETS = ("I", "II")
-_PHASES = ("read", "transfer", "kernel", "wall")
+_PAPER = Published("busato_mining")
 
 
-def _published(**where: Value) -> Any:
-    """Return a published value; a text where only a bound is published."""
-    paper = Published("busato_mining")
-    value = paper.value(**where)
-    if value is None and where.get("quantity") == "execution time":
-        below = paper.value(**{**where, "quantity": "execution time below"})
-        return None if below is None else f"< {below}"
-    return value
+def _time(**where: Value) -> float | str | None:
+    """Return a published time; a text where only a bound is published."""
+    where["exhibit"] = "table 20.3"
+    value = _PAPER.value(quantity="execution time", **where)
+    below = _PAPER.value(quantity="execution time below", **where) if value is None else None
+    return value if below is None else f"< {below}"
 
 
 def _traces(measured: Measured) -> Rows:
-    for n in measured.sizes("busato-mining-miners"):
-        given = {
-            (each["label"]["trace"], each["label"]["set"]): each
-            for each in measured.inputs("busato-mining-miners", n)
+    for n in measured.sizes(_MINERS):
+        inputs = {
+            (each["label"]["trace"], each["label"]["set"]): each.get("invariants")
+            for each in measured.inputs(_MINERS, n)
         }
         for trace, recipe in TRACES.items():
-            row: Row = {"trace": trace, "instants: ours": n}
-            row[f"instants: {_GPU}"] = LENGTH
+            row: Row = {"trace": trace, **beside("instants", n, LENGTH, _GPU)}
             row["Boolean variables"] = row["numeric variables"] = recipe.variables
             for name in _SETS:
-                row[f"invariants of set {name}: ours"] = given.get((trace, name), {}).get(
-                    "invariants"
-                )
-                row[f"invariants of set {name}: {_GPU}"] = _published(
+                theirs = _PAPER.value(
                     exhibit="table 20.2", quantity="invariants", trace=trace, set=name
                 )
+                what = f"invariants of set {name}"
+                row |= beside(what, inputs.get((trace, name)), theirs, _GPU)
             yield row
 
 
 def _times(measured: Measured) -> Rows:
-    experiment = "busato-mining-miners"
-    for n in measured.sizes(experiment):
+    for n in measured.sizes(_MINERS):
         for name in _SETS:
             for trace in TRACES:
                 where: dict[str, Value] = {"trace": trace, "set": name}
+                miners = (*MINERS, "sequential", "NumPy")
                 phases = {
-                    miner: measured.phases(experiment, n, miner=miner, **where)
-                    for miner in (*MINERS, "sequential", "NumPy")
+                    miner: measured.phases(_MINERS, n, miner=miner, **where) for miner in miners
                 }
+                walls = {miner: each.get("wall") for miner, each in phases.items()}
+                kernels = {miner: each.get("kernel") for miner, each in phases.items()}
+                own = kernels["mangrove"]
                 row: Row = {"set": name, "trace": trace, "instants": n}
-                for miner, found in phases.items():
-                    if miner in MINERS:
-                        row[f"{miner}, kernel ms: ours"] = milliseconds(found.get("kernel"))
-                row["mangrove, whole call, ms: ours"] = milliseconds(phases["mangrove"].get("wall"))
-                row["sequential, ms: ours"] = milliseconds(phases["sequential"].get("wall"))
-                row["NumPy, ms: ours"] = milliseconds(phases["NumPy"].get("wall"))
-                row["NumPy over mangrove, whole calls: ours"] = ratio(
-                    phases["NumPy"].get("wall"), phases["mangrove"].get("wall")
-                )
-                kernel = phases["mangrove"].get("kernel")
-                row["parallel over mangrove: ours"] = ratio(
-                    phases["parallel"].get("kernel"), kernel
-                )
-                row["sequential over mangrove: ours"] = ratio(
-                    phases["sequential"].get("wall"), kernel
-                )
+                for miner in MINERS:
+                    row[f"{miner}, kernel ms: ours"] = milliseconds(kernels[miner])
+                row["mangrove, whole call, ms: ours"] = milliseconds(walls["mangrove"])
+                row["sequential, ms: ours"] = milliseconds(walls["sequential"])
+                row["NumPy, ms: ours"] = milliseconds(walls["NumPy"])
+                gain = ratio(walls["NumPy"], walls["mangrove"])
+                row["NumPy over mangrove, whole calls: ours"] = gain
+                row["parallel over mangrove: ours"] = ratio(kernels["parallel"], own)
+                row["sequential over mangrove: ours"] = ratio(walls["sequential"], own)
                 for miner in ("Daikon", "sequential", "parallel", "mangrove"):
-                    row[f"{miner}, ms: {_GPU}"] = _published(
-                        exhibit="table 20.3", quantity="execution time", miner=miner, **where
-                    )
+                    row[f"{miner}, ms: {_GPU}"] = _time(miner=miner, **where)
                 yield row
 
 
 def _parts(measured: Measured) -> Rows:
-    experiment = "busato-mining-parts"
-    for n in measured.sizes(experiment):
+    for n in measured.sizes(_PARTS):
         for trace in (2, 4):
             for name in _SETS:
                 row: Row = {"trace": trace, "set": name, "instants": n}
                 for part in PARTS:
-                    run = measured.run(experiment, n, trace=trace, set=name, miner=part)
+                    run = measured.run(_PARTS, n, trace=trace, set=name, miner=part)
                     kernel = run["seconds"]["kernel"] if run else None
                     row[f"{part}, kernel ms: ours"] = milliseconds(kernel)
                     if part in ("all parts", "no inference"):
@@ -98,50 +85,18 @@ def _parts(measured: Measured) -> Rows:
 
 
 def _overlap(measured: Measured) -> Rows:
-    for n in measured.sizes("busato-mining-overlap"):
+    for n in measured.sizes(_OVERLAP):
         for overlap in ("on", "off"):
-            run = measured.run("busato-mining-overlap", n, overlap=overlap)
+            run = measured.run(_OVERLAP, n, overlap=overlap)
             row: Row = {"instants": n, "overlap": overlap}
-            for phase in _PHASES:
+            for phase in ("read", "transfer", "kernel", "wall"):
                 row[f"{phase}, ms: ours"] = milliseconds(run["seconds"][phase]) if run else None
             yield {**row, "pieces": run["pieces"] if run else None}
 
 
-EXHIBITS = (
-    Table(
-        "busato-mining-miners",
-        "table-20.2",
-        "Table 20.2: the traces",
-        "The traces of the thesis are not published. Ours have the same variables, and planted "
-        "invariants: for set I as many as published, for set II about as many in long traces. In "
-        "short traces more statements of set II hold.",
-        _traces,
-    ),
-    Table(
-        "busato-mining-miners",
-        "table-20.3",
-        "Table 20.3: execution times",
-        "Parallel: a work-item for each entry, no vectors, no early exit, no inference. "
-        "Sequential: algorithm 17 with its early end, compiled, on one core. NumPy: one call for "
-        "each statement about an entry. A miner is left out where it would take minutes. Daikon is "
-        "not measured. The published times are for 5,000,000 instants. They cannot contain the "
-        "transfers, as the thesis says: 300 MB take longer than 17 ms.",
-        _times,
-    ),
-    Table(
-        "busato-mining-parts",
-        "parts",
-        "What each part of Mangrove gains",
-        "Kernel times without one part. The thesis has no such table. No slabs is the mapping of "
-        "the thesis, a group for each entry.",
-        _parts,
-    ),
-    Table(
-        "busato-mining-overlap",
-        "figure-20.2",
-        "Figure 20.2: reading, copying and mining, one after the other and overlapping",
-        "Trace 4 and set I, from a Parquet file. With overlap the phases run at the same time, so "
-        "the whole takes less than their sum. The thesis has a sketch without times.",
-        _overlap,
-    ),
-)
+ROWS: dict[str, Maker] = {
+    "table-20.2": _traces,
+    "table-20.3": _times,
+    "parts": _parts,
+    "figure-20.2": _overlap,
+}

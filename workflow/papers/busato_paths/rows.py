@@ -16,7 +16,7 @@ def of_graph(
     paper: Published,
     exhibit: str,
     n: int,
-    given: Mapping[str, Any],
+    about: Mapping[str, Any],
     sizes: Mapping[str, int],
     quantities: Iterable[str],
     ours: str,
@@ -30,7 +30,7 @@ def of_graph(
         The table of the thesis.
     n : int
         The size of the experiment.
-    given : dict
+    about : dict
         The record of the stand-in.
     sizes : dict of str to int
         Its vertices and arcs; published ones are in millions.
@@ -39,14 +39,14 @@ def of_graph(
     ours : str
         What their columns are called.
     """
-    name = given["label"]["graph"]
+    name = about["label"]["graph"]
     row: Row = {"n": n, "graph": name}
     for quantity, value in sizes.items():
         row[f"{quantity}: stand-in"] = value
         theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=name)
         row[f"million {quantity}: published"] = theirs
     for quantity in quantities:
-        row[f"{quantity}: {ours}"] = given[quantity]
+        row[f"{quantity}: {ours}"] = about[quantity]
         theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=name)
         row[f"{quantity}: published"] = theirs
     return row
@@ -58,7 +58,7 @@ def of_times(
     n: int,
     graph: str,
     arcs: int,
-    found: Mapping[str, float | None],
+    times: Mapping[str, float | None],
 ) -> Row:
     """Return times and rates of methods on a graph.
 
@@ -69,11 +69,11 @@ def of_times(
     graph : str
     arcs : int
         The arcs of the stand-in; a rate is this number over the time.
-    found : dict of str to float or None
+    times : dict of str to float or None
         Method -> seconds.
     """
     row: Row = {"n": n, "graph": graph}
-    for method, seconds in found.items():
+    for method, seconds in times.items():
         row[f"{method}, ms: ours"] = milliseconds(seconds)
         row[f"{method}, MTEPS: ours"] = ratio(arcs / 1e6, seconds)
         for quantity, unit in (("time", "ms"), ("rate", "MTEPS")):

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from papers.busato_paths.components.claims import best, claims, heat, methods, parameters
+from papers.busato_paths.components.claims import (
+    DEVSHATWAR_SET,
+    best,
+    claims,
+    heat,
+    methods,
+    parameters,
+)
 from papers.busato_paths.components.experiments import (
     MAPPED,
     PARAMETERS,
@@ -15,66 +22,48 @@ from papers.busato_paths.components.experiments import (
 )
 from papers.busato_paths.components.stand_ins import NAMES
 from papers.busato_paths.rows import of_graph, of_times
-from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Exhibit, Made, Row, Rows, Table
-from papers.values import milliseconds, ratio
-from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
+from papers.tables import Filled, Maker, Row, Rows
+from papers.values import beside, milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _EXPERIMENT = "busato-paths-components"
-_STAND_INS = (
-    "The graphs are stand-ins with fewer vertices: about the average degree, the deviation and the "
-    "parts of vertices in the largest component, in components of one and without leaving arcs; "
-    "nothing else is the same. "
-)
 # Times that differ by less are ties; the thesis has ties without a limit.
 _TIE = 1.03
-
-
-def _published() -> Published:
-    return Published("busato_paths/components")
+_PAPER = Published("busato_paths/components")
 
 
 def _graphs(measured: Measured) -> Rows:
-    paper = _published()
     quantities = (
         *("average degree", "vertices without leaving arcs", "deviation of degrees"),
         *("average diameter", "components", "vertices in the largest component"),
         "vertices in components of one",
     )
-    for n in measured.sizes(_EXPERIMENT):
-        for given in measured.inputs(_EXPERIMENT, n):
-            sizes = {"vertices": given["n"], "arcs": given["arcs"]}
-            yield of_graph(paper, "table 9.1", n, given, sizes, quantities, "ours")
-
-
-def _setting(name: str) -> tuple[str, ...]:
-    return tuple(str(published(name)[each]) for each in PARAMETERS)
+    for n, about in measured.each_input(_EXPERIMENT):
+        sizes = {"vertices": about["n"], "arcs": about["arcs"]}
+        yield of_graph(_PAPER, "table 9.1", n, about, sizes, quantities, "ours")
 
 
 def _times(measured: Measured) -> Rows:
-    paper = _published()
-    devshatwar = tuple(str(DEVSHATWAR[each]) for each in PARAMETERS)
     for n in measured.sizes(_EXPERIMENT):
         arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_EXPERIMENT, n)}
         for name in NAMES:
             alone, times = methods(measured, n, name), parameters(measured, n, name)
-            found = {
+            setting = tuple(str(published(name)[each]) for each in PARAMETERS)
+            seconds = {
                 "tarjan": alone.get("tarjan"),
-                "devshatwar": times.get(devshatwar),
+                "devshatwar": times.get(DEVSHATWAR_SET),
                 "scc-multi-step": min(times.values(), default=None),
-                "scc-multi-step, as published": times.get(_setting(name)),
+                "scc-multi-step, as published": times.get(setting),
                 "scc-tarjan": alone.get("scc-tarjan"),
                 "scc-colouring": alone.get("scc-colouring"),
             }
-            yield of_times(paper, "table 9.2", n, name, arcs.get(name, 0), found)
+            yield of_times(_PAPER, "table 9.2", n, name, arcs.get(name, 0), seconds)
 
 
 def _configurations(measured: Measured) -> Rows:
-    paper = _published()
     for n in measured.sizes(_EXPERIMENT):
         for name in NAMES:
             times = parameters(measured, n, name)
@@ -82,36 +71,35 @@ def _configurations(measured: Measured) -> Rows:
                 continue
             chosen = best(times)
             ties = [each for each, seconds in times.items() if seconds <= _TIE * times[chosen]]
+            where = {"exhibit": "table 9.3", "graph": name}
             row: Row = {"n": n, "graph": name}
             for place, each in enumerate(PARAMETERS):
-                values = list(dict.fromkeys([chosen[place], *(tie[place] for tie in ties)]))
-                row[f"{each}: ours"] = " or ".join(values)
-                row[f"{each}: published"] = paper.value(
-                    exhibit="table 9.3", quantity=each, graph=name
-                )
-            devshatwar = times.get(tuple(str(DEVSHATWAR[each]) for each in PARAMETERS))
+                values = dict.fromkeys([chosen[place], *(tie[place] for tie in ties)])
+                theirs = _PAPER.value(quantity=each, **where)
+                row |= beside(each, " or ".join(values), theirs)
             over = {
                 "tarjan": methods(measured, n, name).get("tarjan"),
-                "devshatwar": devshatwar,
+                "devshatwar": times.get(DEVSHATWAR_SET),
             }
             for each, seconds in over.items():
-                row[f"speedup over {each}: ours"] = ratio(seconds, times[chosen])
-                row[f"speedup over {each}: published"] = paper.value(
-                    exhibit="table 9.3", quantity=f"speedup over {each}", graph=name
-                )
+                what = f"speedup over {each}"
+                theirs = _PAPER.value(quantity=what, **where)
+                row |= beside(what, ratio(seconds, times[chosen]), theirs)
             yield row
 
 
-def _maps(measured: Measured) -> Rows:
+def _maps(measured: Measured) -> Filled:
+    rows: list[Row] = []
     for n in measured.sizes(_EXPERIMENT):
         for name in MAPPED:
-            found = heat(parameters(measured, n, name))
+            times = heat(parameters(measured, n, name))
             for trim in TRIMS:
                 row: Row = {"n": n, "graph": name, "turns of trimming": str(trim)}
                 for searches in SEARCHES:
-                    seconds = found.get((str(trim), str(searches)))
+                    seconds = times.get((str(trim), str(searches)))
                     row[f"{searches} rounds of searches, ms: ours"] = milliseconds(seconds)
-                yield row
+                rows.append(row)
+    return Filled(rows, figure=_drawn(measured))
 
 
 def _drawn(measured: Measured) -> Figure:
@@ -119,9 +107,9 @@ def _drawn(measured: Measured) -> Figure:
     n = max(measured.sizes(_EXPERIMENT))
     figure = Figure(figsize=(11, 3.4), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(MAPPED), squeeze=False).flat, MAPPED, strict=True):
-        found = heat(parameters(measured, n, name))
+        times = heat(parameters(measured, n, name))
         values = [
-            [found.get((str(trim), str(searches)), np.nan) for searches in SEARCHES]
+            [times.get((str(trim), str(searches)), np.nan) for searches in SEARCHES]
             for trim in TRIMS
         ]
         axes.imshow(1e3 * np.array(values), cmap="YlOrRd", aspect="auto")
@@ -133,55 +121,10 @@ def _drawn(measured: Measured) -> Figure:
     return figure
 
 
-def _claims(measured: Measured) -> Exhibit:
-    return Exhibit(
-        "claims-9.3",
-        "What section 9.3 says, and whether it holds on this device",
-        f"{_STAND_INS}Answered for the largest n. Numbers are quotients of times.",
-        claims_table(claims(measured)),
-    )
-
-
-EXHIBITS = (
-    Table(
-        _EXPERIMENT,
-        "table-9.1",
-        "Table 9.1: the graphs",
-        f"{_STAND_INS}Vertices without leaving arcs, in the largest component and in components of "
-        "one are in %; the average diameter is the mean eccentricity of five vertices. Some "
-        "printed values contradict each other: the vertices and arcs of Baidu are those of "
-        "USA-road, so are the vertices of CA-road, and the degree of web-Berkstan is that of "
-        "CA-road (arcs over vertices: 8.4).",
-        _graphs,
-    ),
-    Table(
-        _EXPERIMENT,
-        "table-9.2",
-        "Table 9.2: times",
-        f"{_STAND_INS}Medians, without transfers. `tarjan` is SciPy's sequential algorithm on the "
-        "host, `scc-tarjan` ours, by one work-item; `devshatwar` is one turn of trimming, one "
-        "round of searches with virtual warps, and quadratic colouring; `scc-multi-step` has the "
-        "best of the parameters that were tried; `scc-colouring` is our default on GPUs. Published "
-        "times are of a Tesla K40 and a Phenom II.",
-        _times,
-    ),
-    Table(
-        _EXPERIMENT,
-        "table-9.3",
-        "Table 9.3: the best parameters",
-        f"{_STAND_INS}The best first, then those within 3 %. Tried are all pairs of strategies "
-        "with the published numbers of turns and rounds, each number alone with queues, and for "
-        f"{', '.join(MAPPED)} all pairs of numbers with queues.",
-        _configurations,
-    ),
-    Table(
-        _EXPERIMENT,
-        "figure-9.1",
-        "Figure 9.1: time for each number of turns of trimming and rounds of searches",
-        f"{_STAND_INS}All searches with queues. Lighter is faster, on a scale for each graph. The "
-        "figure shows the largest n. The plotted values of the thesis are lost.",
-        _maps,
-        lambda measured, columns: _drawn(measured),
-    ),
-    Made(_EXPERIMENT, _claims),
-)
+ROWS: dict[str, Maker] = {
+    "table-9.1": _graphs,
+    "table-9.2": _times,
+    "table-9.3": _configurations,
+    "figure-9.1": _maps,
+    "claims-9.3": claims,
+}

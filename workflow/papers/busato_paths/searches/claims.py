@@ -8,8 +8,9 @@ from statistics import geometric_mean, mean
 
 from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST
-from papers.claims import Claim, told
+from papers.claims import Claim, listed
 from papers.measured import Measured
+from papers.values import Value
 
 __all__ = ["counts", "of_optimisations", "of_searches", "times", "with_and_without"]
 
@@ -34,52 +35,34 @@ def of_searches(measured: Measured) -> Iterator[Claim]:
     every = {name: times(measured, n, name) for name in FIRST}
     every = {name: each for name, each in every.items() if {"queue", "dijkstra"} <= each.keys()}
     arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_SEARCHES, n)}
-    best = {name: min(each[other] for other in _PARALLEL) for name, each in every.items()}
-    leads = {name: best[name] / each["sssp-h-bf"] for name, each in every.items()}
-    yield Claim(
-        "HB1",
-        "H-BF is faster than every other parallel search on every graph",
-        all(lead > 1 for lead in leads.values()) if leads else None,
-        "best other / H-BF: " + told(leads),
-    )
-    davidson = {
-        name: min(each["workfront sweep"], each["sssp-near-far"]) / each["sssp-h-bf"]
-        for name, each in every.items()
-    }
+
+    def over(*others: str) -> dict[str, float]:
+        """Return the time of the fastest of these over that of H-BF."""
+        return {
+            name: min(each[other] for other in others) / each["sssp-h-bf"]
+            for name, each in every.items()
+        }
+
+    leads, davidson, gains = over(*_PARALLEL), over(*_PARALLEL[1:]), over("queue")
+    holds = all(lead > 1 for lead in leads.values()) if leads else None
+    yield Claim("HB1", holds, "best other / H-BF: " + listed(leads))
     average = mean(davidson.values()) if davidson else math.nan
-    yield Claim(
-        "HB2",
-        "H-BF is 5 times as fast, on average, as the most efficient parallel search (table 8.2 "
-        "gives 3.75 over workfront sweep and near-far)",
-        average >= 5 if davidson else None,
-        f"mean {average:.3g}: {told(davidson)}",
-    )
-    gains = {name: each["queue"] / each["sssp-h-bf"] for name, each in every.items()}
+    numbers = f"mean {average:.3g}: {listed(davidson)}"
+    yield Claim("HB2", average >= 5 if davidson else None, numbers)
     deep = [gain for name, gain in gains.items() if FIRST.index(name) < 3]
     flat = [gain for name, gain in gains.items() if FIRST.index(name) >= 3]
-    yield Claim(
-        "HB3",
-        "the speedup over the sequential search with a queue is smallest on graphs of large "
-        "diameter, the first three",
-        geometric_mean(deep) < geometric_mean(flat) if deep and flat else None,
-        told(gains),
-    )
-    roads = every.get("asia.osm")
-    yield Claim(
-        "HB4",
-        "on asia.osm, H-BF is faster than Dijkstra's algorithm, and no other parallel search is",
-        None
-        if roads is None
-        else roads["sssp-h-bf"] < roads["dijkstra"] <= min(roads[each] for each in _PARALLEL),
-        "" if roads is None else _milliseconds(roads, ("dijkstra", "sssp-h-bf", *_PARALLEL)),
-    )
+    slower = geometric_mean(deep) < geometric_mean(flat) if deep and flat else None
+    yield Claim("HB3", slower, listed(gains))
+    if (roads := every.get("asia.osm")) is None:
+        yield Claim("HB4", None)
+    else:
+        named = {name: 1e3 * roads[name] for name in ("dijkstra", "sssp-h-bf", *_PARALLEL)}
+        fastest = min(roads[each] for each in _PARALLEL)
+        only = roads["sssp-h-bf"] < roads["dijkstra"] <= fastest
+        yield Claim("HB4", only, f"ms: {listed(named)}")
     rates = {name: arcs[name] / each["sssp-h-bf"] / 1e6 for name, each in every.items()}
-    yield Claim(
-        "HB5",
-        "the rate of H-BF is highest on msdoor, with many arcs for each vertex",
-        max(rates, key=rates.__getitem__) == "msdoor" if rates else None,
-        "MTEPS: " + told(rates),
-    )
+    highest = max(rates, key=rates.__getitem__) == "msdoor" if rates else None
+    yield Claim("HB5", highest, "MTEPS: " + listed(rates))
 
 
 def with_and_without(
@@ -123,71 +106,46 @@ def of_optimisations(measured: Measured) -> Iterator[Claim]:
         for each in OPTIMISATIONS
     }
     for number, optimisation, graph, factor in _GAINS:
-        found = gains[graph, optimisation]
-        yield Claim(
-            number,
-            f"{optimisation}: {factor} times as fast on {graph}; here: at least half of that gain",
-            max(found.values()) >= 1 + (factor - 1) / 2 if found else None,
-            "without / with: " + told(found),
-        )
-    classes = {graph: gains[graph, "classes of arcs"].get("alone", math.nan) for graph in graphs}
-    yield Claim(
-        "HB10",
-        "classes of arcs help on most graphs",
-        sum(gain > 1 for gain in classes.values()) > len(graphs) / 2,
-        "without / with: " + told(classes),
-    )
-    duplicates = {
-        graph: gains[graph, "removal of duplicates"].get("alone", math.nan)
-        for graph in (graphs[0], graphs[-1])
-    }
+        gain = gains[graph, optimisation]
+        holds = max(gain.values()) >= 1 + (factor - 1) / 2 if gain else None
+        words: dict[str, Value] = {"optimisation": optimisation, "graph": graph, "factor": factor}
+        yield Claim(number, holds, "without / with: " + listed(gain), words)
+
+    def alone(optimisation: str, *graphs: str) -> dict[str, float]:
+        return {graph: gains[graph, optimisation].get("alone", math.nan) for graph in graphs}
+
+    classes = alone("classes of arcs", *graphs)
+    most = sum(gain > 1 for gain in classes.values()) > len(graphs) / 2
+    yield Claim("HB10", most, "without / with: " + listed(classes))
+    duplicates = alone("removal of duplicates", graphs[0], graphs[-1])
     deep, flat = duplicates.values()
-    yield Claim(
-        "HB11",
-        "removal of duplicates matters for small diameters",
-        flat > max(deep, 1),
-        "without / with: " + told(duplicates),
-    )
+    yield Claim("HB11", flat > max(deep, 1), "without / with: " + listed(duplicates))
     yield from _of_counts(measured, n)
 
 
 def counts(measured: Measured, n: int) -> dict[str, float]:
     """Return the relaxations of the searches of figure 8.9."""
-    found = {
+    relaxations = {
         run["label"]["search"]: run["relaxations"]
         for run in measured.runs(_OPTIMISATIONS, n, graph="msdoor")
     }
-    for given in measured.inputs(_OPTIMISATIONS, n):
-        if given["label"]["graph"] == "msdoor":
+    for about in measured.inputs(_OPTIMISATIONS, n):
+        if about["label"]["graph"] == "msdoor":
             # each arc once, and all arcs n - 1 times
-            found["Dijkstra"] = given["arcs of reached vertices"]
-            found["queue-less, n - 1 sweeps"] = given["arcs"] * (given["vertices"] - 1.0)
-    return found
+            relaxations["Dijkstra"] = about["arcs of reached vertices"]
+            relaxations["queue-less, n - 1 sweeps"] = about["arcs"] * (about["vertices"] - 1.0)
+    return relaxations
 
 
 def _of_counts(measured: Measured, n: int) -> Iterator[Claim]:
-    found = counts(measured, n)
-    known = {"Dijkstra", "queue", "queue-less", "H-BF", "H-BF, no optimisation"} <= found.keys()
-    yield Claim(
-        "HB12",
-        "a queue saves most relaxations of a search without one; H-BF does fewer than either",
-        found["H-BF"] < found["queue"] < found["queue-less, n - 1 sweeps"] / 10 if known else None,
-        told(found),
-    )
-    for number, name, text, orders in (
-        ("HB13", "H-BF", "H-BF does one order of magnitude more relaxations", 1),
-        ("HB14", "queue-less, n - 1 sweeps", "n - 1 sweeps without a queue do six more", 6),
-    ):
-        above = math.log10(found[name] / found["Dijkstra"]) if known else math.nan
+    count = counts(measured, n)
+    known = {"Dijkstra", "queue", "queue-less", "H-BF", "H-BF, no optimisation"} <= count.keys()
+    sweeps = "queue-less, n - 1 sweeps"
+    fewest = count["H-BF"] < count["queue"] < count[sweeps] / 10 if known else None
+    yield Claim("HB12", fewest, listed(count))
+    for number, name, orders in (("HB13", "H-BF", 1), ("HB14", sweeps, 6)):
+        above = math.log10(count[name] / count["Dijkstra"]) if known else math.nan
         # there are n - 1 times as many, so that a smaller graph cannot tell
         tells = known and (number == "HB13" or n >= _MANY)
-        yield Claim(
-            number,
-            f"{text} than Dijkstra's algorithm",
-            abs(above - orders) < 0.5 if tells else None,
-            f"{above:.2g} orders" if known else "",
-        )
-
-
-def _milliseconds(values: dict[str, float], names: tuple[str, ...]) -> str:
-    return "ms: " + ", ".join(f"{name} {1e3 * values[name]:.3g}" for name in names)
+        near = abs(above - orders) < 0.5 if tells else None
+        yield Claim(number, near, f"{above:.2g} orders" if known else "")

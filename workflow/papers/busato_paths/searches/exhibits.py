@@ -8,102 +8,66 @@ from papers.busato_paths.rows import of_graph, of_times
 from papers.busato_paths.searches import claims
 from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST, SECOND
-from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
+from papers.tables import Maker, Row, Rows
 from papers.values import milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _THEIRS = "published"
 _SEARCHES, _OPTIMISATIONS = "busato-paths-searches", "busato-paths-optimisations"
-_STAND_INS = (
-    "The graphs are stand-ins with fewer vertices: about the average degree of the published "
-    "graph, and its deviation, or a mesh for a mesh; nothing else is the same. Weights are uniform "
-    "in 1..100; the thesis does not give them. "
+# The searches of table 8.2; frontier is H-BF without optimisations.
+_NAMES = (
+    *("queue", "dijkstra", "sssp-bellman-ford", "workfront sweep", "sssp-near-far", "frontier"),
+    *("sssp-h-bf", "sssp-delta-stepping"),
 )
-_TIMES = "Medians of searches from three sources, without transfers; the thesis has 100 sources. "
-_LOOPS = (
-    "On a CPU, groups of 32 work-items, which are loops there. The threshold of the heavy list is "
-    "256 arcs for stand-ins of less than 500,000 vertices, and 4096 as published for others. "
-)
-# Our name -> that of the thesis, for the searches of table 8.2.
-_NAMES = {
-    "queue": "Bellman-Ford with a queue",
-    "dijkstra": "Dijkstra",
-    "sssp-bellman-ford": "LoneStar",
-    "workfront sweep": None,
-    "sssp-near-far": "workfront sweep or near-far",
-    "frontier": None,
-    "sssp-h-bf": "H-BF",
-    "sssp-delta-stepping": None,
-}
-
-
-def _published() -> Published:
-    return Published("busato_paths/searches")
+_PAPER = Published("busato_paths/searches")
 
 
 def _graphs(measured: Measured) -> Rows:
-    paper = _published()
-    known = {}
-    for experiment in (_SEARCHES, _OPTIMISATIONS):
-        for n in measured.sizes(experiment):
-            for given in measured.inputs(experiment, n):
-                known[n, given["label"]["graph"]] = given
-    for (n, name), given in known.items():
-        sizes = {quantity: given[quantity] for quantity in ("vertices", "arcs")}
+    known = {
+        (n, about["label"]["graph"]): about
+        for experiment in (_SEARCHES, _OPTIMISATIONS)
+        for n, about in measured.each_input(experiment)
+    }
+    for (n, name), about in known.items():
+        sizes = {quantity: about[quantity] for quantity in ("vertices", "arcs")}
         degrees = ("average degree", "deviation of degrees", "largest degree")
-        row = of_graph(paper, "table 8.1", n, given, sizes, degrees, "stand-in")
-        row["depth from the sources: ours"] = given["depth"]
-        row["diameter: published"] = paper.value(
+        row = of_graph(_PAPER, "table 8.1", n, about, sizes, degrees, "stand-in")
+        row["depth from the sources: ours"] = about["depth"]
+        row["diameter: published"] = _PAPER.value(
             exhibit="table 8.1", quantity="diameter", graph=name
         )
         yield row
 
 
 def _times(measured: Measured) -> Rows:
-    paper = _published()
     for n in measured.sizes(_SEARCHES):
         arcs = {each["label"]["graph"]: each["arcs"] for each in measured.inputs(_SEARCHES, n)}
         for name in FIRST:
             times = claims.times(measured, n, name)
-            found = {each: times.get(each) for each in _NAMES}
-            yield of_times(paper, "table 8.2", n, name, arcs.get(name, 0), found)
+            seconds = {each: times.get(each) for each in _NAMES}
+            yield of_times(_PAPER, "table 8.2", n, name, arcs.get(name, 0), seconds)
 
 
 def _speedups(measured: Measured) -> Rows:
-    paper = _published()
     for n in measured.sizes(_SEARCHES):
         for place, name in enumerate(FIRST, 1):
-            found = claims.times(measured, n, name)
+            ours = claims.times(measured, n, name)
             theirs = {
-                each: paper.value(exhibit="table 8.2", quantity="time", graph=name, method=each)
+                each: _PAPER.value(exhibit="table 8.2", quantity="time", graph=name, method=each)
                 for each in _NAMES
             }
             row: Row = {"n": n, "place": place, "graph": name}
-            for each in _NAMES:
-                if each == "queue":
-                    continue
-                row[f"{each}: ours"] = ratio(found.get("queue"), found.get(each))
+            for each in _NAMES[1:]:
+                row[f"{each}: ours"] = ratio(ours.get("queue"), ours.get(each))
                 if theirs[each] is not None:
                     row[f"{each}: {_THEIRS}"] = ratio(theirs["queue"], theirs[each])
             yield row
 
 
-def _speedups_drawn(measured: Measured, columns: list[str]) -> Drawing:
-    n = max(measured.sizes(_SEARCHES))
-    lines = [
-        Line(column, published=column.endswith(_THEIRS), where={"n": n})
-        for column in columns
-        if column.split(":")[0] in ("dijkstra", "sssp-near-far", "sssp-h-bf")
-    ]
-    return Drawing("place", {"speedup": lines}, logarithmic="y")
-
-
 def _ablation(measured: Measured) -> Rows:
-    paper = _published()
     for n in measured.sizes(_OPTIMISATIONS):
         for name in SECOND:
             queue = measured.seconds(
@@ -120,118 +84,49 @@ def _ablation(measured: Measured) -> Rows:
                     row[f"speedup over queue without ({form}): ours"] = ratio(queue, before)
                     row[f"speedup over queue with ({form}): ours"] = ratio(queue, after)
                 where = {"exhibit": "table 8.3", "graph": name, "optimisation": each}
-                theirs = {
-                    quantity: paper.value(quantity=quantity, **where)
+                time, before_, after_, *gains = (
+                    _PAPER.value(quantity=quantity, **where)
                     for quantity in (
                         *("time", "time without", "time with"),
                         *("speedup without", "speedup with"),
                     )
-                }
-                row[f"queue, ms: {_THEIRS}"] = theirs["time"]
-                row[f"without, ms: {_THEIRS}"] = theirs["time without"]
-                row[f"with, ms: {_THEIRS}"] = theirs["time with"]
-                row[f"gain: {_THEIRS}"] = ratio(theirs["time without"], theirs["time with"])
-                row[f"speedup over queue without: {_THEIRS}"] = theirs["speedup without"]
-                row[f"speedup over queue with: {_THEIRS}"] = theirs["speedup with"]
+                )
+                row |= {f"queue, ms: {_THEIRS}": time, f"without, ms: {_THEIRS}": before_}
+                row |= {f"with, ms: {_THEIRS}": after_, f"gain: {_THEIRS}": ratio(before_, after_)}
+                row[f"speedup over queue without: {_THEIRS}"] = gains[0]
+                row[f"speedup over queue with: {_THEIRS}"] = gains[1]
                 yield row
 
 
 def _relaxations(measured: Measured) -> Rows:
-    paper = _published()
+    theirs = {"H-BF": "sssp-h-bf", "queue-less, n - 1 sweeps": "queue-less"}
+    above = "orders of magnitude above Dijkstra"
     for n in measured.sizes(_OPTIMISATIONS):
-        found = claims.counts(measured, n)
+        counts = claims.counts(measured, n)
         duplicates = {
             run["label"]["search"]: run.get("duplicates")
             for run in measured.runs(_OPTIMISATIONS, n, graph="msdoor")
         }
-        theirs = {"H-BF": "sssp-h-bf", "queue-less, n - 1 sweeps": "queue-less"}
-        yield from [
-            {
+        for name, count in sorted(counts.items(), key=lambda each: each[1]):
+            published = None
+            if name in theirs:
+                published = _PAPER.value(exhibit="figure 8.9", method=theirs[name])
+            yield {
                 "n": n,
                 "search": name,
                 "relaxations: ours": count,
-                "orders of magnitude above Dijkstra: ours": math.log10(count / found["Dijkstra"]),
-                "orders of magnitude above Dijkstra: published": paper.value(
-                    exhibit="figure 8.9", method=theirs[name]
-                )
-                if name in theirs
-                else None,
+                f"{above}: ours": math.log10(count / counts["Dijkstra"]),
+                f"{above}: published": published,
                 "duplicates removed: ours": duplicates.get(name),
             }
-            for name, count in sorted(found.items(), key=lambda each: each[1])
-        ]
 
 
-def _of_searches(measured: Measured) -> Exhibit:
-    return Exhibit(
-        "claims-8.2",
-        "What section 8.5 says about table 8.2, and whether it holds on this device",
-        f"{_STAND_INS}Answered for the largest n. Numbers are quotients of times unless they have "
-        "a unit.",
-        claims_table(claims.of_searches(measured)),
-    )
-
-
-def _of_optimisations(measured: Measured) -> Exhibit:
-    return Exhibit(
-        "claims-8.3",
-        "What section 8.5 says about the optimisations, and whether it holds on this device",
-        f"{_STAND_INS}Answered for the largest n. Numbers are quotients of times, or relaxations.",
-        claims_table(claims.of_optimisations(measured)),
-    )
-
-
-EXHIBITS = (
-    Table(
-        _SEARCHES,
-        "table-8.1",
-        "Table 8.1: the graphs",
-        f"{_STAND_INS}The published 1.9 million vertices of delaunay_n20 do not go with its arcs "
-        "and degree; it has 1.05 million.",
-        _graphs,
-    ),
-    Table(
-        _SEARCHES,
-        "table-8.2",
-        "Table 8.2: times of searches",
-        f"{_STAND_INS}{_TIMES}`queue` is compiled by Numba; `dijkstra` is SciPy's, was Boost's; "
-        "`sssp-bellman-ford` stands for LoneStar; the thesis has one column for workfront sweep "
-        "and near-far. `frontier` is H-BF without optimisations, and `sssp-h-bf` has the "
-        "parameters that suit the device. `sssp-delta-stepping` is our default. MTEPS are all arcs "
-        "over the time, as published. Published times are of a GTX 780, those of `queue` and "
-        "`dijkstra` of a Phenom II.",
-        _times,
-    ),
-    Table(
-        _SEARCHES,
-        "figure-8.8",
-        "Figure 8.8: speedups over the sequential search with a queue, by falling diameter",
-        f"{_STAND_INS}{_TIMES}The published ones are quotients of table 8.2. The figure shows the "
-        "largest n.",
-        _speedups,
-        _speedups_drawn,
-    ),
-    Made(_SEARCHES, _of_searches),
-    Table(
-        _OPTIMISATIONS,
-        "table-8.3",
-        "Table 8.3: what each optimisation contributes, with negative weights",
-        f"{_STAND_INS}{_TIMES}{_LOOPS}`alone`: the optimisation and nothing else, against a "
-        "frontier with static warps of 4; `last`: all optimisations, against all others. The "
-        "thesis gives one optimisation for each graph, and does not say which of the two it is. "
-        "The time with classes on wiki-talk is without the 2 ms of two further kernels there, and "
-        "with them here.",
-        _ablation,
-    ),
-    Table(
-        _OPTIMISATIONS,
-        "figure-8.9",
-        "Figure 8.9: relaxations on msdoor",
-        f"{_STAND_INS}{_LOOPS}Means of three sources. A relaxation of H-BF is an arc that is tried "
-        "with an atomic. `queue-less` stops when nothing changes; with n - 1 sweeps, each arc is "
-        "relaxed n - 1 times. Dijkstra's algorithm relaxes each arc once. The published orders of "
-        "magnitude are for 415,000 vertices.",
-        _relaxations,
-    ),
-    Made(_OPTIMISATIONS, _of_optimisations),
-)
+ROWS: dict[str, Maker] = {
+    "table-8.1": _graphs,
+    "table-8.2": _times,
+    "figure-8.8": _speedups,
+    "claims-8.2": claims.of_searches,
+    "table-8.3": _ablation,
+    "figure-8.9": _relaxations,
+    "claims-8.3": claims.of_optimisations,
+}

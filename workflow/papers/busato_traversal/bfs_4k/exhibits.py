@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from statistics import geometric_mean
-from typing import Any
 
 import numpy as np
 
@@ -11,92 +10,85 @@ from papers.busato_traversal.bfs_4k.experiments import KNOBS, MAPPINGS, TABLES
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table, table_of
-from papers.values import milliseconds, ratio
+from papers.tables import Filled, Maker, Row, Rows
+from papers.values import beside, milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
+_LEVELS, _FEATURES, _RIVALS, _KNOBS = (
+    f"busato-traversal-bfs-{name}" for name in ("levels", "features", "rivals", "knobs")
+)
 _GPU = "GTX 780"
-_STAND_INS = (
-    "The graphs are stand-ins with fewer vertices: about the average degree of the published "
-    "graph, and its deviation, or a mesh for a mesh; nothing else is the same. "
-)
-_LOOPS = (
-    "On a CPU, groups of 32 work-items in warps of 8, which are loops there; on other devices 128 "
-    "in warps of 32. "
-)
 # The thesis' figure 6.5
 _DEGREES = (3, 1, 4, 6, 3, 3)
-_OURS = {
-    "bfs-harish": "Harish",
-    "bfs-edge": "edge parallelism",
-    "bfs-virtual-warp": "static virtual warps",
-    "bfs-luo": "Luo",
-    "bfs-b40c": "Garland",
-    "bfs-4k": "BFS-4K",
+_LAUNCH, _SINGLE = "launches", "launches; one group for small frontiers"
+_BARRIERS = "host, groups, barriers"
+_MATRIX = (
+    *("method", "in the thesis", "work", "memory", "parallel over", "many arcs", "duplicates"),
+    *("synchronisation: published", "synchronisation: ours"),
+)
+# fmt: off
+_OURS: dict[str, tuple[str | None, ...]] = {
+    "bfs-harish": ("Harish", "n D + m", "3 n + m", "vertices", "no", "no", "host", _LAUNCH),
+    "bfs-virtual-warp": (
+        "static virtual warps", "n D + m", "2 n + m", "virtual warps", "yes", "no", "host", _LAUNCH
+    ),
+    "bfs-edge": ("edge parallelism", "m D", "2 m", "arcs", "indifferent", "no", "host", _LAUNCH),
+    "bfs-luo": ("Luo", "n + m", None, "vertices", "no", "no", _BARRIERS, _SINGLE),
+    "bfs-b40c": (
+        "Garland", "n + m", "4 n + 2 m", "vertices, arcs, groups", "yes", "yes", "host, groups",
+        _LAUNCH,
+    ),
+    "bfs-4k": (
+        "BFS-4K", "n + m", "4 n + m", "vertices, arcs, dynamic virtual warps, child launches",
+        "yes", "yes", _BARRIERS, _SINGLE,
+    ),
 }
-
-
-def _published() -> Published:
-    return Published("busato_traversal/bfs_4k")
-
-
-def _wall(run: dict[str, Any] | None) -> float | None:
-    return None if run is None else run["seconds"]["kernel"]
+# fmt: on
+# The order of the methods in table 6.2.
+_COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c", "bfs-4k")
+# What the thesis calls a knob, and the values that it finds best.
+_BEST = {
+    "least_width": ("K1", "4 to 32"),
+    "heavy": ("K2", "15"),
+    "piece": ("K3", "16"),
+    "discover": ("K4", "0, 1 or 2"),
+    "single": ("K5", "0 or 1"),
+    "group": ("K6", "128"),
+    "coalesce": ("K7", "10"),
+}
+_PAPER = Published("busato_traversal/bfs_4k")
 
 
 def _mapping(measured: Measured) -> Rows:
     """Return the table of lanes and vertices of edge-discover."""
     before = np.cumsum([0, *_DEGREES[:-1]])
     owners = np.searchsorted(before, np.arange(sum(_DEGREES)), "right") - 1
-    return [
-        {
-            "vertex": vertex,
-            "arcs": degree,
-            "prefix sum": int(before[vertex]),
-            "first lane": int(np.flatnonzero(owners == vertex)[0]),
-            "last lane": int(np.flatnonzero(owners == vertex)[-1]),
-        }
-        for vertex, degree in enumerate(_DEGREES)
-    ]
+    for vertex, degree in enumerate(_DEGREES):
+        lanes = np.flatnonzero(owners == vertex)
+        row: Row = {"vertex": vertex, "arcs": degree, "prefix sum": int(before[vertex])}
+        yield {**row, "first lane": int(lanes[0]), "last lane": int(lanes[-1])}
 
 
 def _kernels(measured: Measured) -> Rows:
-    for n in measured.sizes("busato-traversal-bfs-levels"):
-        label = {"mapping": "chosen by level", "table": "hash32"}
-        run = measured.run("busato-traversal-bfs-levels", n, **label)
-        for each in run["levels"] if run else []:
-            yield {
-                "n": n,
-                "level": each["level"],
-                "frontier": each["frontier"],
-                "kernel": each["kernel"],
-                "width": each["width"] or None,
-            }
-
-
-def _kernels_drawn(measured: Measured, columns: list[str]) -> Drawing:
-    lines = [
-        Line("frontier", where={"n": n}, name=f"n = {n:,}")
-        for n in measured.sizes("busato-traversal-bfs-levels")
-    ]
-    return Drawing("level", {"vertices in the frontier": lines}, logarithmic="y")
+    for n, run in measured.each_run(_LEVELS, mapping="chosen by level", table="hash32"):
+        for each in run["levels"]:
+            row: Row = {"n": n, **{name: each[name] for name in ("level", "frontier", "kernel")}}
+            yield {**row, "width": each["width"] or None}
 
 
 def _duplicates(measured: Measured) -> Rows:
-    experiment = "busato-traversal-bfs-levels"
-    for n in measured.sizes(experiment):
-        told = {
+    for n in measured.sizes(_LEVELS):
+        every = {
             (mapping, name): run["levels"]
             for mapping in MAPPINGS
             for name in TABLES
-            if (run := measured.run(experiment, n, mapping=mapping, table=name))
+            if (run := measured.run(_LEVELS, n, mapping=mapping, table=name))
         }
-        depth = max((len(levels) for levels in told.values()), default=0)
-        for place in range(depth):
-            some = next(iter(told.values()))[place]
+        for place in range(max((len(levels) for levels in every.values()), default=0)):
+            some = next(iter(every.values()))[place]
             row = {"n": n, "level": some["level"], "different vertices": some["vertices"]}
-            for (mapping, name), levels in told.items():
+            for (mapping, name), levels in every.items():
                 each = levels[place]
                 row[f"{mapping}, {name}"] = each["frontier"]
                 if name == "hash32":
@@ -104,245 +96,106 @@ def _duplicates(measured: Measured) -> Rows:
             yield row
 
 
-def _duplicates_drawn(measured: Measured, columns: list[str]) -> Drawing:
-    experiment = "busato-traversal-bfs-levels"
-    n = max(measured.sizes(experiment))
-    shown = [name for name in columns if name not in ("n", "level")]
-    drawn = [
-        Line(name, where={"n": n})
-        for name in shown
-        if "before" in name or name.endswith("hash64") or name == "different vertices"
-    ]
-    return Drawing("level", {"entries of the frontier": drawn}, logarithmic="y")
-
-
 def _tables(measured: Measured) -> Rows:
-    experiment, paper = "busato-traversal-bfs-levels", _published()
-    for n in measured.sizes(experiment):
+    for n in measured.sizes(_LEVELS):
         for mapping in MAPPINGS:
             for name in TABLES:
-                run = measured.run(experiment, n, mapping=mapping, table=name)
+                run = measured.run(_LEVELS, n, mapping=mapping, table=name)
                 if run is None:
                     continue
                 row: Row = {"n": n, "mapping": mapping, "table": name}
-                kinds = {"detected": "dropped", "conflicts": "conflicts"}
-                for quantity, kind in {**kinds, "undetected": "undetected"}.items():
+                for quantity in ("detected", "conflicts", "undetected"):
+                    kind = "dropped" if quantity == "detected" else quantity
                     row[f"{quantity}: ours"] = sum(each[kind] for each in run["levels"])
-                    theirs = paper.value(exhibit="figure 6.12", quantity=quantity, method=name)
                     if mapping == "virtual warp 4":
-                        row[f"{quantity}: {_GPU}"] = theirs
-                row["kernel ms: ours"] = milliseconds(_wall(run))
-                yield row
+                        row[f"{quantity}: {_GPU}"] = _PAPER.value(
+                            exhibit="figure 6.12", quantity=quantity, method=name
+                        )
+                yield {**row, "kernel ms: ours": milliseconds(run["seconds"]["kernel"])}
 
 
 def _matrix(measured: Measured) -> Rows:
-    quantities = (
-        "work",
-        "memory",
-        "parallel over",
-        "many arcs",
-        "duplicates",
-        "synchronisation: published",
-        "synchronisation: ours",
-    )
-    launch, single = "launches", "launches; one group for small frontiers"
-    values = {
-        "bfs-harish": ("n D + m", "3 n + m", "vertices", "no", "no", "host", launch),
-        "bfs-virtual-warp": ("n D + m", "2 n + m", "virtual warps", "yes", "no", "host", launch),
-        "bfs-edge": ("m D", "2 m", "arcs", "indifferent", "no", "host", launch),
-        "bfs-luo": ("n + m", None, "vertices", "no", "no", "host, groups, barriers", single),
-        "bfs-b40c": (
-            "n + m",
-            "4 n + 2 m",
-            "vertices, arcs, groups",
-            "yes",
-            "yes",
-            "host, groups",
-            launch,
-        ),
-        "bfs-4k": (
-            "n + m",
-            "4 n + m",
-            "vertices, arcs, dynamic virtual warps, child launches",
-            "yes",
-            "yes",
-            "host, groups, barriers",
-            single,
-        ),
-    }
-    return [
-        {"method": name, "in the thesis": _OURS[name], **dict(zip(quantities, row, strict=True))}
-        for name, row in values.items()
-    ]
+    return [dict(zip(_MATRIX, (name, *row), strict=True)) for name, row in _OURS.items()]
 
 
 def _features(measured: Measured) -> Rows:
-    experiment = "busato-traversal-bfs-features"
-    for n in measured.sizes(experiment):
-        first = _wall(measured.run(experiment, n, features="bfs-sequential"))
-        for run in measured.runs(experiment, n):
-            seconds = _wall(run)
-            yield {
-                "n": n,
-                "search": run["label"]["features"],
-                "ms: ours": milliseconds(seconds),
-                "speedup over sequential: ours": ratio(first, seconds),
-            }
+    for n, run in measured.each_run(_FEATURES):
+        first = measured.phases(_FEATURES, n, features="bfs-sequential").get("kernel")
+        seconds = run["seconds"]["kernel"]
+        yield {
+            "n": n,
+            "search": run["label"]["features"],
+            "ms: ours": milliseconds(seconds),
+            "speedup over sequential: ours": ratio(first, seconds),
+        }
 
 
 def _graphs(measured: Measured) -> Rows:
-    experiment, paper = "busato-traversal-bfs-rivals", _published()
-    for n in measured.sizes(experiment):
-        for given in measured.inputs(experiment, n):
-            name = given["label"]["graph"]
-            row = {"graph": name, "vertices: stand-in": given["n"], "arcs: stand-in": given["arcs"]}
-            row["depth from the source: stand-in"] = given["depth"]
-            for quantity in ("average degree", "deviation of degrees", "largest degree"):
-                row[f"{quantity}: stand-in"] = given[quantity]
-                theirs = paper.value(exhibit="table 6.1", quantity=quantity, graph=name)
-                row[f"{quantity}: published"] = theirs
-            for quantity in ("vertices", "arcs"):
-                theirs = paper.value(exhibit="table 6.1", quantity=quantity, graph=name)
-                row[f"million {quantity}: published"] = theirs
-            row["diameter: published"] = paper.value(
-                exhibit="table 6.1", quantity="diameter", graph=name
-            )
-            yield row
+    for _, about in measured.each_input(_RIVALS):
+        name = about["label"]["graph"]
+        where = {"exhibit": "table 6.1", "graph": name}
+        row: Row = {"graph": name}
+        row |= {"vertices: stand-in": about["n"], "arcs: stand-in": about["arcs"]}
+        row["depth from the source: stand-in"] = about["depth"]
+        for quantity in ("average degree", "deviation of degrees", "largest degree"):
+            row[f"{quantity}: stand-in"] = about[quantity]
+            row[f"{quantity}: published"] = _PAPER.value(quantity=quantity, **where)
+        for quantity in ("vertices", "arcs"):
+            row[f"million {quantity}: published"] = _PAPER.value(quantity=quantity, **where)
+        yield {**row, "diameter: published": _PAPER.value(quantity="diameter", **where)}
 
 
-def _times(measured: Measured) -> Exhibit:
-    rows, experiment, paper = [], "busato-traversal-bfs-rivals", _published()
+def _times(measured: Measured) -> Filled:
+    rows: list[Row] = []
     speedups: dict[str, list[float]] = {}
-    for n in measured.sizes(experiment):
+    for n in measured.sizes(_RIVALS):
         for name in NAMES:
-            times = {
-                run["label"]["method"]: _wall(run)
-                for run in measured.runs(experiment, n, graph=name)
-                if "width" not in run["label"]
-            }
-            widths = {
-                run["label"]["width"]: _wall(run)
-                for run in measured.runs(experiment, n, graph=name, method="bfs-virtual-warp")
-            }
-            best = min(widths, key=lambda width: widths[width] or np.inf, default=None)
-            times["bfs-virtual-warp"] = widths.get(best)
+            times: dict[str, float] = {}
+            best = None
+            for run in measured.runs(_RIVALS, n, graph=name):
+                method, seconds = run["label"]["method"], run["seconds"]["kernel"]
+                if "width" not in run["label"]:
+                    times[method] = seconds
+                elif method not in times or seconds < times[method]:
+                    times[method], best = seconds, run["label"]["width"]
             row: Row = {"n": n, "graph": name}
             row["bfs-sequential, ms: ours"] = milliseconds(times.get("bfs-sequential"))
-            for each in _OURS:
-                theirs = paper.value(exhibit="table 6.2", quantity="time", graph=name, method=each)
-                row[f"{each}, ms: ours"] = milliseconds(times.get(each))
-                row[f"{each}, ms: {_GPU}"] = theirs
-                if each != "bfs-4k" and (gain := ratio(times.get(each), times.get("bfs-4k"))):
+            where = {"exhibit": "table 6.2", "graph": name}
+            own = _PAPER.value(quantity="time", method="bfs-4k", **where)
+            for each in _COMPARED:
+                theirs = _PAPER.value(quantity="time", method=each, **where)
+                row |= beside(f"{each}, ms", milliseconds(times.get(each)), theirs, _GPU)
+                if each == "bfs-4k":
+                    continue
+                if gain := ratio(times.get(each), times.get("bfs-4k")):
                     row[f"bfs-4k over {each}: ours"] = gain
                     speedups.setdefault(each, []).append(gain)
-                own = paper.value(exhibit="table 6.2", quantity="time", graph=name, method="bfs-4k")
-                if each != "bfs-4k" and theirs:
+                if theirs:
                     row[f"bfs-4k over {each}: {_GPU}"] = ratio(theirs, own)
-            row["best width: ours"] = best
-            row[f"best width: {_GPU}"] = paper.value(
-                exhibit="table 6.2", quantity="width", graph=name
-            )
-            rows.append(row)
-    told = ", ".join(f"{name} {geometric_mean(gains):.3g}" for name, gains in speedups.items())
-    return Exhibit(
-        "table-6.2",
-        "Table 6.2 and figure 6.15: times, and speedups of BFS-4K",
-        f"{_STAND_INS}Kernel times with the parameters that suit the device; the thesis measures "
-        f"graphs of 0.4 to 50.9 million vertices. Geometric means of our speedups: {told}. A cell "
-        "is empty where the thesis has out of time, out of memory or no value.",
-        table_of(rows),
-    )
+            width = _PAPER.value(quantity="width", **where)
+            rows.append(row | beside("best width", best, width, _GPU))
+    means = [f"{name} {geometric_mean(gains):.3g}" for name, gains in speedups.items()]
+    return Filled(rows, {"means": ", ".join(means)})
 
 
 def _sweep(measured: Measured) -> Rows:
-    experiment = "busato-traversal-bfs-knobs"
-    names = dict(zip(KNOBS, ("K1", "K2", "K3", "K4", "K5", "K6", "K7"), strict=True))
-    theirs = {"least_width": "4 to 32", "heavy": "15", "piece": "16", "discover": "0, 1 or 2"}
-    theirs |= {"single": "0 or 1", "group": "128", "coalesce": "10"}
-    for n in measured.sizes(experiment):
+    for n in measured.sizes(_KNOBS):
         for knob, values in KNOBS.items():
+            name, theirs = _BEST[knob]
             for value in values:
-                run = measured.run(experiment, n, knob=knob, value=value)
-                yield {
-                    "n": n,
-                    "knob": names[knob],
-                    "parameter": knob,
-                    "value": value,
-                    "ms: ours": milliseconds(_wall(run)),
-                    "best in the thesis": theirs[knob],
-                }
+                seconds = measured.phases(_KNOBS, n, knob=knob, value=value).get("kernel")
+                row: Row = {"n": n, "knob": name, "parameter": knob, "value": value}
+                yield {**row, "ms: ours": milliseconds(seconds), "best in the thesis": theirs}
 
 
-EXHIBITS = (
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.5",
-        "Figure 6.5: lanes and vertices in edge-discover",
-        "The example of the thesis: each of 20 lanes searches its number in the prefix sum of the "
-        "arcs. The lanes are those that the thesis prints.",
-        _mapping,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.6",
-        "Figure 6.6: size of the frontier, and the kernel of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Kernels with `single` are those of "
-        "one group, the others those of the whole device. The thesis shows no numbers.",
-        _kernels,
-        _kernels_drawn,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.11",
-        "Figures 6.9 and 6.11: duplicates in the frontier of each level",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Entries of the queue; `different "
-        "vertices` is what a sequential search has. Without a table (off) a level is stored at "
-        "once, so only work-items that run at the same time find a vertex twice; `before hash32` "
-        "are the vertices that a group finds before it stores levels. The thesis shows no numbers.",
-        _duplicates,
-        _duplicates_drawn,
-    ),
-    Table(
-        "busato-traversal-bfs-levels",
-        "figure-6.12",
-        "Figure 6.12: tables that detect duplicates",
-        f"{_STAND_INS}{_LOOPS}Sums over the levels. `per-warp` is the table of Merrill et al. "
-        "2012, which the thesis calls Garland's; `hash64` is the thesis' table for a group, and "
-        "`hash32` ours, with a barrier between writing and reading. The published values are for "
-        "another graph, with virtual warps of 4; the thesis gives 7.5 % less time on average.",
-        _tables,
-    ),
-    Table(
-        "busato-traversal-bfs-features",
-        "figure-6.13",
-        "Figure 6.13: properties of the searches",
-        "As published, in words for n vertices, m arcs and D levels; memory of the last two is a "
-        "lower bound. `groups` are barriers of all groups of a launch, which OpenCL does not have.",
-        _matrix,
-    ),
-    Table(
-        "busato-traversal-bfs-features",
-        "figure-6.14",
-        "Figure 6.14: what each feature of BFS-4K contributes",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. Each feature is added to those "
-        "above it. The sequential search is one work-item of the same device. The thesis shows no "
-        "numbers.",
-        _features,
-    ),
-    Table(
-        "busato-traversal-bfs-rivals",
-        "table-6.1",
-        "Table 6.1: the graphs",
-        f"{_STAND_INS}The published largest degree is called mode there.",
-        _graphs,
-    ),
-    Made("busato-traversal-bfs-rivals", _times),
-    Table(
-        "busato-traversal-bfs-knobs",
-        "knobs",
-        "Section 6.5: the knobs K1 to K7",
-        f"{_STAND_INS}{_LOOPS}The graph stands for as-skitter. One knob at a time; the others have "
-        "the values of the thesis.",
-        _sweep,
-    ),
-)
+ROWS: dict[str, Maker] = {
+    "figure-6.5": _mapping,
+    "figure-6.6": _kernels,
+    "figure-6.11": _duplicates,
+    "figure-6.12": _tables,
+    "figure-6.13": _matrix,
+    "figure-6.14": _features,
+    "table-6.1": _graphs,
+    "table-6.2": _times,
+    "knobs": _sweep,
+}

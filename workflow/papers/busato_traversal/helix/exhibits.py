@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from papers.busato_traversal.helix.experiments import ABLATIONS, BALANCES
 from papers.busato_traversal.helix.tree import Row as Sample
 from papers.busato_traversal.helix.tree import fitted, rules
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Row, Rows, Table
+from papers.runner import RunRecord
+from papers.tables import Maker, Row, Rows
 from papers.values import ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _ALL = "busato-traversal-configurations"
 _RIVALS = "busato-traversal-rivals"
@@ -34,15 +34,23 @@ _Times = dict[tuple[str, ...], float]
 
 def _graphs(
     measured: Measured, experiment: str
-) -> Iterator[tuple[int, dict[str, Any], list[dict[str, Any]]]]:
-    """Yield n, the facts and the runs of each graph."""
-    for n in measured.sizes(experiment):
-        for given in measured.inputs(experiment, n):
-            name = given["label"]["graph"]
-            yield n, given, list(measured.runs(experiment, n, graph=name))
+) -> Iterator[tuple[int, str, RunRecord, list[RunRecord]]]:
+    """Yield n, the name, the facts and the runs of each graph."""
+    for n, about in measured.each_input(experiment):
+        name = about["label"]["graph"]
+        yield n, name, about, list(measured.runs(experiment, n, graph=name))
 
 
-def _times(runs: list[dict[str, Any]]) -> _Times:
+def _pairs(runs: list[RunRecord]) -> dict[str, dict[str, float]]:
+    """Return the seconds without and with each technique."""
+    pairs: dict[str, dict[str, float]] = {}
+    for run in runs:
+        label = run["label"]
+        pairs.setdefault(label["technique"], {})[label["form"]] = run["seconds"]["kernel"]
+    return pairs
+
+
+def _times(runs: list[RunRecord]) -> _Times:
     return {
         tuple(run["label"][name] for name in _DIMENSIONS): run["seconds"]["kernel"] for run in runs
     }
@@ -58,56 +66,47 @@ def _least(times: _Times, dimension: str) -> dict[str, float]:
 
 
 def _figure_7_6(measured: Measured) -> Rows:
-    """E17: each configuration, by how much it is slower than the best one for a graph."""
-    columns: dict[str, _Times] = {}
-    for n, given, runs in _graphs(measured, _ALL):
-        head = f"{given['label']['graph']}, n {n} ({given['mean']:.1f}; {given['gini']:.2f})"
-        columns[head] = _times(runs)
-    configurations = dict.fromkeys(each for times in columns.values() for each in times)
-    return [
-        {
-            **dict(zip(_DIMENSIONS, configuration, strict=True)),
-            **{
-                head: ratio(times.get(configuration), min(times.values()))
-                for head, times in columns.items()
-            },
-        }
-        for configuration in configurations
-    ]
+    """Return by how much each configuration is slower than the best one for a graph."""
+    columns = {
+        f"{name}, n {n} ({about['mean']:.1f}; {about['gini']:.2f})": _times(runs)
+        for n, name, about, runs in _graphs(measured, _ALL)
+    }
+    for each in dict.fromkeys(each for times in columns.values() for each in times):
+        row: Row = dict(zip(_DIMENSIONS, each, strict=True))
+        for head, times in columns.items():
+            row[head] = ratio(times.get(each), min(times.values()))
+        yield row
 
 
 def _figure_7_7(measured: Measured) -> Rows:
-    """E18: the rate of each search."""
-    for n, given, runs in _graphs(measured, _RIVALS):
-        rates = {
-            f"{run['label']['method']}: ours": ratio(given["arcs"] / 1e6, run["seconds"]["kernel"])
-            for run in runs
-        }
-        yield {"graph": given["label"]["graph"], "n": n, **rates}
+    """Yield the rate of each search."""
+    for n, name, about, runs in _graphs(measured, _RIVALS):
+        row: Row = {"graph": name, "n": n}
+        for run in runs:
+            rate = ratio(about["arcs"] / 1e6, run["seconds"]["kernel"])
+            row[f"{run['label']['method']}: ours"] = rate
+        yield row
 
 
 def _table_7_1(measured: Measured) -> Rows:
-    """E19: the statistics of the graphs."""
-    names = ("arcs", "mean", "deviation", "gini", "largest", "eccentricity")
-    return [
-        {"graph": given["label"]["graph"], "n": given["n"], **{each: given[each] for each in names}}
-        for _, given, _ in _graphs(measured, _RIVALS)
-    ]
+    """Yield the statistics of the graphs."""
+    names = ("n", "arcs", "mean", "deviation", "gini", "largest", "eccentricity")
+    for _, name, about, _ in _graphs(measured, _RIVALS):
+        yield {"graph": name, **{each: about[each] for each in names}}
 
 
 def _figure_7_4(measured: Measured) -> Rows:
-    """E22: how many vertices are in a bin."""
-    for n, given, _ in _graphs(measured, _RIVALS):
-        for i, count in enumerate(given["bins"]):
-            name = given["label"]["graph"]
+    """Yield how many vertices are in a bin."""
+    for n, name, about, _ in _graphs(measured, _RIVALS):
+        for i, count in enumerate(about["bins"]):
             yield {"graph": name, "n": n, "degrees from": 2**i, "vertices": count}
 
 
 def _rows(measured: Measured, dimension: str) -> list[Sample]:
     """Return the facts of each graph, and the least seconds of each value of a dimension."""
     return [
-        ({fact: given[fact] for fact in _FACTS}, _least(_times(runs), dimension))
-        for _, given, runs in _graphs(measured, _ALL)
+        ({fact: about[fact] for fact in _FACTS}, _least(_times(runs), dimension))
+        for _, _, about, runs in _graphs(measured, _ALL)
     ]
 
 
@@ -121,145 +120,117 @@ _RULES = {
 
 
 def _table_7_2(measured: Measured) -> Rows:
-    """E20: the published rules, and the best tree of our times."""
-    for dimension in _DIMENSIONS:
-        given = _rows(measured, dimension)
-        if not given:
-            continue
-        for depth in range(_DEPTH + 1):
-            tree = fitted(given, depth)
+    """Yield the published rules, and the best tree of our times."""
+    for dimension, published in _RULES.items():
+        rows = _rows(measured, dimension)
+        for depth in range(_DEPTH + 1) if rows else ():
+            tree = fitted(rows, depth)
             text = "; ".join(f"{when}: {choice}" for when, choice in rules(tree))
-            yield {
-                "feature": dimension,
-                "splits": depth,
-                "rules: ours": text,
-                "loss: ours": math.exp(tree.cost / len(given)) - 1,
-                "rules: thesis": _RULES[dimension],
-            }
+            row: Row = {"feature": dimension, "splits": depth, "rules: ours": text}
+            row["loss: ours"] = math.exp(tree.cost / len(rows)) - 1
+            yield {**row, "rules: thesis": published}
 
 
 def _section_7_3(measured: Measured) -> Rows:
-    """E21: each technique, with and without."""
+    """Yield each technique, with and without."""
     for technique in ABLATIONS:
         row: Row = {"technique": technique}
-        for n, given, runs in _graphs(measured, _ABLATIONS):
-            pair = {
-                run["label"]["form"]: run["seconds"]["kernel"]
-                for run in runs
-                if run["label"]["technique"] == technique
-            }
-            head = f"{given['label']['graph']}, n {n}"
-            row[head] = ratio(pair.get("without"), pair.get("with"))
+        for n, name, _, runs in _graphs(measured, _ABLATIONS):
+            pair = _pairs(runs).get(technique, {})
+            row[f"{name}, n {n}"] = ratio(pair.get("without"), pair.get("with"))
         yield row
 
 
-_Judge = Callable[[Mapping[str, Any], _Times], bool | None]
+_Condition = Callable[[Mapping[str, float]], bool]
+_Judge = Callable[[Mapping[str, float], _Times], bool | None]
 
 
-def _is_best(dimension: str, *values: str) -> _Judge:
-    """Return a judge: one of these values is in the best configuration."""
+def _always(about: Mapping[str, float]) -> bool:
+    return True
 
-    def judge(given: Mapping[str, Any], times: _Times) -> bool:
-        best = min(times, key=times.__getitem__)
-        return best[_DIMENSIONS.index(dimension)] in values
+
+def _is_best(
+    dimension: str, *values: str, where: _Condition = _always, never: bool = False
+) -> _Judge:
+    """Return a judge: one of these values is in the best configuration of such graphs, or never."""
+
+    def judge(about: Mapping[str, float], times: _Times) -> bool | None:
+        best = min(times, key=times.__getitem__)[_DIMENSIONS.index(dimension)]
+        return (best in values) != never if where(about) else None
 
     return judge
 
 
-def _where(condition: Callable[[Mapping[str, Any]], bool], judge: _Judge) -> _Judge:
-    return lambda given, times: judge(given, times) if condition(given) else None
-
-
-def _never(judge: _Judge) -> _Judge:
-    return lambda given, times: not judge(given, times)
-
-
 _NODES = tuple(name for name in BALANCES if name.startswith("node"))
 _SCANS = tuple(name for name in BALANCES if name.startswith("scan"))
-_CLAIMS: dict[str, _Judge] = {
-    "node-based mapping is best for regular degrees (Gini below 0.2)": _where(
-        lambda given: given["gini"] < 0.2, _is_best("balance", *_NODES)
+_CLAIMS = {
+    "node-based mapping is best for regular degrees (Gini below 0.2)": _is_best(
+        "balance", *_NODES, where=lambda about: about["gini"] < 0.2
     ),
-    "scan-based balance is best for irregular degrees (Gini 0.3 or more, mean 5 or more)": _where(
-        lambda given: given["gini"] >= 0.3 and given["mean"] >= 5, _is_best("balance", *_SCANS)
+    "scan-based balance is best for irregular degrees (Gini 0.3 or more, mean 5 or more)": _is_best(
+        "balance", *_SCANS, where=lambda about: about["gini"] >= 0.3 and about["mean"] >= 5
     ),
-    "binary search is never best": _never(_is_best("balance", "search, warp", "search, block")),
-    "device-wide search is never best": _never(_is_best("balance", "device-wide")),
-    "the vertex queue is best, unless mean below 5 and Gini 0.2 or more": _where(
-        lambda given: given["mean"] >= 5 or given["gini"] < 0.2, _is_best("queue", "vertex")
+    "binary search is never best": _is_best("balance", "search, warp", "search, block", never=True),
+    "device-wide search is never best": _is_best("balance", "device-wide", never=True),
+    "the vertex queue is best, unless mean below 5 and Gini 0.2 or more": _is_best(
+        "queue", "vertex", where=lambda about: about["mean"] >= 5 or about["gini"] < 0.2
     ),
-    "the edge queue is best if mean below 5 and Gini 0.2 or more": _where(
-        lambda given: given["mean"] < 5 and given["gini"] >= 0.2, _is_best("queue", "edge")
+    "the edge queue is best if mean below 5 and Gini 0.2 or more": _is_best(
+        "queue", "edge", where=lambda about: about["mean"] < 5 and about["gini"] >= 0.2
     ),
-    "the two-phase queue is never best": _never(_is_best("queue", "two-phase")),
-    "a launch for each level is best below a depth of 100": _where(
-        lambda given: given["eccentricity"] < 100, _is_best("sync", "multi")
+    "the two-phase queue is never best": _is_best("queue", "two-phase", never=True),
+    "a launch for each level is best below a depth of 100": _is_best(
+        "sync", "multi", where=lambda about: about["eccentricity"] < 100
     ),
-    "ballots are best if mean 32 or less, or Gini 0.9 or more": _where(
-        lambda given: given["mean"] <= 32 or given["gini"] >= 0.9, _is_best("update", "ballot")
+    "ballots are best if mean 32 or less, or Gini 0.9 or more": _is_best(
+        "update", "ballot", where=lambda about: about["mean"] <= 32 or about["gini"] >= 0.9
     ),
 }
-# Claims about one technique: its name, and for which graphs it is said to help (1) or not (-1).
-_HELPS: dict[str, tuple[str, int, Callable[[Mapping[str, Any]], bool]]] = {
+# Claims about one technique: its name, whether it is said to help, and for graphs with a degree
+# above which number.
+_HELPS = {
     "indices in local memory make binary search faster": (
         "search, indices in local memory",
-        1,
-        lambda given: True,
+        True,
+        -1,
     ),
-    "CSR-M is faster for all graphs": ("CSR-M", 1, lambda given: True),
+    "CSR-M is faster for all graphs": ("CSR-M", True, -1),
     "bins are faster than dynamic parallelism (here a list of its own)": (
         "bins, not one list",
-        1,
-        lambda given: True,
+        True,
+        -1,
     ),
-    "warp gathering helps if a degree is above the warp": (
-        "warp gathering",
-        1,
-        lambda given: given["largest"] > 32,
-    ),
-    "block gathering helps if a degree is above the block": (
-        "block gathering",
-        1,
-        lambda given: given["largest"] > 128,
-    ),
+    "warp gathering helps if a degree is above the warp": ("warp gathering", True, 32),
+    "block gathering helps if a degree is above the block": ("block gathering", True, 128),
     "removing duplicates during lookup is slower than after load": (
         "duplicates during lookup",
+        False,
         -1,
-        lambda given: True,
     ),
-    "compare-and-exchange is slower than removal after load": (
-        "compare-and-exchange",
-        -1,
-        lambda given: True,
-    ),
+    "compare-and-exchange is slower than removal after load": ("compare-and-exchange", False, -1),
 }
 
 
-def _told(yes: int, asked: int) -> str:
-    if not asked:
-        return "no such graph"
-    return "yes" if yes == asked else "no" if not yes else "not for all"
+def _answer(claim: str, answers: list[bool]) -> Row:
+    yes, graphs = sum(answers), len(answers)
+    text = "yes" if yes == graphs else "no" if not yes else "not for all"
+    answer = text if graphs else "no such graph"
+    return {"claim": claim, "answer: ours": answer, "yes": yes, "graphs": graphs}
 
 
 def _section_7_4(measured: Measured) -> Rows:
     """Answer the claims of section 7.4.2."""
     for claim, judge in _CLAIMS.items():
-        answers = [judge(given, _times(runs)) for _, given, runs in _graphs(measured, _ALL)]
-        counted = [each for each in answers if each is not None]
-        yes, asked = sum(counted), len(counted)
-        yield {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
-    for claim, (technique, sign, condition) in _HELPS.items():
+        answers = [judge(about, _times(runs)) for _, _, about, runs in _graphs(measured, _ALL)]
+        yield _answer(claim, [each for each in answers if each is not None])
+    for claim, (technique, helps, above) in _HELPS.items():
         gains = []
-        for _, given, runs in _graphs(measured, _ABLATIONS):
-            pair = {
-                run["label"]["form"]: run["seconds"]["kernel"]
-                for run in runs
-                if run["label"]["technique"] == technique
-            }
-            if len(pair) == 2 and condition(given):
-                gains.append(sign * math.log(pair["without"] / pair["with"]) > 0)
-        yes, asked = sum(gains), len(gains)
-        yield {"claim": claim, "answer: ours": _told(yes, asked), "yes": yes, "graphs": asked}
+        for _, _, about, runs in _graphs(measured, _ABLATIONS):
+            pair = _pairs(runs).get(technique, {})
+            if len(pair) == 2 and about["largest"] > above:
+                gain = math.log(pair["without"] / pair["with"])
+                gains.append(gain > 0 if helps else gain < 0)
+        yield _answer(claim, gains)
 
 
 def _section_7_3_8(measured: Measured) -> Rows:
@@ -270,69 +241,13 @@ def _section_7_3_8(measured: Measured) -> Rows:
     return ({**each, "configurations: thesis": thesis} for each in spaces)
 
 
-EXHIBITS = (
-    Table(
-        _RIVALS,
-        "table-7.1",
-        "Table 7.1: graphs",
-        "Stand-ins for the categories of the thesis. Degrees are those of leaving arcs; the "
-        "eccentricity is the mean depth from three sources.",
-        _table_7_1,
-    ),
-    Table(
-        _RIVALS,
-        "figure-7.4",
-        "Figure 7.4: vertices of each bin",
-        "Bin i of a base b has the degrees from 2^(b + i) on; b is the user's.",
-        _figure_7_4,
-    ),
-    Table(
-        _ALL,
-        "figure-7.6",
-        "Figure 7.6: configurations, time over that of the best for the graph",
-        f"{_TIMES}1 is the best. In brackets: mean degree and Gini coefficient. The plotted values "
-        "are lost.",
-        _figure_7_6,
-    ),
-    Table(
-        _RIVALS,
-        "figure-7.7",
-        "Figure 7.7: millions of arcs per second",
-        "All arcs of the graph over the time of one search, as in the thesis, which also counts "
-        f"arcs that are not reached. {_TIMES}bfs-helix is what we choose for the device, and "
-        "'table 7.2' the published choice.",
-        _figure_7_7,
-    ),
-    Table(
-        _ALL,
-        "table-7.2",
-        "Table 7.2: rules from our times, and the published ones",
-        "The best tree of each depth, by trying all of them. The loss is the time over that of "
-        "the best value for each graph, less 1, as a geometric mean.",
-        _table_7_2,
-    ),
-    Table(
-        _ABLATIONS,
-        "section-7.3",
-        "Sections 7.3 and 7.4: what a technique contributes",
-        "Time without over time with it: above 1 it helps. Scan-based balance by warps, vertex "
-        f"queue, otherwise as named. {_TIMES}",
-        _section_7_3,
-    ),
-    Table(
-        _ALL,
-        "section-7.4.2",
-        "Section 7.4.2: claims",
-        "For how many graphs our times say so. The best configuration of figure 7.6 decides, or "
-        "the pair of forms of sections 7.3 and 7.4.",
-        _section_7_4,
-    ),
-    Table(
-        _ALL,
-        "section-7.3.8",
-        "Section 7.3.8: the number of configurations",
-        "Legal sets of values with one size of group and warp: with one base of the bins, and with "
-        "all. The thesis does not say what it counts.",
-        _section_7_3_8,
-    ),
-)
+ROWS: dict[str, Maker] = {
+    "table-7.1": _table_7_1,
+    "figure-7.4": _figure_7_4,
+    "figure-7.6": _figure_7_6,
+    "figure-7.7": _figure_7_7,
+    "table-7.2": _table_7_2,
+    "section-7.3": _section_7_3,
+    "section-7.4.2": _section_7_4,
+    "section-7.3.8": _section_7_3_8,
+}

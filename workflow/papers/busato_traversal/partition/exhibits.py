@@ -2,64 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from papers.busato_traversal.partition.claims import best, claims
 from papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from papers.busato_traversal.partition.stand_ins import NAMES
-from papers.claims import claims_table
 from papers.measured import Measured
 from papers.published import Published
 from papers.representations import FORMATS
-from papers.tables import Drawing, Exhibit, Line, Made, Row, Rows, Table
-from papers.values import Value, milliseconds, ratio
+from papers.runner import RunRecord
+from papers.tables import Maker, Row, Rows
+from papers.values import beside, milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
-_FORMATS = "busato-traversal-formats"
-_TECHNIQUES = "busato-traversal-techniques"
-_GROUPS = "busato-traversal-groups"
-_STEPS = "busato-traversal-steps"
-_ROUNDS = "busato-traversal-rounds"
-_GRIDS = "busato-traversal-grids"
-_SEARCHES = "busato-traversal-searches"
-_RANDOM = (
-    "n items of 0 to 16 units, uniformly random: the thesis does not give the range. Times are of "
-    "the device's clock, in ms. Its values are only plotted."
+_FORMATS, _TECHNIQUES, _GROUPS, _STEPS, _ROUNDS, _GRIDS, _SEARCHES = (
+    f"busato-traversal-{name}"
+    for name in ("formats", "techniques", "groups", "steps", "rounds", "grids", "searches")
 )
-_STANDS = (
-    "Stand-ins of the inputs with n units: as many items as the mean gives, and the deviation and "
-    "largest item that so many units allow, see table 5.3. "
-)
-
-
-def _phase(measured: Measured, experiment: str, n: int, name: str, **label: Value) -> float | None:
-    """Return the milliseconds of a phase."""
-    return milliseconds(measured.phases(experiment, n, **label).get(name))
 
 
 def _formats(measured: Measured) -> Rows:
-    for n in measured.sizes(_FORMATS):
-        for given in measured.inputs(_FORMATS, n):
-            family = given["label"]["family"]
-            for name, each in FORMATS.items():
-                run = measured.run(_FORMATS, n, family=family, format=name)
-                taken = run["bytes"] if run else None
-                seconds = run["seconds"]["conversion"] if run else None
-                yield {
-                    "n": n,
-                    "arcs": given["m"],
-                    "graph": family,
-                    "format": name,
-                    "space": f"O({each.space})",
-                    "has an arc": f"O({each.membership})",
-                    "neighbours": f"O({each.neighbours})",
-                    "bytes: ours": taken,
-                    "bytes an arc: ours": ratio(taken, given["m"]),
-                    "conversion, ms: ours": milliseconds(seconds),
-                }
+    for n, about in measured.each_input(_FORMATS):
+        family = about["label"]["family"]
+        for name, each in FORMATS.items():
+            run = measured.run(_FORMATS, n, family=family, format=name)
+            taken = run["bytes"] if run else None
+            yield {
+                "n": n,
+                "arcs": about["m"],
+                "graph": family,
+                "format": name,
+                "space": f"O({each.space})",
+                "has an arc": f"O({each.membership})",
+                "neighbours": f"O({each.neighbours})",
+                "bytes: ours": taken,
+                "bytes an arc: ours": ratio(taken, about["m"]),
+                "conversion, ms: ours": milliseconds(run["seconds"]["conversion"] if run else None),
+            }
 
 
 def _statistics(measured: Measured) -> Rows:
-    published = Published("busato_traversal/partition")
     columns = {
         "n": "rows",
         "units": "entries",
@@ -67,28 +51,23 @@ def _statistics(measured: Measured) -> Rows:
         "deviation": "standard deviation",
         "largest": "largest row",
     }
-    for n in measured.sizes(_TECHNIQUES):
-        for given in measured.inputs(_TECHNIQUES, n):
-            name = given["label"]["input"]
-            row = {"n": n, "input": name}
-            for ours, theirs in columns.items():
-                row[f"{theirs}: ours"] = given[ours]
-                row[f"{theirs}: thesis"] = published.value(
-                    exhibit="table 5.3", input=name, quantity=theirs
-                )
-            yield row
+    paper = Published("busato_traversal/partition")
+    for n, about in measured.each_input(_TECHNIQUES):
+        name = about["label"]["input"]
+        row: Row = {"n": n, "input": name}
+        for ours, what in columns.items():
+            theirs = paper.value(exhibit="table 5.3", input=name, quantity=what)
+            row |= beside(what, about[ours], theirs, "thesis")
+        yield row
 
 
 def _techniques(measured: Measured) -> Rows:
     for n in measured.sizes(_TECHNIQUES):
         for name in NAMES:
-            fastest = min((each[0] for each in best(measured, n, name).values()), default=None)
-            for technique, (seconds, run) in best(measured, n, name).items():
-                parts = {
-                    part: milliseconds(time)
-                    for part, time in run["seconds"].items()
-                    if part not in ("kernel", "transfer")
-                }
+            every = best(measured, n, name)
+            fastest = min((seconds for seconds, _ in every.values()), default=None)
+            for technique, (seconds, run) in every.items():
+                parts = {part: milliseconds(time) for part, time in run["seconds"].items()}
                 yield {
                     "n": n,
                     "input": name,
@@ -105,168 +84,88 @@ def _techniques(measured: Measured) -> Rows:
                 }
 
 
-def _claims(measured: Measured) -> Exhibit:
-    return Exhibit(
-        "claims",
-        "What sections 5.4 and 4.1 say about the figures, and whether it holds on this device",
-        "Each is answered by the measurements with the largest n. The numbers are times in ms, or "
-        "quotients of times. The thesis measured GPUs of three architectures.",
-        claims_table(claims(measured)),
-    )
-
-
 def _by_group(measured: Measured) -> Rows:
-    for n in measured.sizes(_GROUPS):
-        for run in measured.runs(_GROUPS, n):
-            parts = {
-                name: _phase(measured, _GROUPS, n, name, **run["label"])
-                for name in ("partition", "expansion")
-            }
-            row = {"n": n, "group": run["label"]["group"]}
-            row |= {f"{name}, ms: ours": value for name, value in parts.items()}
-            row["sum, ms: ours"] = sum(value or 0.0 for value in parts.values())
-            yield row
-
-
-def _by_group_drawn(measured: Measured, columns: list[str]) -> Drawing:
-    names = [f"{name}, ms: ours" for name in ("partition", "expansion", "sum")]
-    drawn = {"ms": [Line(name, where={"n": _largest(measured, _GROUPS)}) for name in names]}
-    return Drawing("group", drawn, logarithmic="x")
-
-
-def _largest(measured: Measured, experiment: str) -> int:
-    return max(measured.sizes(experiment), default=0)
+    for n, run in measured.each_run(_GROUPS):
+        parts = {
+            name: milliseconds(run["seconds"].get(name)) for name in ("partition", "expansion")
+        }
+        row: Row = {"n": n, "group": run["label"]["group"]}
+        row |= {f"{name}, ms: ours": value for name, value in parts.items()}
+        yield {**row, "sum, ms: ours": sum(value or 0.0 for value in parts.values())}
 
 
 def _steps(measured: Measured) -> Rows:
-    for n in measured.sizes(_STEPS):
-        for run in measured.runs(_STEPS, n):
-            times = run["seconds"]
-            load, search = times["load"], times["load and search"]
-            total = times["expansion"]
-            steps = {"load": load, "search": search - load, "store": total - search}
-            row = {"n": n, "group": run["label"]["group"]}
-            row |= {f"{name}, ms: ours": milliseconds(step) for name, step in steps.items()}
-            row["expansion, ms: ours"] = milliseconds(total)
-            row["search, %: ours"] = 100 * steps["search"] / total
-            yield row
+    for n, run in measured.each_run(_STEPS):
+        load, search, total = (
+            run["seconds"][name] for name in ("load", "load and search", "expansion")
+        )
+        steps = {"load": load, "search": search - load, "store": total - search}
+        row: Row = {"n": n, "group": run["label"]["group"]}
+        row |= {f"{name}, ms: ours": milliseconds(step) for name, step in steps.items()}
+        row["expansion, ms: ours"] = milliseconds(total)
+        yield {**row, "search, %: ours": 100 * steps["search"] / total}
 
 
-def _by_rounds(measured: Measured) -> Rows:
-    for n in measured.sizes(_ROUNDS):
-        groups = {run["label"]["group"] for run in measured.runs(_ROUNDS, n)}
-        for rounds in ROUNDS:
-            row: Row = {"n": n, "rounds": rounds}
+def _of_groups(
+    measured: Measured,
+    experiment: str,
+    name: str,
+    values: tuple[int | str, ...],
+    columns: Callable[[str, RunRecord | None], Row],
+) -> Rows:
+    """Yield a row for each value of a parameter, with the columns of each group."""
+    for n in measured.sizes(experiment):
+        groups = {run["label"]["group"] for run in measured.runs(experiment, n)}
+        for value in values:
+            row: Row = {"n": n, name: value}
             for group in sorted(groups):
-                label = {"group": group, "rounds": rounds}
-                time = _phase(measured, _ROUNDS, n, "kernel", **label)
-                row[f"group {group}, ms: ours"] = time
+                run = measured.run(experiment, n, group=group, **{name: value})
+                row |= columns(f"group {group}", run)
             yield row
 
 
-def _by_rounds_drawn(measured: Measured, columns: list[str]) -> Drawing:
-    names = [name for name in columns if name.startswith("group")]
-    drawn = {"ms": [Line(name, where={"n": _largest(measured, _ROUNDS)}) for name in names]}
-    return Drawing("rounds", drawn)
+def _of_rounds(group: str, run: RunRecord | None) -> Row:
+    return {f"{group}, ms: ours": milliseconds(run["seconds"].get("kernel") if run else None)}
 
 
-def _by_grid(measured: Measured) -> Rows:
-    for n in measured.sizes(_GRIDS):
-        groups = {run["label"]["group"] for run in measured.runs(_GRIDS, n)}
-        for grid in map(str, GRIDS):
-            row: Row = {"n": n, "grid": grid}
-            for group in sorted(groups):
-                label = {"group": group, "grid": grid}
-                run = measured.run(_GRIDS, n, **label)
-                row[f"group {group}, groups: ours"] = run["groups"] if run else None
-                time = _phase(measured, _GRIDS, n, "expansion", **label)
-                row[f"group {group}, ms: ours"] = time
-            yield row
+def _of_grid(group: str, run: RunRecord | None) -> Row:
+    seconds = run["seconds"].get("expansion") if run else None
+    return {
+        f"{group}, groups: ours": run["groups"] if run else None,
+        f"{group}, ms: ours": milliseconds(seconds),
+    }
 
 
 def _searches(measured: Measured) -> Rows:
-    for n in measured.sizes(_SEARCHES):
-        for given in measured.inputs(_SEARCHES, n):
-            name = given["label"]["input"]
-            row: Row = {"n": n, "input": name}
-            row |= {"mean": given["mean"], "deviation": given["deviation"]}
-            for run in measured.runs(_SEARCHES, n, input=name):
-                kind = run["label"]["search"]
-                if kind.startswith("hybrid"):
-                    limits = "/".join(kind.split()[1:])
-                    row[f"thresholds {limits} take: ours"] = run["search"]
-                    statistics = run["seconds"].get("statistics")
-                    row["statistics, ms: ours"] = milliseconds(statistics)
-                else:
-                    row[f"{kind}, ms: ours"] = milliseconds(run["seconds"]["partition"])
-            yield row
+    for n, about in measured.each_input(_SEARCHES):
+        name = about["label"]["input"]
+        row: Row = {"n": n, "input": name, "mean": about["mean"], "deviation": about["deviation"]}
+        for run in measured.runs(_SEARCHES, n, input=name):
+            kind, *limits = run["label"]["search"].split()
+            if kind == "hybrid":
+                row[f"thresholds {'/'.join(limits)} take: ours"] = run["search"]
+                row["statistics, ms: ours"] = milliseconds(run["seconds"].get("statistics"))
+            else:
+                row[f"{kind}, ms: ours"] = milliseconds(run["seconds"]["partition"])
+        yield row
 
 
-EXHIBITS = (
-    Table(
-        _FORMATS,
-        "table-3.1",
-        "Table 3.1: formats of graphs",
-        "The orders are those of the thesis; for lists of arcs the sorted ones. Half coo holds an "
-        "undirected edge once. Bytes are those of the arrays of our conversion.",
-        _formats,
+ROWS: dict[str, Maker] = {
+    "table-3.1": _formats,
+    "table-5.3": _statistics,
+    "figures-5.6-5.9": _techniques,
+    "claims": claims,
+    "figure-5.10": _by_group,
+    "figure-5.11": _steps,
+    "figure-5.12": partial(
+        _of_groups, experiment=_ROUNDS, name="rounds", values=ROUNDS, columns=_of_rounds
     ),
-    Table(
-        _TECHNIQUES,
-        "table-5.3",
-        "Table 5.3: statistics of the inputs",
-        f"{_STANDS}The printed means of three inputs are not entries / rows: ours are.",
-        _statistics,
+    "section-5.2-grids": partial(
+        _of_groups,
+        experiment=_GRIDS,
+        name="grid",
+        values=tuple(map(str, GRIDS)),
+        columns=_of_grid,
     ),
-    Table(
-        _TECHNIQUES,
-        "figures-5.6-5.9",
-        "Figures 5.6 to 5.9: time of each technique on each input",
-        f"{_STANDS}Each technique with its best group. The time is from the start of the first "
-        "kernel to the end of the last. The thesis leaves direct and block search out of the "
-        "plots, and has dynamic parallelism where we launch again. Its values are only plotted.",
-        _techniques,
-    ),
-    Made(_TECHNIQUES, _claims),
-    Table(
-        _GROUPS,
-        "figure-5.10",
-        "Figure 5.10: partition and expansion for each size of a group",
-        f"Multi-phase search. {_RANDOM} The figure shows the largest n.",
-        _by_group,
-        _by_group_drawn,
-    ),
-    Table(
-        _STEPS,
-        "figure-5.11",
-        "Figure 5.11: steps of the expansion",
-        "Differences between the times of three kernels: one that only loads slices, one that also "
-        f"searches, and the whole. {_RANDOM}",
-        _steps,
-    ),
-    Table(
-        _ROUNDS,
-        "figure-5.12",
-        "Figure 5.12: searches of a work-item in a chunk (IS)",
-        f"Multi-phase search, partition and expansion. {_RANDOM} The figure shows the largest n.",
-        _by_rounds,
-        _by_rounds_drawn,
-    ),
-    Table(
-        _GRIDS,
-        "section-5.2-grids",
-        "Section 5.2: numbers of groups of the expansion",
-        "Chunks: a group for each chunk. Resident: as many groups as run at the same time. A number"
-        f": so many times as many; the thesis takes 32. {_RANDOM}",
-        _by_grid,
-    ),
-    Table(
-        _SEARCHES,
-        "section-5.2-searches",
-        "Section 5.2: kinds of search of the partition",
-        f"{_STANDS}Times of the partition with chunks of 8 units for each work-item. The thesis "
-        "takes interpolation if the deviation is at most 8 and the mean at most 9; its chapter 16 "
-        "has 5 and 3.",
-        _searches,
-    ),
-)
+    "section-5.2-searches": _searches,
+}

@@ -6,145 +6,108 @@ from functools import partial
 
 from papers.measured import Measured
 from papers.published import Published
-from papers.tables import Drawing, Exhibit, Line, Made, table_of
-from papers.values import Value, milliseconds, ratio
+from papers.tables import Filled, Maker, Row
+from papers.values import beside, milliseconds, ratio
 
-__all__ = ["EXHIBITS"]
+__all__ = ["ROWS"]
 
 _BATCHES = "takafuji-batches"
 _GPU = "Tesla V100"
 _TOGETHER, _OVERLAPPING = "together", "low latency"
-_METHODS = {
-    32: "fw-multikernel and fw-singlekernel on int32",
-    4: "fw-packed4 in several launches and in one",
-}
+_FORMS = ("multiple", "single")
+_PAPER = Published("takafuji/batches")
 
 
-def _published(**where: Value) -> float | None:
-    return Published("takafuji/batches").value(**where)
-
-
-def _places(measured: Measured, table: str) -> list[tuple[int, int]]:
-    """Return every n and m with a published or measured value."""
-    rows = Published("takafuji/batches").rows(exhibit=table, quantity="computation time")
-    places = {(row["n"], row["m"]) for row in rows}
-    places |= {
-        (n, given["label"]["m"])
-        for n in measured.sizes(_BATCHES)
-        for given in measured.inputs(_BATCHES, n)
-    }
-    return sorted(places)
+def _places(measured: Measured, table: str) -> tuple[list[tuple[int, int]], int]:
+    """Return every n and m with a published or measured value, and the largest m of ours."""
+    ours = {(n, each["label"]["m"]) for n, each in measured.each_input(_BATCHES)}
+    rows = _PAPER.rows(exhibit=table, quantity="computation time")
+    return sorted(ours | {(row["n"], row["m"]) for row in rows}), max(m for _, m in ours)
 
 
 def _ours(
     measured: Measured, n: int, m: int, bits: int, form: str, how: str, phase: str
 ) -> float | None:
     """Return milliseconds of one phase."""
-    found = measured.phases(_BATCHES, n, m=m, bits=bits, form=form, how=how)
-    return milliseconds(found.get(phase))
+    seconds = measured.phases(_BATCHES, n, m=m, bits=bits, form=form, how=how)
+    return milliseconds(seconds.get(phase))
 
 
 def _range(table: str, quantity: str) -> str:
     """Return the range that the text of the thesis gives."""
     low, high = (
-        _published(exhibit=table, quantity=f"{end} {quantity}") for end in ("smallest", "largest")
+        _PAPER.value(exhibit=table, quantity=f"{end} {quantity}") for end in ("smallest", "largest")
     )
     return f"{low} to {high}"
 
 
-def _launches(measured: Measured, bits: int, table: str) -> Exhibit:
+def _time(table: str, form: str, n: int, m: int) -> float | None:
+    return _PAPER.value(exhibit=table, quantity="computation time", form=form, n=n, m=m)
+
+
+def _launches(measured: Measured, bits: int, table: str) -> Filled:
     """Make table 3.6 or 3.7."""
-    times = {"exhibit": table, "quantity": "computation time"}
     over = "speedup of single over multiple"
+    places, most = _places(measured, table)
     rows = []
-    for n, m in _places(measured, table):
+    for n, m in places:
         ours = {
             form: _ours(measured, n, m, bits, form, _TOGETHER, "kernel")
-            for form in ("multiple", "single", "ours")
+            for form in (*_FORMS, "ours")
         }
-        theirs = {form: _published(form=form, n=n, m=m, **times) for form in ("multiple", "single")}
+        theirs = {form: _time(table, form, n, m) for form in _FORMS}
         best = min((time for time in ours.values() if time is not None), default=None)
-        row: dict[str, float | None] = {"n": n, "m": m}
-        for form in ("multiple", "single"):
-            row |= {f"{form}: ours": ours[form], f"{form}: {_GPU}": theirs[form]}
+        row: Row = {"n": n, "m": m}
+        for form in _FORMS:
+            row |= beside(form, ours[form], theirs[form], _GPU)
         if bits == 32:
             row["chosen for batches: ours"] = ours["ours"]
-        row["multiple over single: ours"] = ratio(ours["multiple"], ours["single"])
-        row[f"multiple over single: {_GPU}"] = _published(exhibit=table, quantity=over, n=n, m=m)
+        speedup = _PAPER.value(exhibit=table, quantity=over, n=n, m=m)
+        row |= beside(
+            "multiple over single", ratio(ours["multiple"], ours["single"]), speedup, _GPU
+        )
         row[f"single: {_GPU}, over the best: ours"] = ratio(theirs["single"], best)
         rows.append(row)
-    values = table_of(rows)
-    most = {"m": max(given["label"]["m"] for given in _all(measured))}
-    lines = [Line(name, _GPU in name, most) for name in values.columns[2:] if "over" not in name]
-    words = " with eight 4-bit distances in a word" if bits == 4 else ""
-    ours_too = " Chosen for batches: fw-onegroup or fw-minplus, ours." if bits == 32 else ""
-    return Exhibit(
-        table.replace(" ", "-"),
-        f"Table {table[6:]}: computation time for m graphs at once{words}, in ms",
-        f"{_METHODS[bits]}, tiles and groups chosen for our device; in the thesis the best number "
-        "of threads. Times from the start of the first kernel to the end of the last, with the "
-        f"arrangement of the weights, without transfers; medians.{ours_too} The text says that one "
-        f"launch is {_range(table, over)} times as fast. Drawn: m = {most['m']}.",
-        values,
-        Drawing("n", {"computation time (ms)": lines}, logarithmic="xy"),
-    )
+    return Filled(rows, {"range": _range(table, over), "most": most})
 
 
-def _latency(measured: Measured, bits: int, table: str) -> Exhibit:
+def _latency(measured: Measured, bits: int, table: str) -> Filled:
     """Make table 3.8 or 3.9."""
-    times = {"exhibit": table, "quantity": "computation time"}
-    forms = ("multiple", "single")
+    places, most = _places(measured, table)
     rows = []
-    for n, m in _places(measured, table):
-        ours = {form: _ours(measured, n, m, bits, form, _TOGETHER, "total") for form in forms}
+    for n, m in places:
+        ours = {form: _ours(measured, n, m, bits, form, _TOGETHER, "total") for form in _FORMS}
         ours["low latency"] = _ours(measured, n, m, bits, "single", _OVERLAPPING, "total")
-        chosen, chosen_together = (
-            _ours(measured, n, m, bits, "ours", how, "total") for how in (_OVERLAPPING, _TOGETHER)
+        together, chosen = (
+            _ours(measured, n, m, bits, "ours", how, "total") for how in (_TOGETHER, _OVERLAPPING)
         )
-        row: dict[str, float | None] = {"n": n, "m": m}
+        row: Row = {"n": n, "m": m}
         for form, time in ours.items():
-            theirs = _published(form=form, n=n, m=m, **times)
-            row |= {f"{form}: ours": time, f"{form}: {_GPU}": theirs}
+            row |= beside(form, time, _time(table, form, n, m), _GPU)
         if bits == 32:
-            row["chosen for batches, together: ours"] = chosen_together
+            row["chosen for batches, together: ours"] = together
             row["chosen for batches, low latency: ours"] = chosen
-        for form in forms:
-            name = f"{form} over low latency"
-            row[f"{name}: ours"] = ratio(ours[form], ours["low latency"])
+        for form in _FORMS:
             quantity = f"speedup of low latency over {form}"
-            row[f"{name}: {_GPU}"] = _published(exhibit=table, quantity=quantity, n=n, m=m)
+            theirs = _PAPER.value(exhibit=table, quantity=quantity, n=n, m=m)
+            gain = ratio(ours[form], ours["low latency"])
+            row |= beside(f"{form} over low latency", gain, theirs, _GPU)
         if bits == 32:
-            row["together over low latency, chosen: ours"] = ratio(chosen_together, chosen)
+            row["together over low latency, chosen: ours"] = ratio(together, chosen)
         rows.append(row)
-    values = table_of(rows)
-    most = {"m": max(given["label"]["m"] for given in _all(measured))}
-    lines = [Line(name, _GPU in name, most) for name in values.columns[2:] if "over" not in name]
-    ranges = " and ".join(
+    return Filled(rows, {"ranges": _ranges(table), "most": most})
+
+
+def _ranges(table: str) -> str:
+    return " and ".join(
         f"{_range(table, f'speedup of low latency over {form}')} times as fast as {form}"
-        for form in forms
-    )
-    return Exhibit(
-        table.replace(" ", "-"),
-        f"Table {table[6:]}: time with transfers, together and with low latency, in ms",
-        f"{_METHODS[bits]}. Multiple and single: all graphs are uploaded, computed and downloaded, "
-        "one step after the other; low latency: these steps overlap for groups of graphs, with "
-        "one launch each (in the thesis for single graphs). Clock of the host, with copies and "
-        "buffers; medians. On a device that uses the memory of the host, there are no transfers "
-        "to overlap. The text says that low latency "
-        f"is {ranges}. Drawn: m = {most['m']}.",
-        values,
-        Drawing("n", {"time (ms)": lines}, logarithmic="xy"),
+        for form in _FORMS
     )
 
 
-def _all(measured: Measured) -> list[dict[str, dict[str, int]]]:
-    """Return the facts about all batches."""
-    return [given for n in measured.sizes(_BATCHES) for given in measured.inputs(_BATCHES, n)]
-
-
-EXHIBITS = (
-    Made(_BATCHES, partial(_launches, bits=32, table="table 3.6")),
-    Made(_BATCHES, partial(_launches, bits=4, table="table 3.7")),
-    Made(_BATCHES, partial(_latency, bits=32, table="table 3.8")),
-    Made(_BATCHES, partial(_latency, bits=4, table="table 3.9")),
-)
+ROWS: dict[str, Maker] = {
+    "table-3.6": partial(_launches, bits=32, table="table 3.6"),
+    "table-3.7": partial(_launches, bits=4, table="table 3.7"),
+    "table-3.8": partial(_latency, bits=32, table="table 3.8"),
+    "table-3.9": partial(_latency, bits=4, table="table 3.9"),
+}
