@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -21,10 +21,7 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters
 
-__all__ = ["Numbers", "Product", "Rectangle", "Region", "RightFactor", "ints", "numbers"]
-
-#: The parameters of a form.
-Numbers: TypeAlias = Mapping[str, int]
+__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints", "numbers"]
 
 
 @dataclass(frozen=True)
@@ -167,8 +164,12 @@ class Product(ABC):
         self._negative, self._rectangles = negative, rectangles
         self._capabilities = options.device.capabilities
         self.program = self._build(options, self.p)
+        self._build_more(options)
 
-    def _build(self, options: AllPairsOptions, parameters: Numbers) -> Program:
+    def _build_more(self, options: AllPairsOptions) -> None:  # noqa: B027
+        """Build the further programs of the form."""
+
+    def _build(self, options: AllPairsOptions, parameters: Mapping[str, int]) -> Program:
         dtype = options.dtype
         bits = bool(parameters["bits"]) and dtype.itemsize > 2 and not self._negative
         defines: dict[str, str | int] = {
@@ -207,7 +208,7 @@ class Product(ABC):
         """
 
     @classmethod
-    def defines(cls, parameters: Numbers) -> dict[str, int]:
+    def defines(cls, parameters: Mapping[str, int]) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
         return {f"PYAPSP_{name.upper()}": parameters[name] for name in cls.macros}
 

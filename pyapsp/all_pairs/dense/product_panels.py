@@ -10,20 +10,12 @@ as long as a register. With 16-bit values and 64 bytes this is more than the 16 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.product import (
-    Numbers,
-    Product,
-    Rectangle,
-    Region,
-    RightFactor,
-    ints,
-    numbers,
-)
+from pyapsp.all_pairs.dense.product import Product, Rectangle, Region, RightFactor, ints, numbers
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters
 
@@ -104,7 +96,7 @@ class Panels(Product):
         return self.p["block"], self.p["group_rows"]
 
     @classmethod
-    def defines(cls, parameters: Numbers) -> dict[str, int]:
+    def defines(cls, parameters: Mapping[str, int]) -> dict[str, int]:
         """Return the macros of the kernel file, beside those of the number type."""
         return super().defines(parameters) | {"PYAPSP_STEP": _step(parameters)}
 
@@ -245,10 +237,10 @@ class Panels(Product):
         return [kernel(queue, groups, (1, 1), block, *place, *factors, *at)]
 
 
-def _unit(p: Numbers) -> int:
+def _unit(p: Mapping[str, int]) -> int:
     return math.lcm(p["rows"], p["strips"] * p["width"])
 
 
-def _step(parameters: Numbers) -> int:
+def _step(parameters: Mapping[str, int]) -> int:
     """Return the pivots of a round inside a tile."""
     return math.lcm(parameters["rows"], parameters["unroll"])

@@ -7,22 +7,14 @@ the old values. This is for devices that do not hold the matrix.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.dense.product import (
-    Numbers,
-    Product,
-    Rectangle,
-    Region,
-    RightFactor,
-    ints,
-    numbers,
-)
+from pyapsp.all_pairs.dense.product import Product, Rectangle, Region, RightFactor, ints, numbers
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters
 
@@ -67,16 +59,9 @@ class Tiles(Product):
     kernels = rectangle_kernels = "all_pairs/dense/fw_minplus.cl"
     macros = ("rows", "words", "group_x", "group_y", "slice", "vector", "tile", "packed")
 
-    def __init__(
-        self,
-        options: AllPairsOptions,
-        parameters: Parameters,
-        *,
-        negative: bool,
-        rectangles: bool = True,
-    ) -> None:
-        super().__init__(options, parameters, negative=negative, rectangles=rectangles)
-        self._small_p = numbers(self._smaller(parameters, options))
+    def _build_more(self, options: AllPairsOptions) -> None:
+        """Build the program with a quarter of the tile."""
+        self._small_p = numbers(self._smaller(self.parameters, options))
         self._small = self._build(options, self._small_p)
 
     @classmethod
@@ -349,15 +334,15 @@ def _of_factor(factor: RightFactor) -> _Place:
     return factor.buffer, pitch, row, column
 
 
-def _group(p: Numbers) -> tuple[int, int]:
+def _group(p: Mapping[str, int]) -> tuple[int, int]:
     return (p["group_x"], p["group_y"])
 
 
-def _items(p: Numbers, rows: int, columns: int) -> tuple[int, int]:
+def _items(p: Mapping[str, int], rows: int, columns: int) -> tuple[int, int]:
     """Return how many work-items cover a part of the matrix."""
     return (columns // _values(p), rows // p["rows"])
 
 
-def _values(p: Numbers) -> int:
+def _values(p: Mapping[str, int]) -> int:
     """Return the values in a row of the register tile of a work-item."""
     return p["words"] * (1 + p["packed"])

@@ -289,22 +289,14 @@ def test_matrix_larger_than_the_device_is_refused_before_work(method, device):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_progress_and_cancellation(method, device):
+def test_progress_and_cancellation(method, device, assert_cancels):
     seen = []
     graph = fitting(random_graph(130), method, device)
     pyapsp.solve(graph, method, progress=lambda *step: seen.append(step), device=device)
     done, totals = zip(*seen, strict=True)
     assert set(totals) == {done[-1]}
     assert list(done) == sorted(done)
-
-    class StopError(Exception):
-        pass
-
-    def stop(done, total):
-        raise StopError
-
-    with pytest.raises(StopError):
-        pyapsp.solve(graph, method, progress=stop, device=device)
+    assert_cancels(pyapsp.solve, graph, method, device=device)
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 
 

@@ -248,22 +248,14 @@ def test_rows_are_written_in_any_type_that_holds_them(method, held, count, devic
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_progress_and_cancellation(method, device):
+def test_progress_and_cancellation(method, device, assert_cancels):
     seen = []
     graph = fitting(whole(2, 70, 300, 0, 9), method)
     pyapsp.solve(graph, method, progress=lambda *step: seen.append(step), device=device)
     assert seen[-1] == (70, 70)  # sources
     assert seen == sorted(set(seen))
     assert {total for _, total in seen} == {70}
-
-    class StopError(Exception):
-        pass
-
-    def stop(done, total):
-        raise StopError
-
-    with pytest.raises(StopError):
-        pyapsp.solve(graph, method, progress=stop, device=device)
+    assert_cancels(pyapsp.solve, graph, method, device=device)
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 
 

@@ -14,18 +14,11 @@ from pyapsp.graph import generators
 def test_sources_are_counted(name, device):
     graph, seen = generators.random_graph(90, seed=2), []
     function = getattr(summaries, name)
-    method = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
-    answer = function(graph, progress=lambda *step: seen.append(step), **method)
+    options = {"method": pyapsp.method("apsp-tasks", sources=32), "device": device}
+    answer = function(graph, progress=lambda *step: seen.append(step), **options)
     assert seen == [(32, 90), (64, 90), (90, 90)]
-    np.testing.assert_array_equal(answer, function(graph, **method))
+    np.testing.assert_array_equal(answer, function(graph, **options))
 
 
-def test_an_exception_ends_the_run(device):
-    class StopError(Exception):
-        pass
-
-    def stop(done, total):
-        raise StopError
-
-    with pytest.raises(StopError):
-        pyapsp.radius(generators.random_graph(90, seed=2), progress=stop, device=device)
+def test_an_exception_ends_the_run(device, assert_cancels):
+    assert_cancels(pyapsp.radius, generators.random_graph(90, seed=2), device=device)
