@@ -60,8 +60,8 @@ def bfs(graph: RowsLike, source: int) -> NDArray[np.int32]:
         while size:
             now, later = level % 2, (level + 1) % 2
             cl.enqueue_fill_buffer(rows.queue, counts[later], np.zeros(1, np.int32), 0, 4)
-            found = distance, levels[later], counts[later], np.int32(level + 1)
-            run.over_rows("rows_search", *found, of=(levels[now], counts[now], size))
+            written = distance, levels[later], counts[later], np.int32(level + 1)
+            run.over_rows("rows_search", *written, of=(levels[now], counts[now], size))
             size = int(run.fetch(counts[later], 1, np.int32)[0])
             level += 1
         return run.fetch(distance, rows.n, np.int32)
@@ -104,9 +104,9 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
         while size:
             now, later = turn % 2, (turn + 1) % 2
             cl.enqueue_fill_buffer(rows.queue, counts[later], np.zeros(1, np.int32), 0, 4)
-            found = distance, marks, levels[later], counts[later], negative, np.int32(turn + 1)
-            given = levels[now], counts[now], size
-            run.over_rows("rows_relax", *found, of=given, weights=True)
+            written = distance, marks, levels[later], counts[later], negative, np.int32(turn + 1)
+            frontier = levels[now], counts[now], size
+            run.over_rows("rows_relax", *written, of=frontier, weights=True)
             size = int(run.fetch(counts[later], 1, np.int32)[0])
             turn += 1
         answer = run.fetch(distance, rows.n, np.int32)
@@ -169,15 +169,15 @@ def spmv(graph: RowsLike, x: ArrayLike, *, semiring: str = "plus-times") -> np.n
             defines["PYAPSP_WEIGHT"] = "int"
     with device_errors(rows.device, 2 * vector.nbytes):
         run = Run(rows, rows.program(**defines))
-        given, answer = run.upload(vector), run.buffer(vector.nbytes)
+        sent, answer = run.upload(vector), run.buffer(vector.nbytes)
         lost = [run.filled(0, 1, np.int32)] if vector.dtype.kind == "i" else []
         weighted = rows.weight is not None
         name = "rows_product" if weighted else "rows_sum"
-        run.over_rows(name, given, answer, *lost, weights=weighted)
-        found = run.fetch(answer, rows.n, vector.dtype)
+        run.over_rows(name, sent, answer, *lost, weights=weighted)
+        product = run.fetch(answer, rows.n, vector.dtype)
         if lost and run.fetch(lost[0], 1, np.int32)[0]:
             raise PrecisionError(f"a sum may not fit into {vector.dtype}: use a wider type of x")
-        return found
+        return product
 
 
 def connected_components(graph: RowsLike) -> NDArray[np.int32]:

@@ -393,7 +393,7 @@ class Hornet:
         """
         owner = "Hornet.insert_vertices"
         count = validation.integer("count", owner, count, 0, validation.MAX_VERTICES - self.n)
-        given = self._vertices.checked(
+        properties = self._vertices.checked(
             "insert_vertices", named("properties", owner, properties), count
         )
         n = self._vertices.n_with(count)
@@ -404,7 +404,7 @@ class Hornet:
             numbers = self._vertices.next(count)
             if count:
                 self._put(numbers.astype(np.int32))
-        self._vertices.add(n, numbers, given)
+        self._vertices.add(n, numbers, properties)
         return numbers
 
     def delete_vertices(self, vertices: ArrayLike) -> int:
@@ -435,8 +435,8 @@ class Hornet:
         numbers = np.arange(self.n)
         if vertices is not None:
             numbers = self._vertices.numbers(owner, vertices)
-        found = self._vertices.checked(owner, {name: values}, numbers.size)
-        self._vertices.values(name)[numbers] = found[name]
+        checked = self._vertices.checked(owner, {name: values}, numbers.size)
+        self._vertices.values(name)[numbers] = checked[name]
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse copies and pickles, which would share or lose the memory of the device."""
@@ -448,8 +448,8 @@ class Hornet:
             yield
 
     def _put(self, numbers: NDArray[np.int32]) -> None:
-        given = self._store.bring("vertices", numbers)
-        batches.put(self._store, given, numbers.size, there=True)
+        sent = self._store.bring("vertices", numbers)
+        batches.put(self._store, sent, numbers.size, there=True)
         self._store.queue.finish()
 
 
@@ -461,5 +461,5 @@ def _items(columns: list[Column], source: Graph) -> list[np.ndarray]:
         if limits.min <= (source.min_weight or 0) and (source.max_weight or 0) <= limits.max:
             return [source.weights]  # converted on their way to the device
     weighted = any("weight" in column.names for column in columns)
-    given = {"weight": source.weights} if weighted else {}
-    return packed("Hornet.from_graph", columns, given, source.m)
+    values = {"weight": source.weights} if weighted else {}
+    return packed("Hornet.from_graph", columns, values, source.m)

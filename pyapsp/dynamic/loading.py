@@ -78,8 +78,8 @@ def _load(
     rows, tiles = rows_of_touched(store, most), store.tiles(state[NEED : NEED + NO_BLOCK])
     for column, array in enumerate(arrays):
         items = store.bring("loaded", array[low:high], store.columns[column].dtype)
-        given = rows, store.state, np.int32(HELD), first, np.int64(low), items
-        store.launch_column("column_load", tiles, column, *given)
+        scalars = rows, store.state, np.int32(HELD), first, np.int64(low), items
+        store.launch_column("column_load", tiles, column, *scalars)
     store.queue.finish()
 
 
@@ -96,7 +96,7 @@ def pack(store: Store, n: int) -> tuple[NDArray[np.int64], list[np.ndarray]]:
     rows, first = rows_of_touched(store, n), store.bring("first", indptr)
     for number, column in enumerate(store.columns):
         items = store.scratch("packed", m * column.dtype.itemsize)
-        given = rows, store.state, np.int32(HELD), first, items
-        store.launch_column("column_pack", store.all_items, number, *given)
+        scalars = rows, store.state, np.int32(HELD), first, items
+        store.launch_column("column_pack", store.all_items, number, *scalars)
         arrays.append(store.fetch(items, m, column.dtype))
     return indptr, arrays

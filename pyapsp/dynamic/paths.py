@@ -71,7 +71,7 @@ class PathRows:
     ) -> None:
         if not isinstance(held, Hornet):
             raise ParameterError.of("held", "PathRows", "a Hornet", type(held).__name__)
-        self._held = held
+        self._container = held
         self._weighted = any("weight" in column.names for column in held._columns)
         if self._weighted:
             values = held.snapshot().values["weight"]
@@ -92,22 +92,22 @@ class PathRows:
         weights: Sequence[int] | NDArray[np.int64] | None = None,
     ) -> int:
         """Insert edges that are not there; return how many rows were computed again."""
-        given = np.ones(1, np.int64) if weights is None else validation.real(weights)
+        lengths = np.ones(1, np.int64) if weights is None else validation.real(weights)
         if self._weighted:
-            self._check(given)
+            self._check(lengths)
         u, v = self._ends(tails, heads)
         with self._changing() as before:
-            self._held.insert_edges(u, v, weights)  # checks the arguments
-        steps = np.broadcast_to(given, u.shape)
+            self._container.insert_edges(u, v, weights)  # checks the arguments
+        steps = np.broadcast_to(lengths, u.shape)
         self._stale = before | self._hit(u, v, lambda a, b: a + steps < b)
         return self._compute()
 
     def delete_edges(self, tails: ArrayLike, heads: ArrayLike) -> int:
         """Delete edges; return how many rows were computed again."""
         u, v = self._ends(tails, heads)
-        there = self._held.has_edges(u, v)
+        there = self._container.has_edges(u, v)
         with self._changing() as before:
-            self._held.delete_edges(u, v)
+            self._container.delete_edges(u, v)
         u, v = u[there], v[there]
 
         def may_be_on_a_path(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -122,10 +122,10 @@ class PathRows:
         self, tails: ArrayLike, heads: ArrayLike
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the ends of edges, after a look at the container."""
-        if self._held.n != self.lengths.shape[1]:
+        if self._container.n != self.lengths.shape[1]:
             raise ParameterError(
                 f"these rows have {self.lengths.shape[1]} vertices, and the container has "
-                f"{self._held.n} now: make new ones"
+                f"{self._container.n} now: make new ones"
             )
         return arrays_of(tails, heads)
 
@@ -145,8 +145,8 @@ class PathRows:
 
     def _hit(self, u: NDArray[np.int32], v: NDArray[np.int32], test: _Test) -> NDArray[np.bool_]:
         """Return which rows have an edge that passes a test of the lengths of its ends."""
-        found = [self._either(u, v, lengths, test) for lengths in self.lengths]
-        return np.array(found, bool)
+        through = [self._either(u, v, lengths, test) for lengths in self.lengths]
+        return np.array(through, bool)
 
     def _either(
         self, u: NDArray[np.int32], v: NDArray[np.int32], lengths: NDArray[np.int32], test: _Test
@@ -154,17 +154,17 @@ class PathRows:
         """Return whether any edge, in a direction that it has, passes a test of its ends."""
         a, b = _far(lengths[u]), _far(lengths[v])
         forth = bool(test(a, b).any())
-        return forth or (not self._held.directed and bool(test(b, a).any()))
+        return forth or (not self._container.directed and bool(test(b, a).any()))
 
     def _check(self, weights: np.ndarray) -> None:
         """Raise the error of weights that are negative, or so large that lengths may overflow."""
         wrong = ~(weights >= 0)  # also NaN
         if wrong.any():
             raise PrecisionError(f"lengths need weights of at least 0, not {weights[wrong][0]}")
-        if weights.size and float(weights.max()) * max(self._held.n, 1) >= _MOST:
+        if weights.size and float(weights.max()) * max(self._container.n, 1) >= _MOST:
             raise PrecisionError(
-                f"with the weight {weights.max()} a path of {self._held.n} vertices may be too "
-                "long for int32"
+                f"with the weight {weights.max()} a path of {self._container.n} vertices may be "
+                "too long for int32"
             )
 
     def _compute(self) -> int:
@@ -172,7 +172,7 @@ class PathRows:
         places = np.flatnonzero(self._stale)
         for place in places.tolist():
             source = int(self.sources[place])
-            self.lengths[place] = analytics.distances(self._held, source)
+            self.lengths[place] = analytics.distances(self._container, source)
             self._stale[place] = False
         return places.size
 

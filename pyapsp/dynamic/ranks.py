@@ -111,12 +111,12 @@ def katz(
             change, whole = ranks.renew(beta, alpha)
             if not np.isfinite(change + whole) or change <= tolerance * whole:
                 break
-        found = ranks.fetch().astype(float)
-    length = np.linalg.norm(found)
+        ranked = ranks.fetch().astype(float)
+    length = np.linalg.norm(ranked)
     if not (np.isfinite(change + whole + length) and change <= tolerance * whole):
         rule = f"so small that the values settle in {limit} iterations"
         raise ParameterError.of("alpha", "katz", rule, alpha)
-    scaled: NDArray[np.float32] = (found / length).astype(np.float32)
+    scaled: NDArray[np.float32] = (ranked / length).astype(np.float32)
     return scaled
 
 

@@ -134,13 +134,13 @@ class Store:
 
     def scratch(self, name: str, size: int) -> cl.Buffer:
         """Return memory for a batch, which is kept for the next one."""
-        kept = self._scratch.get(name)
-        if kept is None or kept.size < size:
-            if kept is not None:
+        buffer = self._scratch.get(name)
+        if buffer is None or buffer.size < size:
+            if buffer is not None:
                 self.queue.finish()
-                del self._scratch[name], kept
-            kept = self._scratch[name] = self.allocate(max(size, 64))
-        return kept
+                del self._scratch[name], buffer
+            buffer = self._scratch[name] = self.allocate(max(size, 64))
+        return buffer
 
     def release_scratch(self) -> None:
         """Free the memory for batches."""
@@ -213,11 +213,11 @@ class Store:
     @property
     def added(self) -> cl.Buffer:
         """A counter for each vertex, 0 between batches."""
-        kept = self._scratch.get("added")
-        if kept is None or kept.size < 4 * self.room:
-            kept = self.scratch("added", 4 * self.room)
-            self.fill(kept, 0, kept.size // 4)
-        return kept
+        added = self._scratch.get("added")
+        if added is None or added.size < 4 * self.room:
+            added = self.scratch("added", 4 * self.room)
+            self.fill(added, 0, added.size // 4)
+        return added
 
     # -- arenas ----------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class Store:
                 cl.enqueue_copy(self.queue, trees, self._trees, byte_count=self._trees.size)
                 self.queue.finish()
                 self._trees = trees
-            given, regions = self.scratch("takes", takes.nbytes), self.regions
+            sent, regions = self.scratch("takes", takes.nbytes), self.regions
         except BaseException:
             # what was not taken from a Vec-Tree is free again when the manager counts it
             amounts = (takes[:, 1] & (NEW - 1)).astype(np.int64)
@@ -422,6 +422,6 @@ class Store:
             self.blocks.release(freed.astype(np.int64))
             self.blocks.give_back()
             raise
-        self._send(given, takes)
-        arguments = given, np.int32(len(takes)), regions, self.trees, fresh
+        self._send(sent, takes)
+        arguments = sent, np.int32(len(takes)), regions, self.trees, fresh
         self.launch("manager_take", len(takes) * self._group, *arguments)

@@ -40,14 +40,14 @@ class Vertices:
         """Number of numbers."""
         return self.there.size
 
-    def numbers(self, owner: str, given: ArrayLike) -> NDArray[np.int64]:
+    def numbers(self, owner: str, vertices: ArrayLike) -> NDArray[np.int64]:
         """Return the numbers of some vertices, all of which must be there."""
-        found = np.atleast_1d(validation.array("the vertices", given))
-        numbers = validation.integers("the vertices", found).astype(np.int64)
+        array = np.atleast_1d(validation.array("the vertices", vertices))
+        numbers = validation.integers("the vertices", array).astype(np.int64)
         outside = (numbers < 0) | (numbers >= self.n)
         if outside.any():
             rule = f"vertices in 0..{self.n - 1}" if self.n else "vertices, and there is none"
-            first = found[outside][0].item()
+            first = array[outside][0].item()
             raise ParameterError.of("vertices", f"Hornet.{owner}", rule, first)
         absent = ~self.there[numbers]
         if absent.any():
@@ -65,14 +65,14 @@ class Vertices:
         self, owner: str, properties: Mapping[str, ArrayLike], count: int
     ) -> dict[str, np.ndarray]:
         """Return the properties of `count` vertices in their types."""
-        found = {}
+        checked = {}
         for name, values in properties.items():
             if name not in self._values:
                 raise self._unknown(owner, name)
-            found[name] = values_of(f"Hornet.{owner}", name, self._values[name].dtype, values)
-            if found[name].shape not in ((), (count,)):
-                raise GraphError(f"{count} vertices and {name!r} of shape {found[name].shape}")
-        return found
+            checked[name] = values_of(f"Hornet.{owner}", name, self._values[name].dtype, values)
+            if checked[name].shape not in ((), (count,)):
+                raise GraphError(f"{count} vertices and {name!r} of shape {checked[name].shape}")
+        return checked
 
     def n_with(self, count: int) -> int:
         """Return the number of numbers when there are so many more vertices."""

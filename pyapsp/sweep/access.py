@@ -181,16 +181,16 @@ class Traced:
         self, records: Sequence[tuple[Step, NDArray[np.int32]]], lanes: int
     ) -> list[Pattern]:
         """Return one pattern for each step and array, over all rounds."""
-        found: dict[tuple[str, int], list[NDArray[np.float64]]] = {}
+        counts: dict[tuple[str, int], list[NDArray[np.float64]]] = {}
         for step, log in records:
             for number in range(len(self._arrays)):
                 counted = _counted(log, number, self._arrays[number], lanes)
                 if counted[0]:
                     threads = min(step.count, lanes)
                     counted[0] *= step.count / (threads * log.shape[0])
-                    found.setdefault((step.name, number), []).append(counted)
+                    counts.setdefault((step.name, number), []).append(counted)
         patterns = []
-        for (name, number), parts in found.items():
+        for (name, number), parts in counts.items():
             accesses = sum(part[0] for part in parts)
             shares = sum(part[0] * part[1:] for part in parts) / accesses
             array = self._arrays[number]
@@ -205,8 +205,8 @@ def _counted(log: NDArray[np.int32], number: int, array: Array, lanes: int) -> N
     there = np.arange(_LOGGED) < logged[..., None]
     there &= log[..., 1::2] == number
     j = log[..., 2::2].astype(np.int64)
-    kept = there.sum()
-    if not kept:
+    recorded = there.sum()
+    if not recorded:
         return np.zeros(5)
     # accesses that the log has no room for are assumed to be like the recorded ones
     weight = log[..., 0].sum() / logged.sum()
@@ -224,7 +224,8 @@ def _counted(log: NDArray[np.int32], number: int, array: Array, lanes: int) -> N
     naive = _distinct(j * bytes_ // _TRANSACTION, there, axis=1)
     interleaved = _distinct(entry * bytes_ // _TRANSACTION, there, axis=0)
     return np.array(
-        [kept * weight, share(0, 0), share(1, 1), naive / kept, interleaved / kept], float
+        [recorded * weight, share(0, 0), share(1, 1), naive / recorded, interleaved / recorded],
+        float,
     )
 
 

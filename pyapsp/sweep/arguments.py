@@ -19,7 +19,7 @@ _OWNER = "the sweep"
 
 def checked(
     arrays: Sequence[Array],
-    given: Mapping[str, ArrayLike],
+    data: Mapping[str, ArrayLike],
     roles: tuple[str, ...] = ("input", "common"),
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return inputs and common arrays in the types and shapes of the kernels.
@@ -27,7 +27,7 @@ def checked(
     Parameters
     ----------
     arrays : sequence of Array
-    given : mapping of str to array-like
+    data : mapping of str to array-like
     roles : tuple of str
         Roles of the arrays that must be given.
 
@@ -37,14 +37,14 @@ def checked(
         An array is missing, unknown, of another shape, or not of its type.
     """
     wanted = {array.name: array for array in arrays if array.role in roles}
-    for name in given:
+    for name in data:
         if name not in wanted:
             raise ParameterError.of(name, _OWNER, f"one of {', '.join(wanted)}", name)
     values = {}
     for name, array in wanted.items():
-        if name not in given:
+        if name not in data:
             raise ParameterError.of(name, _OWNER, "given", None)
-        values[name] = _converted(array, given[name])
+        values[name] = _converted(array, data[name])
     inputs = {name: value for name, value in values.items() if wanted[name].role == "input"}
     return inputs, {name: value for name, value in values.items() if name not in inputs}
 
@@ -97,18 +97,18 @@ def stacked(arrays: Sequence[Array], first: int, tasks: Sequence[Mapping[str, Ar
     return Slice(first, len(tasks), values)
 
 
-def _array(array: Array, given: ArrayLike) -> np.ndarray:
+def _array(array: Array, values: ArrayLike) -> np.ndarray:
     """Return what was given as an array; no value of it may be masked or missing."""
     try:
-        return validation.array(f"the values of {array.name!r}", given)
+        return validation.array(f"the values of {array.name!r}", values)
     except GraphError as error:
         rule = f"an array of numbers ({error})"
-        raise ParameterError.of(array.name, _OWNER, rule, type(given).__name__) from None
+        raise ParameterError.of(array.name, _OWNER, rule, type(values).__name__) from None
 
 
-def _converted(array: Array, given: ArrayLike) -> np.ndarray:
+def _converted(array: Array, values: ArrayLike) -> np.ndarray:
     """Return a C-contiguous array of the right shape and type, or raise an error."""
-    value = _array(array, given)
+    value = _array(array, values)
     integer = array.dtype.kind in "iu"
     if value.dtype.kind not in ("biu" if integer else "biuf"):
         rule = f"of numbers that {array.dtype} can hold"

@@ -84,15 +84,15 @@ class Body:
             raise ParameterError.of("body", "Sweep", "text of OpenCL C or a path", body)
         text = self._read(body) if isinstance(body, Path) else f'#line 1 "body"\n{body}'
         code = _COMMENT.sub(" ", text)
-        found = _STEP.findall(code)
-        if not found and len(steps) == 1:
-            found = [steps[0].name]
+        names = _STEP.findall(code)
+        if not names and len(steps) == 1:
+            names = [steps[0].name]
             marker, _, rest = text.partition("\n")
             text = f"STEP({steps[0].name})\n{{\n{marker}\n{rest}\n}}\n"
         for step in steps:
-            if found.count(step.name) != 1:
+            if names.count(step.name) != 1:
                 rule = f"a text with one STEP({step.name})"
-                raise ParameterError.of("body", "Sweep", rule, [f"STEP({name})" for name in found])
+                raise ParameterError.of("body", "Sweep", rule, [f"STEP({name})" for name in names])
         self.text = text.rstrip("\n") + "\n"
         self.repeats = re.search(r"\bAGAIN\s*\(", code) is not None
 

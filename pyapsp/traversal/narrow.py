@@ -73,13 +73,13 @@ class _FromLevels:
         """The distances, (k, n) int32."""
         assert self.narrow is not None
         distances = levels_of(self.narrow)
-        given, unreached = distances.reshape(-1), np.int32(infinity(_WIDE))
+        flat, unreached = distances.reshape(-1), np.int32(infinity(_WIDE))
 
         def mark(first: int, last: int) -> None:
             # infinity has all bits of a level, so -1 becomes infinity, and levels do not change
-            np.bitwise_and(given[first:last], unreached, out=given[first:last])
+            np.bitwise_and(flat[first:last], unreached, out=flat[first:last])
 
-        share(mark, given.size, given.nbytes)
+        share(mark, flat.size, flat.nbytes)
         return distances
 
 

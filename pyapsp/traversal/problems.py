@@ -31,6 +31,7 @@ from pyapsp.registry import (
     in_order,
     register_problem,
 )
+from pyapsp.traversal.comparison import compared
 from pyapsp.traversal.components import components
 from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
 from pyapsp.traversal.request import requested, sourced
@@ -118,15 +119,9 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
     expected = np.argsort(np.argsort(smallest))[each]
 
     def check(answer: Labels) -> Check:
-        fault = None
-        if answer.labels.shape != expected.shape or answer.labels.dtype != np.int32:
-            fault = f"its labels are {answer.labels.dtype} {answer.labels.shape}"
-        else:
-            wrong = np.flatnonzero(answer.labels != expected)
-            if wrong.size:
-                v = wrong[0]
-                fault = f"vertex {v} is in component {answer.labels[v]}, not {expected[v]}"
-        return Check(fault is None, fault, "SciPy")
+        return compared(
+            answer.labels, expected, "labels", lambda v: f"vertex {v} is in component", "SciPy"
+        )
 
     return check
 

@@ -19,14 +19,14 @@ _TRIED = 64
 # Work-groups for each compute unit.
 _GROUPS = 4
 # The name under which the answer is kept with the graph.
-_KEPT = "_has_every_reverse"
+_ATTRIBUTE = "_has_every_reverse"
 
 
 def known_symmetric(graph: Graph) -> bool | None:
     """Return whether every arc has its reverse; None if that is not known."""
     if not graph.directed or graph.__dict__.get("is_symmetric", False):
         return True
-    known: bool | None = graph.__dict__.get(_KEPT)
+    known: bool | None = graph.__dict__.get(_ATTRIBUTE)
     return known
 
 
@@ -73,7 +73,7 @@ class Symmetry:
         known = known_symmetric(graph)
         if known is None:
             known = _tried(graph) and self._sums_vanish(graph, queue, arcs, partial)
-            graph.__dict__[_KEPT] = known
+            graph.__dict__[_ATTRIBUTE] = known
         return known
 
     def _sums_vanish(
@@ -94,7 +94,7 @@ def _tried(graph: Graph) -> bool:
         tail = int(np.searchsorted(graph.indptr, place, side="right")) - 1
         row = slice(*graph.indptr[graph.indices[place] : graph.indices[place] + 2])
         heads = graph.indices[row]
-        found = int(np.searchsorted(heads, tail))
-        if found == heads.size or heads[found] != tail:
+        place_of_tail = int(np.searchsorted(heads, tail))
+        if place_of_tail == heads.size or heads[place_of_tail] != tail:
             return False
     return True

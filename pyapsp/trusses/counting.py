@@ -122,15 +122,15 @@ class HashCounter:
         arrays, total = (rows.first, rows.heads, up.first, up.heads, ids, lists), 0
         for part, (program, group, groups) in enumerate(self._launches):
             places = (np.int32(0), np.int32(1)) if part == 0 else (n - np.int32(1), np.int32(-1))
-            found = buffer(queue, 2 * groups) if counts is None else counts
+            totals = buffer(queue, 2 * groups) if counts is None else counts
             # regions of a buffer would need its alignment: the counters are copied
             count, following = buffer(queue, 1), zeros(queue, 1)
             cl.enqueue_copy(queue, count, counters, byte_count=4, src_offset=4 * part)
             launch = Launcher(queue, program, group)
-            launch("hash_count", groups * group, *arrays, *places, count, following, found)
+            launch("hash_count", groups * group, *arrays, *places, count, following, totals)
             if self._what == ALL:
                 sums = np.empty(groups, np.uint64)
-                cl.enqueue_copy(queue, sums, found)
+                cl.enqueue_copy(queue, sums, totals)
                 total += int(sums.sum())
         return total
 
@@ -183,13 +183,13 @@ class BitmapCounter:
         size, places = self._sizes(rows.n, rows.m)
         maps, hits = (zeros(queue, self._groups * each) for each in (size, places))
         following, items = zeros(queue, 1), self._groups * self._group
-        found = buffer(queue, 2 * items) if counts is None else counts
+        totals = buffer(queue, 2 * items) if counts is None else counts
         ids = rows.heads if rows.values is None else rows.values
-        arrays = rows.first, rows.heads, up.first, up.heads, ids, maps, hits, following, found
+        arrays = rows.first, rows.heads, up.first, up.heads, ids, maps, hits, following, totals
         sizes = map(np.int32, (rows.n, size, places))
         Launcher(queue, self._program, self._group)("bitmap_count", items, *arrays, *sizes)
         if self._what != ALL:
             return 0
         sums = np.empty(items, np.uint64)
-        cl.enqueue_copy(queue, sums, found)
+        cl.enqueue_copy(queue, sums, totals)
         return int(sums.sum())

@@ -95,8 +95,8 @@ class TriangleMethod(BufferedMethod):
         rows = [4 * (n + 1), 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
         selection = Selection(options.device, oriented=True).buffers(n, m)
         counts = [4 * n] if options.per_vertex else []
-        found = [*rows, *selection, *counts, *self.further(graph, options, parameters)]
-        return [max(size, 4) for size in found]
+        sizes = [*rows, *selection, *counts, *self.further(graph, options, parameters)]
+        return [max(size, 4) for size in sizes]
 
     def prepare(
         self, graph: Graph, options: TriangleOptions, parameters: Parameters
@@ -142,8 +142,8 @@ class TriangleMethod(BufferedMethod):
         counts = zeros(queue, graph.n)
         count(queue, rows, up, counts)
         queue.finish()
-        found = np.empty(graph.n, np.int32)
+        counted = np.empty(graph.n, np.int32)
         with watch.by_the_host("transfer"):
-            cl.enqueue_copy(queue, found, counts)
-        per_vertex[:] = found
+            cl.enqueue_copy(queue, counted, counts)
+        per_vertex[:] = counted
         return 0, oriented

@@ -132,8 +132,8 @@ class RemovalMethod(TrussMethod[_State]):
         n, m = graph.n, graph.m
         rows = [4 * (n + 1), 4 * m, 4 * m, 4 * m, 4 * (n + 1), 4 * (m // 2), 4 * (m // 2)]
         selection = Selection(options.device, oriented=True).buffers(n, m)
-        found = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
-        return [max(size, 4) for size in found]
+        sizes = [*rows, *selection, 4 * (m // 2), *self.further(graph, options, parameters)]
+        return [max(size, 4) for size in sizes]
 
     def find(
         self, plan: Plan[Graph, TrussOptions, _State], watch: Stopwatch
@@ -149,11 +149,11 @@ class RemovalMethod(TrussMethod[_State]):
         up = select(queue, rows, graph.m // 2)
         up = Rows(up.first, up.heads, up.n, size, up.values)  # without self-loops
         rows = select.numbered(queue, rows, up)
-        found = zeros(queue, size)
+        values = zeros(queue, size)
         if options.k is not None:
-            cl.enqueue_fill_buffer(queue, found, np.full(1, options.k, np.int32), 0, found.size)
-        more = self.remove(plan, Removal(queue, rows, up, found))
-        spread = select.spread(queue, rows, found)
+            cl.enqueue_fill_buffer(queue, values, np.full(1, options.k, np.int32), 0, values.size)
+        more = self.remove(plan, Removal(queue, rows, up, values))
+        spread = select.spread(queue, rows, values)
         queue.finish()
         of_arcs = np.empty(graph.m, np.int32)
         with watch.by_the_host("transfer"):

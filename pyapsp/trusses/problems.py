@@ -40,9 +40,9 @@ def _truss_choices(request: Request) -> Iterator[Choice]:
     return in_order(request, ["truss-peeling"], last=["truss-serial"])
 
 
-def _is_like(found: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
+def _is_like(values: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
     """Return whether an answer has the shape of another one, and this type."""
-    return found.shape == expected.shape and found.dtype == dtype
+    return values.shape == expected.shape and values.dtype == dtype
 
 
 def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Counts], Check]:
@@ -50,14 +50,14 @@ def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Count
     expected = triangles_by_products(adjacency(graph))
 
     def check(answer: Counts) -> Check:
-        fault, found = None, answer.per_vertex
+        fault, values = None, answer.per_vertex
         if answer.total != expected.sum() // 3:
             fault = f"there are {expected.sum() // 3} triangles, not {answer.total}"
-        elif found is not None and not _is_like(found, expected, np.int64):
-            fault = f"its counts are {found.dtype} {found.shape}"
-        elif found is not None and (wrong := np.flatnonzero(found != expected)).size:
+        elif values is not None and not _is_like(values, expected, np.int64):
+            fault = f"its counts are {values.dtype} {values.shape}"
+        elif values is not None and (wrong := np.flatnonzero(values != expected)).size:
             v = wrong[0]
-            fault = f"vertex {v} is in {expected[v]} triangles, not {found[v]}"
+            fault = f"vertex {v} is in {expected[v]} triangles, not {values[v]}"
         return Check(fault is None, fault, "SciPy")
 
     return check
@@ -69,12 +69,12 @@ def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], 
     tails, heads, _ = graph.arcs()
 
     def check(answer: Trussness) -> Check:
-        fault, found = None, answer.values
-        if not _is_like(found, expected, np.int32):
-            fault = f"its trussness is {found.dtype} {found.shape}"
-        elif (wrong := np.flatnonzero(found != expected)).size:
+        fault, values = None, answer.values
+        if not _is_like(values, expected, np.int32):
+            fault = f"its trussness is {values.dtype} {values.shape}"
+        elif (wrong := np.flatnonzero(values != expected)).size:
             a = wrong[0]
-            fault = f"edge {tails[a]}-{heads[a]} has trussness {expected[a]}, not {found[a]}"
+            fault = f"edge {tails[a]}-{heads[a]} has trussness {expected[a]}, not {values[a]}"
         return Check(fault is None, fault, "SciPy")
 
     return check

@@ -21,8 +21,8 @@ def adjacency(graph: Graph) -> csr_array:
 
 def triangles_by_products(matrix: csr_array) -> np.ndarray:
     """Return the triangles of each vertex, (n,) int64."""
-    found: np.ndarray = (matrix * (matrix @ matrix)).sum(axis=1) // 2
-    return found
+    counts: np.ndarray = (matrix * (matrix @ matrix)).sum(axis=1) // 2
+    return counts
 
 
 def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -> np.ndarray:
@@ -41,7 +41,7 @@ def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -
     """
     tails, heads, _ = graph.arcs()
     places = tails.astype(np.int64) * graph.n + heads
-    found = np.where(tails == heads, 0, 2).astype(np.int32)
+    trussness = np.where(tails == heads, 0, 2).astype(np.int32)
     now, last = (3, np.inf) if k is None else (k, k)
     while left.nnz and now <= last:
         supports = (left @ left).multiply(left).tocsr() + left  # 1 for edges in no triangle
@@ -52,8 +52,8 @@ def trussness_by_products(graph: Graph, left: csr_array, k: int | None = None) -
             left = supports
             continue
         rows, columns = left.nonzero()
-        found[np.searchsorted(places, rows.astype(np.int64) * graph.n + columns)] = now
+        trussness[np.searchsorted(places, rows.astype(np.int64) * graph.n + columns)] = now
         now += 1
     if k is not None:
-        found[found != k] = 0
-    return found
+        trussness[trussness != k] = 0
+    return trussness

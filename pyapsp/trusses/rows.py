@@ -50,9 +50,9 @@ def buffer(queue: cl.CommandQueue, ints: int) -> cl.Buffer:
 
 def zeros(queue: cl.CommandQueue, ints: int) -> cl.Buffer:
     """Return a new buffer of at least one int, all 0."""
-    found = buffer(queue, ints)
-    cl.enqueue_fill_buffer(queue, found, np.zeros(1, np.int32), 0, 4 * max(ints, 1))
-    return found
+    cleared = buffer(queue, ints)
+    cl.enqueue_fill_buffer(queue, cleared, np.zeros(1, np.int32), 0, 4 * max(ints, 1))
+    return cleared
 
 
 def uploaded(queue: cl.CommandQueue, graph: Graph, watch: Stopwatch) -> Rows:
@@ -136,17 +136,17 @@ class Selection:
         ids = buffer(queue, rows.m)
         if rows.m:
             chunks = -(-rows.m // self._chunk)
-            parts, found = self._parts(queue, rows), (up.first, up.heads, ids, np.int32(rows.m))
+            parts, arrays = self._parts(queue, rows), (up.first, up.heads, ids, np.int32(rows.m))
             launch = Launcher(queue, self._program, self._group)
-            launch("rows_ids", chunks * self._group, rows.first, rows.heads, parts, *found)
+            launch("rows_ids", chunks * self._group, rows.first, rows.heads, parts, *arrays)
         return Rows(rows.first, rows.heads, rows.n, rows.m, ids)
 
     def spread(self, queue: cl.CommandQueue, rows: Rows, of_edges: cl.Buffer) -> cl.Buffer:
         """Return for each arc the int of its edge, and 0 for self-loops."""
-        found, items = buffer(queue, rows.m), min(self._items, rows.m)
+        of_arcs, items = buffer(queue, rows.m), min(self._items, rows.m)
         launch = Launcher(queue, self._program, self._group)
-        launch("rows_spread", items, rows.values, of_edges, found, np.int32(rows.m))
-        return found
+        launch("rows_spread", items, rows.values, of_edges, of_arcs, np.int32(rows.m))
+        return of_arcs
 
     def _parts(self, queue: cl.CommandQueue, rows: Rows) -> cl.Buffer:
         """Return the vertex at which each chunk of arcs begins."""

@@ -32,21 +32,21 @@ def undirected(data: GraphLike) -> Graph:
 def edges(graph: Graph) -> np.ndarray:
     """Return which arcs of an undirected graph are the edges (u, v) with u < v, (m,) bool."""
     tails, heads, _ = graph.arcs()
-    found: np.ndarray = tails < heads
-    return found
+    upper: np.ndarray = tails < heads
+    return upper
 
 
 def loops(graph: Graph) -> np.ndarray:
     """Return which vertices have a self-loop, (n,) bool."""
-    found, first = np.zeros(graph.n, bool), graph.indptr
+    looped, first = np.zeros(graph.n, bool), graph.indptr
 
     def look(start: int, stop: int) -> None:
         degrees = np.diff(first[start : stop + 1])
         tails = np.repeat(np.arange(start, stop, dtype=np.int32), degrees)
-        found[tails[tails == graph.indices[first[start] : first[stop]]]] = True
+        looped[tails[tails == graph.indices[first[start] : first[stop]]]] = True
 
     share(look, graph.n, 8 * graph.m)
-    return found
+    return looped
 
 
 def edge_count(graph: Graph) -> int:

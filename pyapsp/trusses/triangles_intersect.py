@@ -61,8 +61,8 @@ class IntersectCounter:
         items, longest = int(end[0]), longest_row(rows.m)
         assert up.values is not None
         sums = zeros(queue, 2 * self._each.items if self._what == ALL else 1)
-        found = sums if counts is None else counts
-        arrays = up.first, up.heads, up.values, up.heads, found, sums
+        counted = sums if counts is None else counts
+        arrays = up.first, up.heads, up.values, up.heads, counted, sums
         self._each(queue, arrays, items, longest)
         if self._what != ALL:
             return 0

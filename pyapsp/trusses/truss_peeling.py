@@ -149,12 +149,12 @@ class _Peel:
 
     def least(self) -> int:
         """Return the least support of the edges that are left."""
-        queue, found = self._state.queue, np.full(1, _ALIVE, np.int32)
-        cl.enqueue_copy(queue, self._lowest, found)
+        queue, lowest = self._state.queue, np.full(1, _ALIVE, np.int32)
+        cl.enqueue_copy(queue, self._lowest, lowest)
         edges = np.int32(self._state.up.m)
         self._launch("peel_least", self._supports, self._marks, self._lowest, edges)
-        cl.enqueue_copy(queue, found, self._lowest)
-        return int(found[0])
+        cl.enqueue_copy(queue, lowest, self._lowest)
+        return int(lowest[0])
 
     def drop(self, level: int) -> bool:
         """Remove the edges with a support of at most `level`, with value 0, if they are most edges.

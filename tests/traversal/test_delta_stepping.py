@@ -18,7 +18,7 @@ from pyapsp.registry import Parameters
 from pyapsp.traversal import kernels
 from pyapsp.traversal.kernels import MOST_COUNTED
 from pyapsp.traversal.sssp import sssp_delta_stepping as module
-from pyapsp.traversal.sssp.tree import held_type
+from pyapsp.traversal.sssp.tree import type_on_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from covering import covering
@@ -80,8 +80,8 @@ def limited(monkeypatch):
         for name, value in (
             ("_CHUNK", chunk),
             ("_SCALAR_CHUNK", chunk),
-            ("_HELD", held),
-            ("_SCALAR_HELD", held),
+            ("_LIST", held),
+            ("_SCALAR_LIST", held),
             ("_ROOM", 0),
             ("_LEAST_ROOM", room),
             ("_BATCH", batch),
@@ -186,9 +186,9 @@ def test_distances_are_computed_in_int32_if_that_is_proved_exact(device):
     options = PathOptions(device, np.dtype(np.float64))
     short, long = GRAPHS["grid"], GRAPHS["wide"]
     halves = short.with_weights(short.weights + 0.5)
-    inner = [held_type(graph, options.dtype).name for graph in (short, long, halves)]
+    inner = [type_on_device(graph, options.dtype).name for graph in (short, long, halves)]
     assert inner == ["int32", "float64", "float64"]
-    assert held_type(short, np.dtype(np.float32)).name == "float32"
+    assert type_on_device(short, np.dtype(np.float32)).name == "float32"
     memory = [sum(pyapsp.method(ID).buffers(short, options, Parameters(group=1, walk=0, delta=1)))]
     memory.append(16 * short.n + 24 * short.m + 60 * short.n + 60_000)
     assert memory[0] < memory[1]

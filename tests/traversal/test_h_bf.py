@@ -99,7 +99,7 @@ def lower_limits(monkeypatch):
 def test_options(number, device, monkeypatch):
     each = dict(SETS[number])
     dtype, room = each.pop("dtype"), each.pop("room")
-    monkeypatch.setattr(module, "_HELD", each.pop("held"))
+    monkeypatch.setattr(module, "_COLLECTED", each.pop("held"))
     if room is not None and each["duplicates"] in ("kept", "table"):
         # of the arcs, so that a frontier does not fit
         monkeypatch.setattr(search, "_capacity", lambda graph, parameters: graph.n)

@@ -59,10 +59,10 @@ def inputs(
 def reference(arrays: dict[str, np.ndarray], bins: int = 256) -> dict[str, np.ndarray]:
     """Return the right outputs of the sweep, computed by NumPy."""
     fixed = np.minimum(arrays["reference"].ravel(), bins - 1).astype(np.intp)
-    found = [
+    counts = [
         np.bincount(
             np.minimum(volume.ravel(), bins - 1).astype(np.intp) * bins + fixed, minlength=bins**2
         ).reshape(bins, bins)
         for volume in arrays["moving"]
     ]
-    return {"histogram": np.array(found, np.int32).reshape(-1, bins, bins)}
+    return {"histogram": np.array(counts, np.int32).reshape(-1, bins, bins)}

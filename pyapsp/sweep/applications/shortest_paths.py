@@ -65,7 +65,7 @@ def reference(arrays: dict[str, np.ndarray], tasks: int) -> dict[str, np.ndarray
     tails = np.repeat(np.arange(n), np.diff(first))
     order = np.lexsort((weights, heads, tails))
     pairs = tails[order] * n + heads[order]
-    kept = order[np.diff(pairs, prepend=-1) != 0]
-    graph = csr_array((weights[kept].astype(float), (tails[kept], heads[kept])), (n, n))
+    first = order[np.diff(pairs, prepend=-1) != 0]
+    graph = csr_array((weights[first].astype(float), (tails[first], heads[first])), (n, n))
     costs = csgraph.dijkstra(graph, indices=np.arange(tasks))
     return {"costs": np.where(np.isinf(costs), INFINITY, costs).astype(np.int32)}

@@ -35,18 +35,18 @@ class BfsResult(SearchResult):
             return self._of(levels_of(rows.narrow))
         distances = rows.distances
         levels = np.empty_like(distances)
-        given, marked = distances.reshape(-1), levels.reshape(-1)
+        flat, marked = distances.reshape(-1), levels.reshape(-1)
         # infinity plus this is too large for the type and becomes negative; no level plus this does
         over = np.int32(2**31 - int(self.rows.infinity))
 
         def mark(first: int, last: int) -> None:
             for start in range(first, last, _CACHED):
                 some = slice(start, min(start + _CACHED, last))
-                np.add(given[some], over, out=marked[some])
+                np.add(flat[some], over, out=marked[some])
                 np.right_shift(marked[some], 31, out=marked[some])  # all bits, or none
-                np.bitwise_or(marked[some], given[some], out=marked[some])
+                np.bitwise_or(marked[some], flat[some], out=marked[some])
 
-        share(mark, given.size, given.nbytes)
+        share(mark, flat.size, flat.nbytes)
         return self._of(levels)
 
     @property

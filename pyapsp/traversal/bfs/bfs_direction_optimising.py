@@ -322,10 +322,10 @@ class _Search:
             if predecessors is not None:
                 parents = shared(queue, predecessors)
                 rows.append((parents, predecessors))
-        found = levels, parents, *self._own
+        arrays = levels, parents, *self._own
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
-        self._start(queue, *self._shape, self._arcs[0], entering, *found, source_, n, arcs)
-        state = self._advanced((*self._arcs, *self._entering, *found, n), rows)
+        self._start(queue, *self._shape, self._arcs[0], entering, *arrays, source_, n, arcs)
+        state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         if isinstance(distances, NarrowRow):
@@ -338,9 +338,9 @@ class _Search:
     def _narrowed(self, most: int) -> np.ndarray:
         """Download levels up to `most` in the narrowest type."""
         narrow: np.ndarray = np.empty(self._n, narrowest(most))
-        size, found = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
-        self._narrow(self._queue, *self._shape, self._levels, found, np.int32(self._n), size)
-        self._download(found, narrow)
+        size, space = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
+        self._narrow(self._queue, *self._shape, self._levels, space, np.int32(self._n), size)
+        self._download(space, narrow)
         return narrow
 
     def _advanced(

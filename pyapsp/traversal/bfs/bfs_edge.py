@@ -13,36 +13,6 @@ from pyapsp.traversal.bfs.levels import Levels, LevelSearch
 __all__ = ["BfsEdge"]
 
 
-@register
-class BfsEdge(LevelSearch):
-    """Breadth-first search that tests all arcs for every level.
-
-    Source: Y. Jia et al., GPU Computing Gems, Jade Edition, 2011.
-    """
-
-    id = "bfs-edge"
-    summary = "a launch for each level, a work-item for each arc"
-    source = (
-        "Jia et al. 2011, GPU Computing Gems, Jade Edition, chapter 2, "
-        "https://experts.illinois.edu/en/publications/"
-        "edge-v-node-parallelism-for-graph-centrality-metrics"
-    )
-
-    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return tails and heads."""
-        tails, heads, _ = graph.arcs()
-        return tails, heads
-
-    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
-        """Return the bytes of each buffer, with one more for tails."""
-        _, *rest = super().buffers(graph, options, parameters)
-        return [max(4 * graph.m, 4), *rest]
-
-    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Levels:
-        """Copy the graph to the device."""
-        return _Levels(self, plan, watch)
-
-
 class _Levels(Levels):
     """A work-item for each arc."""
 
@@ -57,3 +27,30 @@ class _Levels(Levels):
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         sizes = np.int32(self.n), np.int32(level), np.int64(self._m)
         self.launch("bfs_edge", self._m, *arrays, *sizes)
+
+
+@register
+class BfsEdge(LevelSearch):
+    """Breadth-first search that tests all arcs for every level.
+
+    Source: Y. Jia et al., GPU Computing Gems, Jade Edition, 2011.
+    """
+
+    id = "bfs-edge"
+    summary = "a launch for each level, a work-item for each arc"
+    source = (
+        "Jia et al. 2011, GPU Computing Gems, Jade Edition, chapter 2, "
+        "https://experts.illinois.edu/en/publications/"
+        "edge-v-node-parallelism-for-graph-centrality-metrics"
+    )
+    searcher = _Levels
+
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return tails and heads."""
+        tails, heads, _ = graph.arcs()
+        return tails, heads
+
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
+        """Return the bytes of each buffer, with one more for tails."""
+        _, *rest = super().buffers(graph, options, parameters)
+        return [max(4 * graph.m, 4), *rest]

@@ -90,14 +90,14 @@ def blocks_of(indptr: np.ndarray, size: int) -> list[_Block]:
     size : int
     """
     n, m = indptr.size - 1, int(indptr[-1])
-    found, begin = [], 0
+    blocks, begin = [], 0
     while begin < m:
         first = int(np.searchsorted(indptr, begin, "right")) - 1
         end = min(begin + size, int(indptr[min(first + size, n)]))
         last = int(np.searchsorted(indptr, end - 1, "right")) - 1
-        found.append(_Block(begin, end, first, last))
+        blocks.append(_Block(begin, end, first, last))
         begin = end
-    return found
+    return blocks
 
 
 class _Stream(StoredParents):
@@ -119,7 +119,7 @@ class _Stream(StoredParents):
         if self._blocks:
             for buffer, ends in zip(self._ends, (self._firsts, self._lasts), strict=True):
                 cl.enqueue_copy(self.queue, buffer, ends)
-        self._held = -1  # the block on the device
+        self._present = -1  # the block on the device
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Find the levels of all vertices."""
@@ -129,7 +129,7 @@ class _Stream(StoredParents):
         while flags.any():
             wanted = np.flatnonzero(flags).tolist()
             # what is there already comes first
-            for number in sorted(wanted, key=lambda each: each != self._held):
+            for number in sorted(wanted, key=lambda each: each != self._present):
                 self._find(number, level)
             level += 1
             flags = self._flagged(level)
@@ -141,13 +141,13 @@ class _Stream(StoredParents):
     def _find(self, number: int, level: int) -> None:
         """Enqueue the search from the vertices of a level that have arcs in a block."""
         block, graph = self._blocks[number], self._graph
-        if number != self._held:
+        if number != self._present:
             size = block.end - block.begin
             offsets = graph.indptr[block.first : block.last + 2] - block.begin
             cl.enqueue_copy(self.queue, self._heads, graph.indices[block.begin : block.end])
             offsets = np.clip(offsets, 0, size).astype(np.int32)
             cl.enqueue_copy(self.queue, self._offsets, offsets)
-            self._held = number
+            self._present = number
         vertices = block.last - block.first + 1
         arrays = self._offsets, self._heads, self._levels, self.parents
         sizes = np.int32(block.first), np.int32(vertices), np.int32(level)

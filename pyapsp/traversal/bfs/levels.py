@@ -27,52 +27,6 @@ def search_defines(options: PathOptions) -> dict[str, str | int]:
     }
 
 
-class LevelSearch(Search[Program]):
-    """Base of the breadth-first searches. Weights are ignored.
-
-    Attributes
-    ----------
-    start : str
-        The kernel that prepares a search.
-    rows : int
-        Rows of n ints that the kernels need, beside levels and parents.
-    """
-
-    problem = "bfs"
-    carries_predecessors = True
-    start: ClassVar[str] = "levels_start"
-    rows: ClassVar[int] = 2
-
-    @abstractmethod
-    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-        """Return the two arrays that represent the graph on the device."""
-
-    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Levels:
-        """Copy the graph to the device."""
-        return Levels(self, plan, watch)
-
-    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
-        """Return the bytes of the arcs, the levels, the rows, the parents and the last level."""
-        first = 8 * (graph.n + 1)
-        rows = [4 * graph.n, 4 * self.rows * graph.n, 4 * graph.n * options.predecessors, 4]
-        return [max(count, 4) for count in (first, 4 * graph.m, *rows)]
-
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
-        """Build the kernels."""
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            **search_defines(options),
-        }
-        if "width" in parameters:
-            defines["PYAPSP_LANES"] = parameters.integer("width")
-        return build(options.device, f"traversal/bfs/{self.kernel}.cl", defines)
-
-    @property
-    def kernel(self) -> str:
-        """The name of the kernel file; the names of its kernels begin with it."""
-        return self.id.replace("-", "_")
-
-
 class Levels(StoredParents):
     """A graph on the device, and the levels of a search from one of its vertices.
 
@@ -123,3 +77,51 @@ class Levels(StoredParents):
             cl.enqueue_copy(self.queue, last, self.last)
         self.rounds += level
         self.download(self.levels, distances)
+
+
+class LevelSearch(Search[Program]):
+    """Base of the breadth-first searches. Weights are ignored.
+
+    Attributes
+    ----------
+    start : str
+        The kernel that prepares a search.
+    rows : int
+        Rows of n ints that the kernels need, beside levels and parents.
+    searcher : type of Levels
+    """
+
+    problem = "bfs"
+    carries_predecessors = True
+    start: ClassVar[str] = "levels_start"
+    rows: ClassVar[int] = 2
+    searcher: ClassVar[type[Levels]] = Levels
+
+    @abstractmethod
+    def arcs(self, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+        """Return the two arrays that represent the graph on the device."""
+
+    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Levels:
+        """Copy the graph to the device."""
+        return self.searcher(self, plan, watch)
+
+    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
+        """Return the bytes of the arcs, the levels, the rows, the parents and the last level."""
+        first = 8 * (graph.n + 1)
+        rows = [4 * graph.n, 4 * self.rows * graph.n, 4 * graph.n * options.predecessors, 4]
+        return [max(count, 4) for count in (first, 4 * graph.m, *rows)]
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
+        """Build the kernels."""
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": parameters.integer("group"),
+            **search_defines(options),
+        }
+        if "width" in parameters:
+            defines["PYAPSP_LANES"] = parameters.integer("width")
+        return build(options.device, f"traversal/bfs/{self.kernel}.cl", defines)
+
+    @property
+    def kernel(self) -> str:
+        """The name of the kernel file; the names of its kernels begin with it."""
+        return self.id.replace("-", "_")

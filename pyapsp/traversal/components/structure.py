@@ -70,14 +70,16 @@ def condensation(
     (array([0, 0, 1, 2], dtype=int32), array([2, 1]))
     """
     graph = as_graph(graph, copy=False)
-    found = strongly_connected_components(graph, method, device=device, memory_limit=memory_limit)
+    components = strongly_connected_components(
+        graph, method, device=device, memory_limit=memory_limit
+    )
     tails, heads, _ = graph.arcs()
-    ends = found.labels[tails], found.labels[heads]
+    ends = components.labels[tails], components.labels[heads]
     between = ends[0] != ends[1]
-    keys = ends[0][between].astype(np.int64) * found.count + ends[1][between]
+    keys = ends[0][between].astype(np.int64) * components.count + ends[1][between]
     pairs, counts = np.unique(keys, return_counts=True)
-    smaller = Graph.from_arcs(found.count, *np.divmod(pairs, max(found.count, 1)), counts)
-    return Condensation(found, smaller)
+    smaller = Graph.from_arcs(components.count, *np.divmod(pairs, max(components.count, 1)), counts)
+    return Condensation(components, smaller)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +169,8 @@ def bow_tie(
     >>> pyapsp.bow_tie(graph).sizes
     {'core': 2, 'in': 2, 'out': 1, 'tubes': 0, 'tendrils': 0, 'others': 0}
     """
-    found = condensation(graph, method, device=device, memory_limit=memory_limit)
-    components, forward = found.components, found.graph
+    condensed = condensation(graph, method, device=device, memory_limit=memory_limit)
+    components, forward = condensed.components, condensed.graph
     part = np.full(components.count, _OTHERS, np.int8)
     if components.count:
         backward = forward.reversed()
@@ -195,6 +197,6 @@ def _reached(
     joined = Graph.from_arcs(
         n + 1, np.append(tails, np.full(places.size, n)), np.append(heads, places)
     )
-    found = bfs(joined, n, parents=False, device=device, memory_limit=memory_limit)
-    is_reached: np.ndarray = found.levels[:n] >= 0
+    search = bfs(joined, n, parents=False, device=device, memory_limit=memory_limit)
+    is_reached: np.ndarray = search.levels[:n] >= 0
     return is_reached

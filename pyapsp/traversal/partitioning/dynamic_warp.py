@@ -69,9 +69,9 @@ class PartitionDynamicWarp(Technique):
         """Return the conditions of `fits` as text."""
         return f"{super().rule(options)}, and group at least width and least"
 
-    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
+    def further(self, data: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the list of heavy items, its count, and the groups before each."""
-        most = _most(given, parameters)
+        most = _most(data, parameters)
         return [4 * most, 8, 4 * (most + 1)]
 
     def defines(self, parameters: Parameters) -> dict[str, int]:
@@ -96,8 +96,8 @@ class PartitionDynamicWarp(Technique):
         parameters, n = run.parameters, int(run.n)
         width = self.width(n, parameters, run.device)
         run.more["width"] = width
-        given = run.given
-        most = _most(given, parameters)
+        data = run.data
+        most = _most(data, parameters)
         heavies, count = run.buffer(4 * most), run.zeros(1)
         threshold = np.int32(parameters.integer("threshold"))
         shift = np.int32(width.bit_length() - 1)
@@ -106,25 +106,25 @@ class PartitionDynamicWarp(Technique):
         run.items("light", _NAME, n * width, *arrays, *scalars)
         if _HEAVY[parameters.word("heavy")] != 1:
             return
-        found = int(run.read(count, 1)[0])
-        run.more["heavy_items"] = found
-        listed = run.read(heavies, found)
-        sizes = given.sizes[listed].astype(np.int64)
+        heavy = int(run.read(count, 1)[0])
+        run.more["heavy_items"] = heavy
+        listed = run.read(heavies, heavy)
+        sizes = data.sizes[listed].astype(np.int64)
         groups = -(-sizes // (parameters.integer("group") * parameters.integer("each")))
         if parameters.word("heavy") == "relaunch":
             for item, some in zip(listed, groups.tolist(), strict=True):
                 run.launch("heavy", "partition_heavy", some, run.offsets, run.owners, item)
-        elif found:
-            before = np.zeros(found + 1, np.int32)
+        elif heavy:
+            before = np.zeros(heavy + 1, np.int32)
             np.cumsum(groups, out=before[1:])
             given_groups = upload(run.queue, before, Stopwatch())
             arrays = run.offsets, run.owners, heavies, given_groups
             total = int(before[-1])
-            run.launch("heavy", "partition_heavy_fused", total, *arrays, np.int32(found))
+            run.launch("heavy", "partition_heavy_fused", total, *arrays, np.int32(heavy))
 
 
-def _most(given: Offsets, parameters: Parameters) -> int:
+def _most(data: Offsets, parameters: Parameters) -> int:
     """Return how many heavy items there can be."""
     if _HEAVY[parameters.word("heavy")] != 1:
         return 0
-    return int(min(given.n, given.units // (parameters.integer("threshold") + 1)))
+    return int(min(data.n, data.units // (parameters.integer("threshold") + 1)))

@@ -19,7 +19,7 @@ __all__ = ["PartitionMultiPhase"]
 
 # Most units that a work-item keeps in registers, groups of the statistics kernel, and the largest
 # slice, as in the kernel file.
-_KEPT, _STATISTICS, _SLICE = 256, 2048, 4096
+_REGISTERS, _STATISTICS, _SLICE = 256, 2048, 4096
 _PUBLISHED_GROUP = 128
 # With marks: chunks of a run, if there are many.
 _CHUNKS = 8
@@ -113,15 +113,15 @@ class PartitionMultiPhase(Technique):
 
     def fits(self, parameters: Parameters, options: Options) -> bool:
         """Return whether the device can run them, and marks have the only kind of search."""
-        kept = parameters.integer("each") * parameters.integer("rounds")
+        units = parameters.integer("each") * parameters.integer("rounds")
         searched = parameters.word("find") == "search" or parameters.word("search") == "optimised"
-        return searched and kept <= _KEPT and super().fits(parameters, options)
+        return searched and units <= _REGISTERS and super().fits(parameters, options)
 
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""
         return (
-            f"{super().rule(options)}, and each x rounds at most {_KEPT}; find=marks has one kind "
-            "of search, optimised"
+            f"{super().rule(options)}, and each x rounds at most {_REGISTERS}; find=marks has one "
+            "kind of search, optimised"
         )
 
     def local_ints(self, parameters: Parameters) -> int:
@@ -132,9 +132,9 @@ class PartitionMultiPhase(Technique):
             return chunk + 3 * -(-chunk // 32) + 7
         return max(round_, min(chunk, _SLICE)) + 2
 
-    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
+    def further(self, data: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the parts, the counter, and the sums of squares."""
-        return [4 * (_chunks(given.units, parameters) + 1), 8, 8 * _STATISTICS]
+        return [4 * (_chunks(data.units, parameters) + 1), 8, 8 * _STATISTICS]
 
     def groups(self, chunks: int, parameters: Parameters, device: Device) -> int:
         """Return the number of groups for chunks of units."""
@@ -145,13 +145,13 @@ class PartitionMultiPhase(Technique):
             groups *= parameters.integer("multiple")
         return min(chunks, groups)
 
-    def places_of_a_run(self, given: Offsets, parameters: Parameters, device: Device) -> int:
+    def places_of_a_run(self, data: Offsets, parameters: Parameters, device: Device) -> int:
         """Return the items and units, taken together, of a group with marks.
 
         More groups than run at a time have several chunks each. Few chunks are divided further, so
         that all groups have a part.
         """
-        places = given.n + given.units
+        places = data.n + data.units
         chunks, groups = _chunks(places, parameters), _resident(parameters, device)
         if parameters.word("grid") == "chunks":
             groups = chunks
@@ -180,8 +180,8 @@ class PartitionMultiPhase(Technique):
         parameters, chunks = run.parameters, np.int32(_chunks(int(run.units), run.parameters))
         run.more["chunks"] = int(chunks)
         if parameters.word("find") == "marks":
-            places = self.places_of_a_run(run.given, parameters, run.device)
-            groups = -(-(run.given.n + run.given.units) // places)
+            places = self.places_of_a_run(run.data, parameters, run.device)
+            groups = -(-(run.data.n + run.data.units) // places)
             run.more["groups"] = groups
             sizes = run.n, run.units, np.uint32(places)
             run.launch("expansion", "multi_phase_mark", groups, run.offsets, run.owners, *sizes)

@@ -68,8 +68,8 @@ def partition(
     array([0, 0, 0, 2], dtype=int32)
     """
     call = requested(offsets, method, device=device, memory_limit=memory_limit, progress=progress)
-    _, found = runs.run(call)  # a record has a hash of the offsets, and nobody gets it here
-    owners: np.ndarray = found.owners
+    _, answer = runs.run(call)  # a record has a hash of the offsets, and nobody gets it here
+    owners: np.ndarray = answer.owners
     return owners
 
 

@@ -15,6 +15,7 @@ from pyapsp.registry import (
     in_order,
     register_problem,
 )
+from pyapsp.traversal.comparison import compared
 from pyapsp.traversal.partitioning.offsets import (
     FAMILIES,
     Offsets,
@@ -33,27 +34,25 @@ def _choices(call: Request) -> Iterator[Choice]:
     Marks are fastest on GPUs for all sizes. On CPUs two phases give all work-items the same work;
     if no item is much larger than the others, virtual warps need no search.
     """
-    given = call.input
-    even = given.largest <= 4 * max(given.mean, 8)
+    data = call.input
+    even = data.largest <= 4 * max(data.mean, 8)
     first = "partition-virtual-warp" if even else "partition-two-phase"
     if not call.options.device.traits.scalar_groups:
         first = "partition-multi-phase"
     return in_order(call, [first])
 
 
-def _oracle(given: Offsets, options: Options) -> Callable[[Owners], Check]:
-    expected = np.repeat(np.arange(given.n, dtype=np.int32), given.sizes)
+def _oracle(data: Offsets, options: Options) -> Callable[[Owners], Check]:
+    expected = np.repeat(np.arange(data.n, dtype=np.int32), data.sizes)
 
     def check(answer: Owners) -> Check:
-        fault = None
-        if answer.owners.shape != expected.shape or answer.owners.dtype != np.int32:
-            fault = f"its owners are {answer.owners.dtype} {answer.owners.shape}"
-        else:
-            wrong = np.flatnonzero(answer.owners != expected)
-            if wrong.size:
-                unit = wrong[0]
-                fault = f"unit {unit} is of item {answer.owners[unit]}, not {expected[unit]}"
-        return Check(fault is None, fault, "numpy.repeat")
+        return compared(
+            answer.owners,
+            expected,
+            "owners",
+            lambda unit: f"unit {unit} is of item",
+            "numpy.repeat",
+        )
 
     return check
 
@@ -70,7 +69,7 @@ PARTITION = register_problem(
         sample=draw,
         about=Offsets.about,
         ask=requested,
-        work=lambda given, options, answer: given.units,
+        work=lambda data, options, answer: data.units,
         oracle=_oracle,
         choices=_choices,
     )

@@ -69,7 +69,7 @@ class Run:
         n + 1 and `units` ints. A device that uses the memory of the host writes into the answer.
     n, units : int32
         Items and units.
-    given : Offsets
+    data : Offsets
     more : dict
         What the technique reports.
     """
@@ -77,19 +77,19 @@ class Run:
     def __init__(
         self, technique: Technique, plan: Plan[Offsets, Options, Program], watch: Stopwatch
     ) -> None:
-        given, options = plan.input, plan.options
+        data, options = plan.input, plan.options
         self.device, self.queue, self._watch = options.device, options.device.queue(), watch
         self._program, self.parameters = plan.state, plan.parameters
-        self.n, self.units = np.int32(given.n), np.int32(given.units)
-        self.given: Offsets = given
+        self.n, self.units = np.int32(data.n), np.int32(data.units)
+        self.data: Offsets = data
         self.more: dict[str, Json] = {}
         self._names: list[str] = []
         self._counters: dict[str, cl.Buffer] = {}
-        self.offsets = upload(self.queue, given.values, watch)
-        self._found = aligned((given.units,), np.int32)  # kernels write vectors
+        self.offsets = upload(self.queue, data.values, watch)
+        self._answer = aligned((data.units,), np.int32)  # kernels write vectors
         self._in_place = in_place(self.device.handle)
-        size = 4 * given.units
-        self.owners = shared(self.queue, self._found) if self._in_place else self.buffer(size)
+        size = 4 * data.units
+        self.owners = shared(self.queue, self._answer) if self._in_place else self.buffer(size)
 
     def buffer(self, size: int) -> cl.Buffer:
         """Return a new buffer of at least 8 bytes."""
@@ -97,10 +97,9 @@ class Run:
 
     def zeros(self, count: int) -> cl.Buffer:
         """Return a buffer of ints, all 0."""
-        found = self.buffer(4 * count)
-        size = max(4 * count, 8)
-        self._watch.add("kernel", cl.enqueue_fill_buffer(self.queue, found, bytes(4), 0, size))
-        return found
+        zeros, size = self.buffer(4 * count), max(4 * count, 8)
+        self._watch.add("kernel", cl.enqueue_fill_buffer(self.queue, zeros, bytes(4), 0, size))
+        return zeros
 
     def launch(self, phase: str, kernel: str, groups: int, *arguments: KernelArgument) -> None:
         """Launch a kernel; its device time belongs to a phase."""
@@ -121,20 +120,20 @@ class Run:
 
     def read(self, buffer: cl.Buffer, count: int, dtype: DTypeLike = np.int32) -> np.ndarray:
         """Return values from a buffer, for decisions of the host; a part of the time of kernels."""
-        found = np.empty(count, dtype)
+        values = np.empty(count, dtype)
         if count:
-            self._watch.add("kernel", cl.enqueue_copy(self.queue, found, buffer))
-        return found
+            self._watch.add("kernel", cl.enqueue_copy(self.queue, values, buffer))
+        return values
 
-    def found(self) -> np.ndarray:
+    def read_owners(self) -> np.ndarray:
         """Wait for the kernels, and return the owners."""
         self.queue.finish()  # the time of the kernels is not that of the transfer
         with self._watch.by_the_host("transfer"):
             if self._in_place:
-                read_back(self.queue, self.owners, self._found)
+                read_back(self.queue, self.owners, self._answer)
             else:
-                cl.enqueue_copy(self.queue, self._found, self.owners)
-        return self._found
+                cl.enqueue_copy(self.queue, self._answer, self.owners)
+        return self._answer
 
     def count_later(self, name: str, counter: cl.Buffer) -> None:
         """Report a counter of the kernels when they have run."""
@@ -183,7 +182,7 @@ class Technique(BufferedMethod):
         """Return the ints of local memory of a group."""
         return 0
 
-    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
+    def further(self, data: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of buffers, beside offsets and owners."""
         return []
 
@@ -215,33 +214,33 @@ class Technique(BufferedMethod):
             f"local memory at most {min(capabilities.local_memory, _LOCAL)} bytes"
         )
 
-    def buffers(self, given: Offsets, options: Options, parameters: Parameters) -> list[int]:
+    def buffers(self, data: Offsets, options: Options, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer of a run."""
-        some = [4 * (given.n + 1), 4 * given.units]
-        some += self.further(given, parameters, options.device)
+        some = [4 * (data.n + 1), 4 * data.units]
+        some += self.further(data, parameters, options.device)
         return [max(size, 8) for size in some]
 
     def defines(self, parameters: Parameters) -> dict[str, int]:
         """Return the macros of the kernels."""
-        found = {"PYAPSP_GROUP": 1, "PYAPSP_WARP": 1}
+        macros = {"PYAPSP_GROUP": 1, "PYAPSP_WARP": 1}
         for name, macro in self.macros.items():
             value = parameters[name]
-            found[macro] = _WORDS[value] if isinstance(value, str) else value
-        return found
+            macros[macro] = _WORDS[value] if isinstance(value, str) else value
+        return macros
 
-    def prepare(self, given: Offsets, options: Options, parameters: Parameters) -> Program:
+    def prepare(self, data: Offsets, options: Options, parameters: Parameters) -> Program:
         """Build the kernels."""
         return build_warps(options.device, self.file, self.defines(parameters))
 
     def run(self, plan: Plan[Offsets, Options, Program]) -> Owners:
         """Find the owners."""
-        given, options, watch = plan.input, plan.options, Stopwatch()
+        data, options, watch = plan.input, plan.options, Stopwatch()
         owners, more = np.empty(0, np.int32), dict[str, Json]()
-        if given.units:
+        if data.units:
             with device_errors(options.device, plan.device_bytes):
                 run = Run(self, plan, watch)
                 self.expand(run)
-                owners, more = run.found(), run.stats()
+                owners, more = run.read_owners(), run.stats()
         if options.progress is not None:
             options.progress(1, 1)
         stats: Stats = {

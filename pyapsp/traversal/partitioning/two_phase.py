@@ -53,9 +53,9 @@ class PartitionTwoPhase(Technique):
         size = parameters.integer("group") * parameters.integer("each")
         return int((1 + (parameters.word("form") == "merge-path")) * size + 2)
 
-    def further(self, given: Offsets, parameters: Parameters, device: Device) -> list[int]:
+    def further(self, data: Offsets, parameters: Parameters, device: Device) -> list[int]:
         """Return the bytes of the parts and of the counter."""
-        return [4 * (_chunks(given.n, given.units, parameters) + 1), 8]
+        return [4 * (_chunks(data.n, data.units, parameters) + 1), 8]
 
     def expand(self, run: Run) -> None:
         """Divide and write."""

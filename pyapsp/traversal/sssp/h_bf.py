@@ -26,7 +26,7 @@ from pyapsp.traversal.sssp.cycles import (
     look_for_cycle,
     refuse_reached_cycle,
 )
-from pyapsp.traversal.sssp.tree import held_type
+from pyapsp.traversal.sssp.tree import type_on_device
 
 __all__ = ["NARROWEST", "Frontiers", "entering_leaves", "form_of", "own_buffers"]
 
@@ -49,7 +49,7 @@ def form_of(dtype: np.dtype, parameters: Parameters) -> str:
 
 def own_buffers(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, tags, two frontiers, heavy vertices, counts and a row."""
-    dtype = held_type(graph, options.dtype)
+    dtype = type_on_device(graph, options.dtype)
     form = form_of(dtype, parameters)
     word = 8 if form in ("atomic64", "cas64") else max(dtype.itemsize, 4)
     frontier = 4 * _capacity(graph, parameters)
@@ -113,7 +113,7 @@ class Frontiers:
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         device, self._watch, self._graph = options.device, watch, graph
-        self._dtype = held_type(graph, options.dtype)
+        self._dtype = type_on_device(graph, options.dtype)
         self._checks, self._parameters = options.check, parameters
         self._queue = device.queue()
         self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
@@ -152,9 +152,9 @@ class Frontiers:
         self._heads = heads
         leaves, starts, tails, taken = entering_leaves(graph)
         if leaves.size:
-            held = [upload(self._queue, each, self._watch) for each in (leaves, starts, tails)]
+            sent = [upload(self._queue, each, self._watch) for each in (leaves, starts, tails)]
             entering = upload(self._queue, weights[taken], self._watch)
-            self._leaves = *held, entering, leaves.size
+            self._leaves = *sent, entering, leaves.size
 
     def search(self, source: int, distances: np.ndarray) -> None:
         """Relax frontiers until one is empty, and find the distances of leaves.
@@ -165,10 +165,10 @@ class Frontiers:
         start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)
         self._launch("hbf_start", n, *start)
         size, done = 1, 0
-        self._told = {"relaxations": 0, "entries": 0, "duplicates": 0}
+        self._report = {"relaxations": 0, "entries": 0, "duplicates": 0}
         while size:
             done += 1
-            self._told["entries"] += size
+            self._report["entries"] += size
             size, negative = self._round(source, done, size)
             if negative or done > 2 * n:
                 refuse_reached_cycle(self._graph, self._distances())
@@ -176,15 +176,15 @@ class Frontiers:
                 check_distances(self._graph, self._distances())
         self.rounds += done
         if self._tell is not None:
-            self._tell(self._told)
+            self._tell(self._report)
         if self._leaves:
             *arrays, count = self._leaves
             ends = np.int32(source), np.int32(count)
             self._launch("hbf_leaves", count, *arrays, self._words, *ends)
-        found = self._distances()
-        if signed and (found <= -infinity(self._dtype)).any():
-            look_for_cycle(self._graph, found)
-        converted(found[None], distances.dtype, distances[None])
+        row = self._distances()
+        if signed and (row <= -infinity(self._dtype)).any():
+            look_for_cycle(self._graph, row)
+        converted(row[None], distances.dtype, distances[None])
 
     def _round(self, source: int, number: int, size: int) -> tuple[int, bool]:
         """Relax a frontier; return the size of the next, and whether the source was lowered."""
@@ -199,16 +199,16 @@ class Frontiers:
             np.int32(load),
             np.int32(parameters.integer("heavy")),
         )
-        found = self._next, self._heavies, self._counts
+        lists = self._next, self._heavies, self._counts
         arrays = *graph, self._words, self._tags
         self._launch(
-            "hbf_expand", -(-size // load) * width, *arrays, self._now, *found, *turn, *shape
+            "hbf_expand", -(-size // load) * width, *arrays, self._now, *lists, *turn, *shape
         )
         if parameters.integer("heavy"):
-            self._launch("hbf_expand_heavy", self._resident, *arrays, *found, *turn)
+            self._launch("hbf_expand_heavy", self._resident, *arrays, *lists, *turn)
         self._now, self._next = self._next, self._now
         cl.enqueue_copy(self._queue, state, self._counts)
-        self._told["relaxations"] += int(state[_RELAXED])
+        self._report["relaxations"] += int(state[_RELAXED])
         size, duplicates = int(state[_FOUND]), int(state[_AVOIDED])
         if size > self._capacity:
             ends = np.int32(source), np.int32(self._graph.n)
@@ -216,10 +216,10 @@ class Frontiers:
         elif size and parameters.word("duplicates") == "table":
             entries = np.int32(size)
             self._launch("hbf_look_up", size, self._now, self._tags, entries)
-            found = self._now, self._tags, self._next
-            size, duplicates = self._counted("hbf_filter", size, *found, entries)
+            lists = self._now, self._tags, self._next
+            size, duplicates = self._counted("hbf_filter", size, *lists, entries)
             self._now, self._next = self._next, self._now
-        self._told["duplicates"] += duplicates
+        self._report["duplicates"] += duplicates
         return size, bool(state[_NEGATIVE])
 
     def _counted(self, kernel: str, items: int, *arguments: KernelArgument) -> tuple[int, int]:
@@ -239,12 +239,12 @@ class Frontiers:
 
     def _distances(self) -> np.ndarray:
         """Return the distances so far."""
-        found = np.empty(self._graph.n, self._dtype)
+        row = np.empty(self._graph.n, self._dtype)
         n = np.int32(self._graph.n)
         self._launch("hbf_distances", self._graph.n, self._words, self._row, n)
         with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, found, self._row)
-        return found
+            cl.enqueue_copy(self._queue, row, self._row)
+        return row
 
     def read_predecessors(
         self, source: int, distances: np.ndarray, predecessors: np.ndarray
@@ -257,7 +257,7 @@ class Frontiers:
             If rounding leaves a vertex without a predecessor.
         """
         graph = self._first, self._heads, self._weights, self._words
-        held = self._distances()
+        row = self._distances()
         predecessors[:] = NO_PREDECESSOR
         cl.enqueue_copy(self._queue, self._row, predecessors)
         cl.enqueue_copy(self._queue, self._now, np.array([source], np.int32))
@@ -268,13 +268,13 @@ class Frontiers:
             state[:] = 0
             cl.enqueue_copy(self._queue, self._counts, state)
             ends = np.int32(source), np.int32(size)
-            found = self._row, self._now, self._next, self._counts
-            self._launch("hbf_parents", size, *graph, *found, *ends)
+            lists = self._row, self._now, self._next, self._counts
+            self._launch("hbf_parents", size, *graph, *lists, *ends)
             self._now, self._next = self._next, self._now
             cl.enqueue_copy(self._queue, state, self._counts)
             size = int(state[_FOUND])
-        if self._checks and total < (held < infinity(self._dtype)).sum():
-            refuse_reached_cycle(self._graph, held)
+        if self._checks and total < (row < infinity(self._dtype)).sum():
+            refuse_reached_cycle(self._graph, row)
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._row)
 

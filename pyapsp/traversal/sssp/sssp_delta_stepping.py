@@ -31,7 +31,7 @@ from pyapsp.traversal.sssp.tree import (
     Programs,
     Tree,
     farthest_of,
-    held_type,
+    type_on_device,
     without_atomics,
     word_defines,
 )
@@ -47,7 +47,7 @@ _ITEMS = 2048
 # Arcs of a piece of a vertex, on GPUs and on CPUs.
 _CHUNK, _SCALAR_CHUNK = 1024, 4096
 # Entries in each of the three lists of a group, and the part of the local memory that they take.
-_HELD, _SCALAR_HELD, _PART = 1024, 8192, 2
+_LIST, _SCALAR_LIST, _PART = 1024, 8192, 2
 # Entries in each list of all groups, for each vertex, and at least.
 _ROOM, _LEAST_ROOM = 1.0, 1024
 # Weights from which the mean is estimated.
@@ -109,12 +109,12 @@ class SsspDeltaStepping(NonNegativeSearch):
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
-        device, inner = options.device, held_type(graph, options.dtype)
+        device, inner = options.device, type_on_device(graph, options.dtype)
         types = inner, offset_type(device), _weights(graph, options)
         defines = word_defines(device, *types) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CHUNK": _chunk(parameters),
-            "PYAPSP_HELD": _held(options, parameters),
+            "PYAPSP_HELD": _list_length(options, parameters),
             "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches * (parameters.integer("group") == 1),
         }
         file, standard = "traversal/sssp/sssp_delta_stepping.cl", standard_of_fences(device)
@@ -131,7 +131,7 @@ def _weights(graph: Graph, options: PathOptions) -> np.dtype:
     needs = graph.dtype == np.float64 and not options.device.capabilities.fp64
     if in_place(options.device.handle) and not needs:
         return graph.dtype
-    return held_type(graph, options.dtype)
+    return type_on_device(graph, options.dtype)
 
 
 def _chunk(parameters: Parameters) -> int:
@@ -139,9 +139,9 @@ def _chunk(parameters: Parameters) -> int:
     return _CHUNK if parameters.integer("group") > 1 else _SCALAR_CHUNK
 
 
-def _held(options: PathOptions, parameters: Parameters) -> int:
+def _list_length(options: PathOptions, parameters: Parameters) -> int:
     """Return the number of entries in a list of a group."""
-    most = _HELD if parameters.integer("group") > 1 else _SCALAR_HELD
+    most = _LIST if parameters.integer("group") > 1 else _SCALAR_LIST
     entry = 3 * (4 + options.dtype.itemsize)
     while most > 16 and _PART * most * entry > options.device.capabilities.local_memory:
         most //= 2
@@ -163,7 +163,7 @@ def _pieces(graph: Graph, parameters: Parameters) -> int:
 
 def _own(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
-    item = held_type(graph, options.dtype).itemsize
+    item = type_on_device(graph, options.dtype).itemsize
     word, pieces = max(item, 4), _pieces(graph, parameters)
     lists = [16 * _room(graph), 4 * item * _room(graph), 16 * pieces, 2 * item * pieces]
     lost = 4 * -(-graph.n // 32)
@@ -196,7 +196,7 @@ class _Entries:
     def __init__(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         device, self._watch = options.device, watch
-        self._n, self._dtype = graph.n, held_type(graph, options.dtype)
+        self._n, self._dtype = graph.n, type_on_device(graph, options.dtype)
         self._queue = device.queue()
         self._arcs = [
             upload(self._queue, graph.indptr, watch, offset_type(device)),
@@ -217,7 +217,7 @@ class _Entries:
         width = 1
         while 2 * width <= min(group, 32) and 4 * width <= mean:
             width *= 2
-        keep = min(int(parameters.integer("walk") / mean), _held(options, parameters))
+        keep = min(int(parameters.integer("walk") / mean), _list_length(options, parameters))
         value = self._dtype.type
         self._start, self._step = map(plan.state.search.kernel, ("sssp_start", "sssp_step"))
         self._fixed = (
@@ -239,7 +239,7 @@ class _Entries:
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
         self._start(self._queue, *self._shape, *start)
         turn, batch = 0, _BATCH
-        found = np.empty((_RECORDS, _RECORD), np.int32)
+        records = np.empty((_RECORDS, _RECORD), np.int32)
         self._step.set_args(*self._fixed, np.int32(0))
         last = len(self._fixed)
         while True:
@@ -247,8 +247,8 @@ class _Entries:
                 self._step.set_arg(last, np.int32(turn % _RECORDS))
                 cl.enqueue_nd_range_kernel(self._queue, self._step, *self._shape)
                 turn += 1
-            cl.enqueue_copy(self._queue, found, self._state)
-            record = found[turn % _RECORDS]
+            cl.enqueue_copy(self._queue, records, self._state)
+            record = records[turn % _RECORDS]
             if not record[_COUNTS].any() or self._knows_targets(turn):
                 break
             batch = min(2 * batch, _LONGEST_BATCH)
@@ -263,20 +263,20 @@ class _Entries:
         """
         if not self._targets:
             return False
-        held = np.empty(1, self._dtype if self._dtype.itemsize >= 4 else np.int32)
+        word = np.empty(1, self._dtype if self._dtype.itemsize >= 4 else np.int32)
         cl.enqueue_copy(
             self._queue,
-            held,
+            word,
             self._bounds,
-            src_offset=held.itemsize * (turn % _RECORDS * _BOUNDS + _LIMIT),
+            src_offset=word.itemsize * (turn % _RECORDS * _BOUNDS + _LIMIT),
         )
-        limit = self._values(held)[0]
+        limit = self._values(word)[0]
         # the threshold is rounded if it is a float
         rounding = 0 if self._dtype.kind in "iu" else 2 * float(np.spacing(limit))
         known = limit.item() - self._value(self._delta) - rounding
         for target in self._targets:
-            cl.enqueue_copy(self._queue, held, self._words, src_offset=held.itemsize * target)
-            if not self._values(held)[0].item() <= known:
+            cl.enqueue_copy(self._queue, word, self._words, src_offset=word.itemsize * target)
+            if not self._values(word)[0].item() <= known:
                 return False
         return True
 
@@ -304,17 +304,17 @@ class _Entries:
 
     def _download(self, distances: np.ndarray) -> None:
         """Copy the distances into a row; the device may hold them in another type."""
-        held = distances
+        row = distances
         if self._dtype != distances.dtype:
-            held = np.empty(self._n, self._dtype)
-        words = held if self._dtype.itemsize >= 4 else np.empty(self._n, np.int32)
+            row = np.empty(self._n, self._dtype)
+        words = row if self._dtype.itemsize >= 4 else np.empty(self._n, np.int32)
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, words, self._words)
-        if words is not held:
-            held[...] = self._values(words)
-        if held is not distances:
+        if words is not row:
+            row[...] = self._values(words)
+        if row is not distances:
 
             def convert_part(first: int, last: int) -> None:
-                convert(held[None, first:last], distances[None, first:last])
+                convert(row[None, first:last], distances[None, first:last])
 
             share(convert_part, self._n, distances.nbytes)

@@ -27,14 +27,14 @@ from pyapsp.traversal.sssp.h_bf import (
     form_of,
     own_buffers,
 )
-from pyapsp.traversal.sssp.tree import held_type, without_atomics
+from pyapsp.traversal.sssp.tree import type_on_device, without_atomics
 
 __all__ = ["SsspHBf"]
 
 # Two bits of a head are the class of the arc.
 _LARGEST = 2**30 - 1
 # Vertices that a group collects.
-_HELD = 1024
+_COLLECTED = 1024
 # The forms of `duplicates`, as the kernels number them.
 _FORMS = ("kept", "atomic64", "cas64", "tag32", "table")
 # The forms of `read`.
@@ -124,7 +124,7 @@ class SsspHBf(Search[Program]):
 
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, arcs that enter leaves, and those of `_own`."""
-        item = held_type(graph, options.dtype).itemsize
+        item = type_on_device(graph, options.dtype).itemsize
         sizes = [8 * (graph.n + 1), 4 * graph.m, item * graph.m]
         if parameters.integer("classes") and graph.m:
             leaves, _, tails, _ = entering_leaves(graph)
@@ -135,7 +135,7 @@ class SsspHBf(Search[Program]):
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
-        device, dtype = options.device, held_type(graph, options.dtype)
+        device, dtype = options.device, type_on_device(graph, options.dtype)
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CLASSES": parameters.integer("classes"),
@@ -143,7 +143,7 @@ class SsspHBf(Search[Program]):
             "PYAPSP_STAGED": parameters.integer("staged"),
             "PYAPSP_WIDE": int(dtype.itemsize == 8),
             "PYAPSP_HALF": int(dtype == np.float16),
-            "PYAPSP_HELD": _HELD,
+            "PYAPSP_HELD": _COLLECTED,
             "PYAPSP_READ": _READS.index(parameters.word("read")),
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }

@@ -102,7 +102,7 @@ class _Piles:
             upload(self._queue, graph.indices, watch),
             upload(self._queue, graph.weights, watch, options.dtype),
         ]
-        self._words, self._told, self._lists, self._marks, self._sizes, self._minima = (
+        self._words, self._tried, self._lists, self._marks, self._sizes, self._minima = (
             cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
             for size in _sizes(graph.n, options.dtype)
         )
@@ -140,11 +140,11 @@ class _Piles:
         self.rounds += 1
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
         count = np.int32(near)
-        settled = self._words, self._told, *pile, n, np.int32(now), count
+        settled = self._words, self._tried, *pile, n, np.int32(now), count
         self._launch("near_far_settle", near, *settled)
         turns = n, np.int32(now), np.int32(day), count, limit
         for number in range(self._passes):
-            arrays = *self._arcs, self._words, self._told, *pile
+            arrays = *self._arcs, self._words, self._tried, *pile
             items = near * self._width
             self._launch("near_far_relax", items, *arrays, *turns, np.int32(number))
 
@@ -175,13 +175,13 @@ class _Piles:
 
     def _download(self, distances: np.ndarray) -> None:
         """Copy the distances into a row; the device may hold them in wider words."""
-        held = distances
+        words = distances
         if self._dtype.itemsize < 4:
-            held = np.empty(self._n, np.int32)
+            words = np.empty(self._n, np.int32)
         with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, held, self._words)
-        if held is not distances:
-            bits = held.astype(np.uint16)
+            cl.enqueue_copy(self._queue, words, self._words)
+        if words is not distances:
+            bits = words.astype(np.uint16)
             distances[...] = bits.view(self._dtype)
 
 

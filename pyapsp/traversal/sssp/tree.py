@@ -26,7 +26,7 @@ __all__ = [
     "Programs",
     "Tree",
     "farthest_of",
-    "held_type",
+    "type_on_device",
     "without_atomics",
     "word_defines",
 ]
@@ -48,7 +48,7 @@ class Programs:
         return self.search.hash
 
 
-def held_type(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
+def type_on_device(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
     """Return the type of the distances on the device: int32 for 8 bytes, if it is proved exact."""
     if dtype.itemsize == 8 and narrower(graph, dtype, distance_bound(graph)) is not None:
         return np.dtype(np.int32)
@@ -59,7 +59,7 @@ def without_atomics(
     method: str, graph: Graph | Facts, options: PathOptions, other: str
 ) -> CapabilityError | None:
     """Return the error of a device without atomics for wide distances, which `other` can find."""
-    wide = held_type(graph, options.dtype).itemsize == 8
+    wide = type_on_device(graph, options.dtype).itemsize == 8
     if not wide or options.device.capabilities.int64_atomics:
         return None
     return CapabilityError(
@@ -189,9 +189,9 @@ class Tree:
         self._launch("tree_fall", items, *self._arcs, words, self._parents, n, farthest)
         waiting = self._counted(words, ends)
         while waiting[0]:
-            found = self._parents, self._state
+            written = self._parents, self._state
             cl.enqueue_copy(self._queue, self._state, np.zeros(2, np.int32))
-            self._launch("tree_level", items, *self._arcs, words, *found, *ends)
+            self._launch("tree_level", items, *self._arcs, words, *written, *ends)
             waiting = self._counted(words, ends)
             assert waiting[1] or not waiting[0], "distances that no tight path attains"
         with watch.by_the_host("transfer"):

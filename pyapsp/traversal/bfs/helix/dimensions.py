@@ -152,13 +152,13 @@ def fits(parameters: Parameters, device: Device) -> bool:
 
 
 def completed(
-    asked: Mapping[str, int | str], wanted: Mapping[str, int | str], device: Device
+    fixed: Mapping[str, int | str], wanted: Mapping[str, int | str], device: Device
 ) -> dict[str, int | str] | None:
     """Return the legal set with the values asked for that is nearest to the one wanted.
 
     Parameters
     ----------
-    asked : mapping of str to int or str
+    fixed : mapping of str to int or str
         Values that the set must have.
     wanted : mapping of str to int or str
         The values of other parameters, if they go with these; a complete set.
@@ -176,24 +176,24 @@ def completed(
             return chosen
         name = names[len(chosen)]
         others = [each for each in CHOICES[name] if each not in (wanted[name], "persistent")]
-        for value in [asked[name]] if name in asked else [wanted[name], *others]:
+        for value in [fixed[name]] if name in fixed else [wanted[name], *others]:
             if not _goes(name, value, chosen, device):
                 continue
             more = {**chosen, name: value}
-            if all(_goes(each, asked[each], more, device) for each in asked):
-                found = extended(more)
-                if found is not None:
-                    return found
+            if all(_goes(each, fixed[each], more, device) for each in fixed):
+                complete = extended(more)
+                if complete is not None:
+                    return complete
         return None
 
     return extended({})
 
 
 def configurations(
-    device: Device, given: Mapping[str, int | str] | None = None
+    device: Device, fixed: Mapping[str, int | str] | None = None
 ) -> Iterator[dict[str, int | str]]:
     """Yield all legal sets with some given values, those with `persistent` included."""
-    given = given or {}
+    fixed = fixed or {}
 
     def extended(chosen: dict[str, int | str]) -> Iterator[dict[str, int | str]]:
         left = [name for name in CHOICES if name not in chosen]
@@ -201,18 +201,18 @@ def configurations(
             yield chosen
             return
         for value in allowed(left[0], chosen, device):
-            if given.get(left[0], value) == value:
+            if fixed.get(left[0], value) == value:
                 yield from extended({**chosen, left[0]: value})
 
     return extended({})
 
 
-def count(device: Device, given: Mapping[str, int | str] | None = None) -> int:
+def count(device: Device, fixed: Mapping[str, int | str] | None = None) -> int:
     """Return the number of sets of `configurations`, without making them all.
 
     Parameters that no later rule looks at multiply the number; the others are enumerated.
     """
-    given = given or {}
+    fixed = fixed or {}
     names = list(CHOICES)
 
     @cache
@@ -222,10 +222,10 @@ def count(device: Device, given: Mapping[str, int | str] | None = None) -> int:
         name, chosen = names[place], dict(known)
         total = 0
         for value in allowed(name, chosen, device):
-            if given.get(name, value) == value:
+            if fixed.get(name, value) == value:
                 looked = {**chosen, name: value}
-                kept = tuple((each, looked[each]) for each in looked if each in _LOOKED_AT)
-                total += below(place + 1, kept)
+                relevant = tuple((each, looked[each]) for each in looked if each in _LOOKED_AT)
+                total += below(place + 1, relevant)
         return total
 
     return below(0, ())

@@ -165,8 +165,8 @@ def defines(graph: Graph, options: PathOptions, parameters: Parameters) -> dict[
 def local_bytes(parameters: Parameters, predecessors: bool) -> int:
     """Return the bytes of local memory of a group: the structs of the kernel files."""
     group, pairs = int(parameters.integer("group")), 1 + predecessors
-    kept = 1 if parameters.word("update") == "ballot" else _TURNS * (8 if group == 1 else 1)
-    ints = 2 * group + 1 + kept * group * pairs + (3 * group if _hash(parameters) else 0)
+    slots = 1 if parameters.word("update") == "ballot" else _TURNS * (8 if group == 1 else 1)
+    ints = 2 * group + 1 + slots * group * pairs + (3 * group if _hash(parameters) else 0)
     if parameters.word("balance") == "device":
         return 4 * (ints + chunk(group) + 1)
     ints += 3 * group

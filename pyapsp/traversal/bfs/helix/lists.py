@@ -232,11 +232,11 @@ class ListSearch(Frontiers):
         launches = [(0, self._nbins, self._most_groups)]
         if each:
             first = form.BINS + level % 2 * form.MOST_BINS
-            found = self._look()[first : first + self._nbins].tolist()
+            numbers = self._look()[first : first + self._nbins].tolist()
             base = self._parameters.integer("base")
             launches = [
                 (i, i + 1, min(number, room) * max(2 ** (base + i) // self._group, 1))
-                for i, (number, room) in enumerate(zip(found, self._rooms, strict=True))
+                for i, (number, room) in enumerate(zip(numbers, self._rooms, strict=True))
                 if number
             ]
         for low, high, groups in launches:

@@ -51,10 +51,10 @@ class BfsHelix(Search[Program]):
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the configuration for the graph of the plan, completed around given values."""
-        device, asked = options.device, dict(self.parameters)
-        rules = str(asked.pop("rules", RULES[0]))
+        device, fixed = options.device, dict(self.parameters)
+        rules = str(fixed.pop("rules", RULES[0]))
         best = wanted(device, self._facts, form.resident(device), rules)
-        yield {**(dimensions.completed(asked, best, device) or best), "rules": rules}
+        yield {**(dimensions.completed(fixed, best, device) or best), "rules": rules}
 
     def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether the values go together; see `pyapsp.traversal.bfs.helix.dimensions`.
@@ -63,10 +63,12 @@ class BfsHelix(Search[Program]):
         gave wrong levels in 34 of 381 searches with groups of 32, for a reason that is not known:
         in none of 187 with one thread, nor of 180 with groups of one work-item and two threads.
         """
-        asked = self.parameters.get("sync") == "persistent" or parameters.word("rules") == "fitted"
+        persistent = (
+            self.parameters.get("sync") == "persistent" or parameters.word("rules") == "fitted"
+        )
         alone = parameters.integer("group") == 1 or not options.device.traits.scalar_groups
         return (
-            (asked or parameters.word("sync") != "persistent")
+            (persistent or parameters.word("sync") != "persistent")
             and (alone or "group" in self.parameters)
             and dimensions.fits(parameters, options.device)
             and form.local_bytes(parameters, options.predecessors)
