@@ -4,9 +4,9 @@
  *             by Euler's method or the classical Runge-Kutta method. It stores values at the
  *             times of output, or updates one value for each reduction.
  *
- * Layout      start [STATES]  the states at the start         given [GIVEN]  values of this set
+ * Layout      start [STATES]  the states at the start         varied [VARIED]  values of this set
  *             clock [4]       time at the start, step         counts [2]     steps, output interval
- *             found [.]       rows of outputs, or one value for each reduction
+ *             results [.]     rows of outputs, or one value for each reduction
  *
  *             f [FUNCTIONS] has the functions and, behind them, the values of the set. A real may
  *             be a vector of several tasks.
@@ -33,13 +33,13 @@
 
 STEP(integrate)
 {
-    real y[STATES], x[STATES], k[STATES], sum[STATES], f[FUNCTIONS], kept[KEPT];
+    real y[STATES], x[STATES], k[STATES], sum[STATES], f[FUNCTIONS], reduced[REDUCED];
     const PYAPSP_REAL begin = COMMON(clock, 0), h = COMMON(clock, 1);
     const int steps = COMMON(counts, 0), every = COMMON(counts, 1);
     for (int j = 0; j < STATES; j++)
         y[j] = IN(start, j);
     for (int j = 0; j < FUNCTIONS; j++)
-        f[j] = j < FUNCTIONS - GIVEN ? (real)0 : IN(given, j - (FUNCTIONS - GIVEN));
+        f[j] = j < FUNCTIONS - VARIED ? (real)0 : IN(varied, j - (FUNCTIONS - VARIED));
     MODEL_FIRST
     int row = 0;
     for (int step = 0; step <= steps; step++) {

@@ -10,8 +10,8 @@
 #endif
 #ifndef PYAPSP_ARRAYS
 #define PYAPSP_ARRAYS                                                                              \
-    READ(PYAPSP_REAL, start), READ(PYAPSP_REAL, given), READ(PYAPSP_REAL, clock),                  \
-        READ(int, counts), READ(PYAPSP_REAL, tableau), WRITE(PYAPSP_REAL, found)
+    READ(PYAPSP_REAL, start), READ(PYAPSP_REAL, varied), READ(PYAPSP_REAL, clock),                  \
+        READ(int, counts), READ(PYAPSP_REAL, tableau), WRITE(PYAPSP_REAL, results)
 #endif
 #include "sweep/task.h"
 #pragma OPENCL FP_CONTRACT OFF

@@ -8,7 +8,7 @@
  *
  *             clock [4]       time at the start, longest first step, tolerances: absolute, relative
  *             tableau [.]     nodes, rows of weights, weights of the error
- *             found [FOUND]   behind the outputs: 1 if steps became too short
+ *             results [RESULTS]  behind the outputs: 1 if steps became too short
  *
  *             A real may be a vector of several tasks. Lanes that have reached the time of output
  *             wait for the others.
@@ -37,14 +37,14 @@
 
 STEP(integrate)
 {
-    real y[STATES], x[STATES], k[PYAPSP_STAGES * STATES], f[FUNCTIONS], kept[KEPT];
+    real y[STATES], x[STATES], k[PYAPSP_STAGES * STATES], f[FUNCTIONS], reduced[REDUCED];
     const PYAPSP_REAL begin = COMMON(clock, 0), h = COMMON(clock, 1);
     const PYAPSP_REAL absolute = COMMON(clock, 2), relative = COMMON(clock, 3);
     const int steps = COMMON(counts, 0), every = COMMON(counts, 1);
     for (int j = 0; j < STATES; j++)
         y[j] = x[j] = IN(start, j);
     for (int j = 0; j < FUNCTIONS; j++)
-        f[j] = j < FUNCTIONS - GIVEN ? (real)0 : IN(given, j - (FUNCTIONS - GIVEN));
+        f[j] = j < FUNCTIONS - VARIED ? (real)0 : IN(varied, j - (FUNCTIONS - VARIED));
     MODEL_FIRST
     real now = begin, length = h, fault = 0;
     model_functions(now, x, f);
@@ -99,5 +99,5 @@ STEP(integrate)
         MODEL_SAMPLE
     }
     MODEL_LAST
-    OUT(found, FOUND - 1) = fault;
+    OUT(results, RESULTS - 1) = fault;
 }

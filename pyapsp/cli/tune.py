@@ -244,11 +244,11 @@ def _default_dtype(method: type[Method]) -> str:
 def _with_progress(tuner: Tuner, arguments: argparse.Namespace) -> Report:
     """Run the tuner, and show its progress."""
     counts = {"ok": 0, "slow": 0, "wrong": 0, "failed": 0}
-    with status(arguments) as tell:
+    with status(arguments) as display:
 
         def show(outcome: Outcome) -> None:
             counts[outcome.state] += 1
-            tell(", ".join(f"{count} {state}" for state, count in counts.items()))
+            display(", ".join(f"{count} {state}" for state, count in counts.items()))
 
         report: Report = tuner.run(
             strategy=arguments.strategy,

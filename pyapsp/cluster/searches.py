@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -25,6 +25,7 @@ from pyapsp.registry.ranks import register_on_ranks
 __all__ = ["SummaryTeam", "part_of", "solve_searches", "summary_on_ranks", "totals_of_all"]
 
 _R = TypeVar("_R")
+_Progress: TypeAlias = Callable[[int, int], None]
 
 # Bytes of rows of a rank before they go to the answer. Blocks of a rank, at the least.
 _ROWS, _BLOCKS = 2**26, 2
@@ -82,7 +83,7 @@ def totals_of_all(
     session: Session,
     places: np.ndarray,
     width: float | None,
-    report: Callable[[int, int], None] | None = None,
+    report: _Progress | None = None,
 ) -> Iterator[tuple[slice, Totals]]:
     """Yield the sums over rows that one process would yield, in the same order, on all ranks.
 
@@ -97,8 +98,8 @@ def totals_of_all(
         The sources, the same on all ranks.
     width : number or None
         As for `Session.totals`.
-    tell : callable or None
-        Called on rank 0 as ``tell(done, total)``.
+    report : callable or None
+        Called on rank 0 as ``report(done, total)``.
     """
     ranks.same(sources=crc32(places.tobytes()), width=width)
     name, unit = ranks.name(), min(ranks.all(session.size))
@@ -153,11 +154,7 @@ class SummaryTeam(Team):
         return part_of(self._ranks, options, n)
 
     def totals(
-        self,
-        session: Session,
-        places: np.ndarray,
-        width: float | None,
-        tell: Callable[[int, int], None] | None,
+        self, session: Session, places: np.ndarray, width: float | None, tell: _Progress | None
     ) -> Iterator[tuple[slice, Totals]]:
         """Yield the sums over rows."""
         return totals_of_all(self._ranks, session, places, width, tell)

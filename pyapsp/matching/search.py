@@ -135,12 +135,12 @@ def match(
     >>> match(path, ring, matches=10).best
     {0: 4, 1: 5, 2: 6}
     """
-    given = None if similarity is None else [similarity]
+    matrices = None if similarity is None else [similarity]
     [answer] = match_many(
         [query],
         target,
         matches,
-        similarity=given,
+        similarity=matrices,
         threshold=threshold,
         label=label,
         method=method,

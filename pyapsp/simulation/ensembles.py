@@ -34,12 +34,13 @@ Reduction = tuple[str, str] | tuple[str, str, float]
 # For each kind the value at first, and the statement at an output.
 _FIRST = {"last": "NAN", "min": "INFINITY", "max": "-INFINITY", "crossing": "NAN"}
 _STATEMENTS = {
-    "last": "kept[{0}] = {1};",
-    "min": "kept[{0}] = fmin(kept[{0}], {1});",
-    "max": "kept[{0}] = fmax(kept[{0}], {1});",
+    "last": "reduced[{0}] = {1};",
+    "min": "reduced[{0}] = fmin(reduced[{0}], {1});",
+    "max": "reduced[{0}] = fmax(reduced[{0}], {1});",
     # the value before is behind the reductions
-    "crossing": "kept[{0}] = ((kept[{0}] != kept[{0}]) & (kept[{2}] < {3}) & ({1} >= {3}))"
-    " ? t - every * h * (({1} - {3}) / ({1} - kept[{2}])) : kept[{0}]; kept[{2}] = {1};",
+    "crossing": "reduced[{0}] = "
+    "((reduced[{0}] != reduced[{0}]) & (reduced[{2}] < {3}) & ({1} >= {3}))"
+    " ? t - every * h * (({1} - {3}) / ({1} - reduced[{2}])) : reduced[{0}]; reduced[{2}] = {1};",
 }
 
 
@@ -99,11 +100,11 @@ def ensemble(
         text,
         [
             Array("start", "input", kind, (start.shape[1],)),
-            Array("given", "input", kind, (inputs.shape[1],)),
+            Array("varied", "input", kind, (inputs.shape[1],)),
             Array("clock", "common", kind, (4,)),
             Array("counts", "common", "int32", (2,)),
             Array("tableau", "common", kind, (numbers.size,)),
-            Array("found", "output", kind, (count,)),
+            Array("results", "output", kind, (count,)),
         ],
         Step("integrate"),
         device=device,
@@ -114,17 +115,17 @@ def ensemble(
             "PYAPSP_REAL": "double" if kind == "float64" else "float",
             "PYAPSP_SINGLE": int(kind == "float32"),
             "PYAPSP_STAGES": tableau.stages,
-            "FOUND": count,
+            "RESULTS": count,
         },
     )
     outcome = sweep(
         start=start.astype(dtype),
-        given=inputs.astype(dtype),
+        varied=inputs.astype(dtype),
         clock=np.array([plan.start, plan.step, *(plan.tolerances or (0, 0))], dtype),
         tableau=numbers.astype(dtype),
         counts=np.array([plan.steps, plan.every], np.int32),
     )
-    results = outcome["found"]
+    results = outcome["results"]
     if adaptive:
         vanished = np.flatnonzero(results[:, -1])
         if vanished.size:
@@ -201,20 +202,23 @@ def _text(
     if reduce is None:
         count, registers = len(plan.times) * len(outputs), 1
         for place, name in enumerate(outputs):
-            sample.append(f"OUT(found, row * {len(outputs)} + {place}) = {value(name)};")
+            sample.append(f"OUT(results, row * {len(outputs)} + {place}) = {value(name)};")
     else:
         count, registers = len(reduce), 2 * len(reduce)
         for place, (kind, name, *threshold) in enumerate(reduce.values()):
             limit = f"((real){literal(float(threshold[0]))})" if threshold else ""
-            first += [f"kept[{place}] = {_FIRST[kind]};", f"kept[{place + count}] = INFINITY;"]
+            first += [
+                f"reduced[{place}] = {_FIRST[kind]};",
+                f"reduced[{place + count}] = INFINITY;",
+            ]
             sample.append(_STATEMENTS[kind].format(place, value(name), place + count, limit))
-            last.append(f"OUT(found, {place}) = kept[{place}];")
+            last.append(f"OUT(results, {place}) = reduced[{place}];")
     sizes = {
         "MODEL": 1,
         "STATES": max(states, 1),
         "FUNCTIONS": functions,
-        "GIVEN": varied,
-        "KEPT": registers,
+        "VARIED": varied,
+        "REDUCED": registers,
     }
     lines = [f"#define {name} {size}" for name, size in sizes.items()]
     lines.append(f"#define RESETS {int(bool(model.resets))}")

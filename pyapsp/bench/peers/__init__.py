@@ -23,11 +23,11 @@ def peer(problem: str, name: str) -> Peer:
     ParameterError
         If there is none.
     """
-    found = [each for each in PEERS if each.problem == problem]
-    for each in found:
+    peers = [each for each in PEERS if each.problem == problem]
+    for each in peers:
         if each.name == name:
             return each
-    known = ", ".join(each.name for each in found) or "none"
+    known = ", ".join(each.name for each in peers) or "none"
     raise ParameterError.of("peers", "bench", f"some of {known}", name)
 
 

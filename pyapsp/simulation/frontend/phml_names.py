@@ -31,7 +31,7 @@ class Names:
         self.quantities = {name: self._index(module) for name, module in modules.items()}
         self.bridged: dict[str, dict[str, str]] = {}
         self._names: dict[tuple[str, str], str] = {}
-        self._alone = sum(bool(found) for found in self.quantities.values()) == 1
+        self._alone = sum(bool(quantities) for quantities in self.quantities.values()) == 1
 
     def _index(self, module: Module) -> dict[str, Element]:
         """Return the quantities of a module that have a value, by name."""
