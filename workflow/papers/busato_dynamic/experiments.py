@@ -219,11 +219,11 @@ def _trusses(n: int, request: Request) -> Iterator[Case]:
                     )
                 )
             for what, (name, options) in TRUSSES.items():
-                request = truss.ask(graph, method(name, **options), device=request.device, k=k)
+                call = truss.ask(graph, method(name, **options), device=request.device, k=k)
                 runners.append(
                     Runner(
                         {**label, "method": what},
-                        partial(_decomposed, request, known),
+                        partial(_decomposed, call, known),
                     )
                 )
             about: Record = {"label": label, "n": graph.n, "m": graph.m // 2}

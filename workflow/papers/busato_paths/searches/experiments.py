@@ -131,7 +131,7 @@ def _searches(n: int, request: Request) -> Iterator[Case]:
     sweep = {**_BASIC, "staged": 0, "width": 1, "duplicates": "table"}
     for name in FIRST:
         subject = _Input.of(name, n, request.device)
-        matrix = subject.subject.graph.to_scipy()
+        matrix = subject.drawn.graph.to_scipy()
         runners = [
             subject.sequential({"method": "queue"}, "queue"),
             subject.by_the_host(

@@ -259,7 +259,8 @@ def _model(
         }
     about: Record = {"width": machine.width, "latency": machine.latency, "unit": machine.unit}
     limits = bounds(translation, device, counts[-1], inputs)
-    parts: Record = {"memory": limits.memory, "computing": limits.computing}
+    memory: Record = {**limits.memory}
+    parts: Record = {"memory": memory, "computing": limits.computing}
     predicted_seconds: Record = {each: limits.seconds(each) for each in _ARRANGEMENTS}
     return {
         "machine": about,
