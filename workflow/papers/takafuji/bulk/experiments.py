@@ -259,7 +259,7 @@ def _model(
         }
     about: Record = {"width": machine.width, "latency": machine.latency, "unit": machine.unit}
     limits = bounds(translation, device, counts[-1], inputs)
-    memory: Record = {**limits.memory}
+    memory: Record = {str(each): seconds for each, seconds in limits.memory.items()}
     parts: Record = {"memory": memory, "computing": limits.computing}
     predicted_seconds: Record = {each: limits.seconds(each) for each in _ARRANGEMENTS}
     return {
