@@ -137,16 +137,16 @@ def measure(
     PyApspError
         If no contender could run: the error of the first.
     """
-    chosen, given = experiment(name), dict(settings or {})
-    chosen.check(name, n, given)
+    chosen, options = experiment(name), dict(settings or {})
+    chosen.check(name, n, options)
     if repeat < 1:
         raise ParameterError.of("repeat", "papers", "at least 1", repeat)
     if limit is not None and not limit > 0:
         raise ParameterError.of("limit", "papers", "positive", limit)
     device_found = choose(device)
-    found = chosen.measure(n, Request(device_found, given, repeat, limit, progress))
-    if not found["runs"]:
-        reasons = [each["why"] for each in found["left_out"]] or ["there is nothing to try"]
+    results = chosen.measure(n, Request(device_found, options, repeat, limit, progress))
+    if not results["runs"]:
+        reasons = [each["why"] for each in results["left_out"]] or ["there is nothing to try"]
         raise PyApspError(f"{name}, n = {n}: {reasons[0]}")
     return {
         "schema": 4,
@@ -159,5 +159,5 @@ def measure(
             "units": device_found.capabilities.compute_units,
             "one_item_groups": device_found.traits.scalar_groups,
         },
-        **found,
+        **results,
     }

@@ -58,10 +58,10 @@ def _about(measured: Measured) -> dict[str, Any]:
         "runs": runs,
         "references": sorted(
             {
-                given["reference"]["what"]
+                about["reference"]["what"]
                 for each in measured.every
-                for given in each["inputs"]
-                if given["reference"]["what"] is not None  # nothing ran
+                for about in each["inputs"]
+                if about["reference"]["what"] is not None  # nothing ran
             }
         ),
         "left_out": left_out,

@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.contender import Contender, Judge, Solver
 from papers.runner import Label, Runner, take_turns
+from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
@@ -34,7 +35,7 @@ __all__ = [
     "search",
 ]
 
-Settings = Mapping[str, Sequence[Any]]
+Settings = Mapping[str, Sequence[float]]
 #: ``inputs``, ``runs`` and ``left_out`` of an experiment.
 Found = dict[str, list[dict[str, Any]]]
 
@@ -60,7 +61,7 @@ class Setting:
     most: float = float("inf")
     several: bool = True
 
-    def check(self, name: str, owner: str, values: Sequence[Any]) -> None:
+    def check(self, name: str, owner: str, values: Sequence[float]) -> None:
         """Check values.
 
         Raises
@@ -123,9 +124,9 @@ class Request:
     limit: float | None = None
     progress: Callable[[str], None] = lambda text: None
 
-    def chosen(self, name: str, default: Sequence[int]) -> Sequence[int]:
+    def chosen(self, name: str, default: Sequence[int]) -> list[int]:
         """Return a setting, or the default when there is none."""
-        return self.settings.get(name) or default
+        return [int(each) for each in self.settings.get(name) or default]
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,9 @@ class Case:
         Takes the records of the runs, and returns further facts.
     """
 
-    about: dict[str, Any]
+    about: Mapping[str, Json]
     runners: Sequence[Runner]
-    conclusion: Callable[[list[dict[str, Any]]], dict[str, Any]] = lambda runs: {}
+    conclusion: Callable[[list[dict[str, Any]]], Mapping[str, Json]] = lambda runs: {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,20 +201,20 @@ class Experiment(ABC):
                 raise ParameterError.of(setting, name, "absent: it has no such setting", values)
             SETTINGS[setting].check(setting, name, values)
 
-    def known(self, settings: Settings) -> dict[str, Sequence[Any]]:
+    def known(self, settings: Settings) -> dict[str, Sequence[float]]:
         """Return those of the settings that this experiment has."""
         return {name: settings[name] for name in self.settings if name in settings}
 
     def measure(self, n: int, request: Request) -> Found:
         """Run all cases."""
-        found: Found = {"inputs": [], "runs": [], "left_out": []}
+        measured: Found = {"inputs": [], "runs": [], "left_out": []}
         for case in self.cases(n, request):
             runs, left_out = take_turns(case.runners, request.repeat, request.progress)
-            about = {"label": {}, "n": n, **case.about}
-            found["inputs"].append({**about, **case.conclusion(runs)})
-            found["runs"] += runs
-            found["left_out"] += left_out
-        return found
+            about: Record = {"label": {}, "n": n, **case.about}
+            measured["inputs"].append({**about, **case.conclusion(runs)})
+            measured["runs"] += runs
+            measured["left_out"] += left_out
+        return measured
 
 
 @dataclass(frozen=True)
@@ -240,9 +241,9 @@ class Task:
         """The default device of contenders."""
         return self.options.device
 
-    def chosen(self, name: str, default: Sequence[int]) -> Sequence[int]:
+    def chosen(self, name: str, default: Sequence[int]) -> list[int]:
         """Return a setting, or the default when there is none."""
-        return self.settings.get(name) or default
+        return [int(each) for each in self.settings.get(name) or default]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,8 +266,8 @@ class OnGraphs(Experiment):
     graphs: Callable[[int, Settings], Iterator[tuple[Label, Graph]]]
     dtype: str
     contenders: Callable[[Task], Iterator[Contender]]
-    extra: Callable[[Task], dict[str, Any]] = lambda task: {}
-    facts: Callable[[np.ndarray], dict[str, Any]] = lambda distances: {}
+    extra: Callable[[Task], Record] = lambda task: {}
+    facts: Callable[[np.ndarray], Record] = lambda distances: {}
 
     def cases(self, n: int, request: Request) -> Iterator[Case]:
         """Yield a case for each graph."""
@@ -277,10 +278,10 @@ class OnGraphs(Experiment):
             runners = [
                 Solver(each, graph, label, self.dtype, judge) for each in self.contenders(task)
             ]
-            about = {"label": label, "n": graph.n, "m": graph.m}
-            yield Case(about, runners, partial(self._told, task, judge))
+            about: Record = {"label": label, "n": graph.n, "m": graph.m}
+            yield Case(about, runners, partial(self._conclusion, task, judge))
 
-    def _told(self, task: Task, judge: Judge, runs: list[dict[str, Any]]) -> dict[str, Any]:
+    def _conclusion(self, task: Task, judge: Judge, runs: list[dict[str, Any]]) -> Record:
         return {"reference": {"what": judge.what}, **judge.facts, **self.extra(task)}
 
     def needs(self, n: int, settings: Settings, limit: float) -> tuple[float, float]:

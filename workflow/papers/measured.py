@@ -7,12 +7,23 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from papers.values import Value
 from pyapsp.errors import FormatError, VerificationError
 
-__all__ = ["Measured"]
+__all__ = ["Document", "Measured"]
+
+
+class Document(TypedDict):
+    """What ``python -m papers measure`` writes: an experiment of size n."""
+
+    experiment: str
+    n: int
+    device: dict[str, str | int | bool]
+    inputs: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    left_out: list[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +36,7 @@ class Measured:
         Experiment -> n -> document.
     """
 
-    documents: dict[str, dict[int, dict[str, Any]]]
+    documents: dict[str, dict[int, Document]]
 
     @classmethod
     def load(cls, source: str, paths: Sequence[str | os.PathLike[str]]) -> Measured:
@@ -39,7 +50,7 @@ class Measured:
         VerificationError
             If an answer was not verified.
         """
-        documents: dict[str, dict[int, dict[str, Any]]] = {}
+        documents: dict[str, dict[int, Document]] = {}
         device = None
         for path in map(Path, paths):
             document = _read(path)
@@ -61,15 +72,14 @@ class Measured:
         return cls({name: dict(sorted(by_n.items())) for name, by_n in documents.items()})
 
     @property
-    def every(self) -> list[dict[str, Any]]:
+    def every(self) -> list[Document]:
         """All documents."""
         return [document for by_n in self.documents.values() for document in by_n.values()]
 
     @property
-    def device(self) -> dict[str, Any]:
+    def device(self) -> dict[str, str | int | bool]:
         """The device of all measurements."""
-        device: dict[str, Any] = self.every[0]["device"]
-        return device
+        return self.every[0]["device"]
 
     def sizes(self, experiment: str) -> list[int]:
         """Return the values of n of an experiment."""
@@ -100,10 +110,10 @@ class Measured:
         LookupError
             If there is not exactly one.
         """
-        found = self.inputs(experiment, n)
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} inputs of {experiment}, n = {n}")
-        return found[0]
+        inputs = self.inputs(experiment, n)
+        if len(inputs) != 1:
+            raise LookupError(f"{len(inputs)} inputs of {experiment}, n = {n}")
+        return inputs[0]
 
     def runs(self, experiment: str, n: int, **label: Value) -> Iterator[dict[str, Any]]:
         """Yield the records whose labels have these values."""
@@ -120,10 +130,10 @@ class Measured:
         LookupError
             If there are several.
         """
-        found = list(self.runs(experiment, n, **label))
-        if len(found) > 1:
-            raise LookupError(f"{len(found)} runs of {experiment}, n = {n}, {label}")
-        return found[0] if found else None
+        runs = list(self.runs(experiment, n, **label))
+        if len(runs) > 1:
+            raise LookupError(f"{len(runs)} runs of {experiment}, n = {n}, {label}")
+        return runs[0] if runs else None
 
     def seconds(self, experiment: str, n: int, **label: Value) -> float | None:
         """Return the kernel seconds of the only run with these values."""
@@ -141,7 +151,7 @@ class Measured:
         return (run["phases"] or {}).get(name) if run else None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> Document:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -152,5 +162,5 @@ def _read(path: Path) -> dict[str, Any]:
     for key in known:
         if not isinstance(document, dict) or key not in document:
             raise FormatError(path, None, f"not from 'python -m papers measure': no {key!r}")
-    checked: dict[str, Any] = document
+    checked: Document = document
     return checked

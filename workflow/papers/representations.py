@@ -129,10 +129,10 @@ def csr_m_on_device(graph: Graph, device: Device) -> Representation:
         program = Program(device, headed(_KERNELS.read_text("utf-8"), {"PYAPSP_GROUP": _GROUP}))
         with device_errors(device, 4 * offsets.size + rows.nbytes):
             queue = device.queue()
-            given = upload(queue, offsets, Stopwatch())
+            stored = upload(queue, offsets, Stopwatch())
             made = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, rows.nbytes)
             shape = (-(-graph.n // _GROUP) * _GROUP,), (_GROUP,)
-            program.kernel("csr_m_build")(queue, *shape, given, made, np.int32(graph.n))
+            program.kernel("csr_m_build")(queue, *shape, stored, made, np.int32(graph.n))
             cl.enqueue_copy(queue, rows, made)
     return Representation("csr-m", graph.n, {"rows": rows, "heads": heads})
 
@@ -164,12 +164,12 @@ def _flags(graph: Graph) -> dict[str, np.ndarray]:
 
 def _distances(graph: Graph, width: int) -> np.ndarray:
     """Return weights, with infinity for no arc and 0 on the diagonal."""
-    found = _matrix(graph, np.dtype(np.float32), width)
-    found.fill(np.inf)
+    matrix = _matrix(graph, np.dtype(np.float32), width)
+    matrix.fill(np.inf)
     tails, heads, weights = graph.arcs()
-    found[tails, heads] = weights
-    np.fill_diagonal(found[:, : graph.n], 0)
-    return found
+    matrix[tails, heads] = weights
+    np.fill_diagonal(matrix[:, : graph.n], 0)
+    return matrix
 
 
 def _pitched(graph: Graph) -> dict[str, np.ndarray]:
@@ -192,10 +192,10 @@ def _both(graph: Graph) -> dict[str, np.ndarray]:
 def _records(ends: Mapping[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
     """Return arcs as records."""
     kinds = [(name, np.int32) for name in ends] + [("weight", weights.dtype)]
-    found = np.empty(weights.size, np.dtype(kinds, align=True))
+    records = np.empty(weights.size, np.dtype(kinds, align=True))
     for name, values in {**ends, "weight": weights}.items():
-        found[name] = values
-    return found
+        records[name] = values
+    return records
 
 
 def _csr_records(graph: Graph) -> dict[str, np.ndarray]:
@@ -227,34 +227,34 @@ def _csr_m(graph: Graph) -> dict[str, np.ndarray]:
     return {"rows": rows, "heads": np.array(graph.indices)}
 
 
-def _of_flags(given: Representation) -> _Ends:
-    tails, heads = np.nonzero(given.arrays["flags"])
+def _of_flags(stored: Representation) -> _Ends:
+    tails, heads = np.nonzero(stored.arrays["flags"])
     return tails, heads
 
 
-def _of_weights(given: Representation) -> _Ends:
-    matrix = given.arrays["weights"][:, : given.n].copy()
+def _of_weights(stored: Representation) -> _Ends:
+    matrix = stored.arrays["weights"][:, : stored.n].copy()
     np.fill_diagonal(matrix, np.inf)
     tails, heads = np.nonzero(np.isfinite(matrix))
     return tails, heads
 
 
-def _of_rows(given: Representation) -> _Ends:
-    arrays = given.arrays
+def _of_rows(stored: Representation) -> _Ends:
+    arrays = stored.arrays
     heads = arrays["arcs"]["head"] if "arcs" in arrays else arrays["heads"]
     sizes = np.diff(arrays["rows"])[:, 0] if "rows" in arrays else np.diff(arrays["offsets"])
-    return np.repeat(np.arange(given.n), sizes), heads
+    return np.repeat(np.arange(stored.n), sizes), heads
 
 
-def _of_list(given: Representation) -> _Ends:
-    arrays = given.arrays
+def _of_list(stored: Representation) -> _Ends:
+    arrays = stored.arrays
     if "arcs" in arrays:
         return arrays["arcs"]["tail"], arrays["arcs"]["head"]
     return arrays["tails"], arrays["heads"]
 
 
-def _of_half(given: Representation) -> _Ends:
-    tails, heads = given.arrays["ends"], given.arrays["other ends"]
+def _of_half(stored: Representation) -> _Ends:
+    tails, heads = stored.arrays["ends"], stored.arrays["other ends"]
     apart = tails != heads
     return np.concatenate([tails, heads[apart]]), np.concatenate([heads, tails[apart]])
 

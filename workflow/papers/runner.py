@@ -90,7 +90,7 @@ def take_turns(
     return records, left_out
 
 
-def require_equal(found: np.ndarray, right: np.ndarray, what: str, tolerance: float = 0) -> None:
+def require_equal(answer: np.ndarray, right: np.ndarray, what: str, tolerance: float = 0) -> None:
     """Compare an answer.
 
     Raises
@@ -98,12 +98,12 @@ def require_equal(found: np.ndarray, right: np.ndarray, what: str, tolerance: fl
     VerificationError
         If it is wrong; the message names the run.
     """
-    if found.shape == right.shape and np.array_equal(found, right):
+    if answer.shape == right.shape and np.array_equal(answer, right):
         return
     wrong = f"{what}: the answer is wrong"
-    if found.shape != right.shape:
-        raise VerificationError(f"{wrong}, of shape {found.shape} instead of {right.shape}")
+    if answer.shape != right.shape:
+        raise VerificationError(f"{wrong}, of shape {answer.shape} instead of {right.shape}")
     with np.errstate(invalid="ignore"):
-        difference = float(np.abs(found.astype(float) - right.astype(float)).max())
+        difference = float(np.abs(answer.astype(float) - right.astype(float)).max())
     if not difference <= tolerance:
         raise VerificationError(f"{wrong}, with a difference of {difference:g}")

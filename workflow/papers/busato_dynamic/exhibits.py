@@ -41,8 +41,8 @@ def _changing(measured: Measured) -> Rows:
             bytes_ = [(run["bytes"], graphs.get(run["label"]["graph"])) for run in runs]
             over = [size / _csr_bytes(about) for size, about in bytes_ if about]
             hornet = form not in FORMATS
-            kept = "ignore, update, keep" if hornet else ", ".join(FORMATS[form].duplicates)
-            row: Row = {"entries at most": n, "format": form, "duplicates": kept}
+            duplicates = "ignore, update, keep" if hornet else ", ".join(FORMATS[form].duplicates)
+            row: Row = {"entries at most": n, "format": form, "duplicates": duplicates}
             row["memory over CSR, mean: ours"] = float(np.mean(over)) if over else None
             for phase, what in (("insert", "insertion"), ("delete", "deletion")):
                 seconds = [run["seconds"][phase] for run in runs]

@@ -14,6 +14,7 @@ from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
+from pyapsp.base.json import Record
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.dynamic.formats import FORMATS
 from pyapsp.errors import VerificationError
@@ -58,17 +59,17 @@ def _fresh(graph: Graph, count: int, seed: int) -> tuple[NDArray[np.int64], NDAr
     """Return the ends of random edges that are different and not in the graph."""
     random = np.random.default_rng(seed)
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    known, found = tails << 32 | graph.indices, np.zeros(0, np.int64)
-    while found.size < count:
+    known, fresh = tails << 32 | graph.indices, np.zeros(0, np.int64)
+    while fresh.size < count:
         ends = random.integers(0, graph.n, (2, 2 * count + 8))
-        found = np.unique(np.concatenate([found, ends[0] << 32 | ends[1]]))
-        found = found[~np.isin(found, known)]
-    found = random.permutation(found)[:count]
-    return found >> 32, found & (2**32 - 1)
+        fresh = np.unique(np.concatenate([fresh, ends[0] << 32 | ends[1]]))
+        fresh = fresh[~np.isin(fresh, known)]
+    fresh = random.permutation(fresh)[:count]
+    return fresh >> 32, fresh & (2**32 - 1)
 
 
-def _bytes(held: Any) -> int:
-    memory = held.memory
+def _bytes(container: Any) -> int:
+    memory = container.memory
     return int(memory if isinstance(memory, int) else memory.total)
 
 
@@ -87,7 +88,7 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
         for form, make in makers.items():
             label: Label = {"graph": name, "format": form}
             runners.append(Runner(label, partial(_turn, make, graph, ends)))
-        about = {
+        about: Record = {
             "label": {"graph": name},
             "n": graph.n,
             "m": graph.m,
@@ -100,24 +101,24 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
 
 def _turn(make: Callable[[Graph], Any], graph: Graph, ends: tuple[np.ndarray, np.ndarray]) -> Turn:
     seconds, started = {}, time.perf_counter()
-    held = make(graph)
+    container = make(graph)
     for phase, act in (("insert", "insert_edges"), ("delete", "delete_edges")):
         seconds["init" if phase == "insert" else "insert"] = time.perf_counter() - started
         if phase == "insert":
-            memory = _bytes(held)
-            used = held.memory.block_arrays if isinstance(held, Hornet) else None
+            memory = _bytes(container)
+            used = container.memory.block_arrays if isinstance(container, Hornet) else None
         started = time.perf_counter()
         duplicates = {} if phase == "delete" else {"duplicates": "keep"}
-        if getattr(held, act)(*ends, **duplicates) != ends[0].size:
+        if getattr(container, act)(*ends, **duplicates) != ends[0].size:
             raise VerificationError(f"{phase}: another number of edges")
-        _ = held.degree()[:1]  # waits
+        _ = container.degree()[:1]  # waits
     seconds["delete"] = time.perf_counter() - started
     right = graph.to_scipy()
-    found = held.to_csr()
-    require_equal(found.indptr, right.indptr, "the container")
-    require_equal(found.indices, right.indices, "the container")
+    rows = container.to_csr()
+    require_equal(rows.indptr, right.indptr, "the container")
+    require_equal(rows.indices, right.indices, "the container")
     seconds["wall"] = sum(seconds.values())
-    facts = {"bytes": memory, "blocks": used, "rebuilt": getattr(held, "rebuilt", 0)}
+    facts = {"bytes": memory, "blocks": used, "rebuilt": getattr(container, "rebuilt", 0)}
     return Turn(seconds, facts)
 
 
@@ -129,28 +130,30 @@ def _updates(n: int, request: Request) -> Iterator[Case]:
         batches = {size: _fresh(graph, size, size) for size in sizes}
         runners = []
         for blocks, options in BLOCKS.items():
-            held = Hornet.from_graph(graph, device=request.device, **options)
+            container = Hornet.from_graph(graph, device=request.device, **options)
             for size, ends in batches.items():
                 for kind in ("ignore", "keep"):
                     label = {"graph": name, "blocks": blocks, "batch": size, "duplicates": kind}
-                    runners.append(Runner(label, partial(_batch, held, ends, kind)))
-        about = {"label": {"graph": name}, "n": graph.n, "m": graph.m}
+                    runners.append(Runner(label, partial(_batch, container, ends, kind)))
+        about: Record = {"label": {"graph": name}, "n": graph.n, "m": graph.m}
         yield Case({**about, "reference": {"what": "the number of edges"}}, runners)
 
 
-def _batch(held: Hornet, ends: tuple[np.ndarray, np.ndarray], kind: str) -> Turn:
+def _batch(container: Hornet, ends: tuple[np.ndarray, np.ndarray], kind: str) -> Turn:
     """Insert a batch and delete it; the host waits for the answer to a question about it."""
-    size, before, seconds = ends[0].size, held.m, {}
+    size, before, seconds = ends[0].size, container.m, {}
     started = time.perf_counter()
-    added = held.insert_edges(*ends, duplicates=kind)
-    _ = held.degree([0])
+    added = container.insert_edges(*ends, duplicates=kind)
+    _ = container.degree([0])
     seconds["insert"] = time.perf_counter() - started
-    right = added == size and held.m == before + size and bool(held.has_edges(*ends).all())
+    right = (
+        added == size and container.m == before + size and bool(container.has_edges(*ends).all())
+    )
     started = time.perf_counter()
-    gone = held.delete_edges(*ends)
-    _ = held.degree([0])
+    gone = container.delete_edges(*ends)
+    _ = container.degree([0])
     seconds["delete"] = time.perf_counter() - started
-    if not right or gone != size or held.m != before or held.has_edges(*ends).any():
+    if not right or gone != size or container.m != before or container.has_edges(*ends).any():
         raise VerificationError(f"{size} edges: {added} inserted, {gone} deleted")
     return Turn({**seconds, "wall": sum(seconds.values())}, {"edges": size})
 
@@ -162,13 +165,13 @@ def _analytics(n: int, request: Request) -> Iterator[Case]:
         matrix, hub = graph.to_scipy().astype(float), int(np.argmax(np.diff(graph.indptr)))
         vector = np.random.default_rng(4).random(graph.n).astype(np.float32)
         product = matrix @ vector
-        held = {
+        containers = {
             "CSR": analytics.CsrRows(graph, device=request.device),
             "Hornet": Hornet.from_graph(graph, device=request.device),
         }
-        levels = analytics.bfs(held["CSR"], hub)
+        levels = analytics.bfs(containers["CSR"], hub)
         runners = []
-        for form, rows in held.items():
+        for form, rows in containers.items():
             calls = {
                 "BFS": partial(analytics.bfs, rows, hub),
                 "SpMV": partial(analytics.spmv, rows, vector),
@@ -179,15 +182,20 @@ def _analytics(n: int, request: Request) -> Iterator[Case]:
                 right = rights[what]
                 runners.append(Runner(label, partial(_timed, call, *right)))
         traversed = int(np.diff(graph.indptr)[levels >= 0].sum())
-        about = {"label": {"graph": name}, "n": graph.n, "m": graph.m, "traversed": traversed}
+        about: Record = {
+            "label": {"graph": name},
+            "n": graph.n,
+            "m": graph.m,
+            "traversed": traversed,
+        }
         yield Case({**about, "reference": {"what": "SciPy, and the other format"}}, runners)
 
 
 def _timed(call: Callable[[], np.ndarray], right: np.ndarray, tolerance: float) -> Turn:
     started = time.perf_counter()
-    found = call()
+    answer = call()
     seconds = time.perf_counter() - started
-    require_equal(found, right, "the answer", tolerance)
+    require_equal(answer, right, "the answer", tolerance)
     return Turn({"wall": seconds}, {})
 
 
@@ -211,14 +219,14 @@ def _trusses(n: int, request: Request) -> Iterator[Case]:
                     )
                 )
             for what, (name, options) in TRUSSES.items():
-                asked = truss.ask(graph, method(name, **options), device=request.device, k=k)
+                call = truss.ask(graph, method(name, **options), device=request.device, k=k)
                 runners.append(
                     Runner(
                         {**label, "method": what},
-                        partial(_decomposed, asked, known),
+                        partial(_decomposed, call, known),
                     )
                 )
-            about = {"label": label, "n": graph.n, "m": graph.m // 2}
+            about: Record = {"label": label, "n": graph.n, "m": graph.m // 2}
             reference = "SciPy" if graph.m <= _PRODUCTS else "the other methods"
             yield Case({**about, "reference": {"what": reference}}, runners)
 
@@ -229,9 +237,9 @@ def _products(graph: Graph, k: int | None, known: list[NDArray[np.int32]]) -> Tu
     return _compared(values, {"wall": time.perf_counter() - started}, {}, known)
 
 
-def _decomposed(asked: Any, known: list[NDArray[np.int32]]) -> Turn:
+def _decomposed(request: Any, known: list[NDArray[np.int32]]) -> Turn:
     started = time.perf_counter()
-    answer = asked.method.run(asked.method.plan(asked.input, asked.options))
+    answer = request.method.run(request.method.plan(request.input, request.options))
     seconds = {"kernel": answer.stats["kernel_seconds"], "wall": time.perf_counter() - started}
     return _compared(answer.values, seconds, answer.stats["more"], known)
 
@@ -239,7 +247,7 @@ def _decomposed(asked: Any, known: list[NDArray[np.int32]]) -> Turn:
 def _compared(
     values: NDArray[np.int32],
     seconds: dict[str, float],
-    facts: dict[str, Any],
+    facts: Record,
     known: list[NDArray[np.int32]],
 ) -> Turn:
     """Return a turn whose values are those of the first one."""

@@ -61,11 +61,11 @@ def _degrees(name: str, most: int) -> NDArray[np.int64]:
     n = max(int(1e6 * about.rows * share), 16)
     mean = about.entries / about.rows
     if about.matrix:
-        found = random.normal(mean, about.deviation, n)
+        lengths = random.normal(mean, about.deviation, n)
     else:
         spread = np.log1p((about.deviation / mean) ** 2)
-        found = random.lognormal(np.log(mean) - spread / 2, np.sqrt(spread), n)
-    return np.rint(found).clip(0, n - 1).astype(np.int64)
+        lengths = random.lognormal(np.log(mean) - spread / 2, np.sqrt(spread), n)
+    return np.rint(lengths).clip(0, n - 1).astype(np.int64)
 
 
 def stand_in(name: str, most: int) -> Graph:

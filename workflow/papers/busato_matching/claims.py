@@ -74,19 +74,21 @@ def _of_perturbed(measured: Measured, search: str) -> Claim:
     return Claim(
         f"M5, {search}",
         abs(increases[0.05] - expected) <= _ABOUT if increases else None,
-        listed({f"{100 * part:g} % nodes:": each for part, each in increases.items() if part}),
+        listed(
+            {f"{100 * float(part):g} % nodes:": each for part, each in increases.items() if part}
+        ),
         {"expected": f"{expected:g}"},
     )
 
 
-def _means(runs: _Runs, option: str) -> dict[Any, float]:
+def _means(runs: _Runs, option: str) -> dict[Value, float]:
     return {
         value: mean(run["cost"] for run in runs if run["label"][option] == value)
         for value in dict.fromkeys(run["label"][option] for run in runs)
     }
 
 
-def _least(costs: Mapping[Any, float]) -> Any:
+def _least(costs: Mapping[Value, float]) -> Value:
     return min(costs, key=costs.__getitem__)
 
 
@@ -97,9 +99,9 @@ def _of_levels(measured: Measured) -> Claim:
 
 
 def _of_scores(measured: Measured) -> Claim:
-    costs: dict[str, float] = _means(_runs(measured, "scores"), "scores")
-    single = {name: cost for name, cost in costs.items() if "+" not in name}
+    costs = {str(name): cost for name, cost in _means(_runs(measured, "scores"), "scores").items()}
+    single: dict[Value, float] = {name: cost for name, cost in costs.items() if "+" not in name}
     holds = None
     if costs:
-        holds = _least(single) == "bfs" and _least(costs).count("+") == 2
+        holds = _least(single) == "bfs" and min(costs, key=costs.__getitem__).count("+") == 2
     return Claim("M7", holds, listed(costs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, combinations
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from papers.busato_matching import inputs
 from papers.experiment import Case, InTurns, Request
 from papers.runner import Label, Runner, require_equal
+from pyapsp.base.json import Json, Record
 from pyapsp.matching import Matches, Network, match_many
 from pyapsp.matching.experiments import costs_differ, perturbed
 from pyapsp.matching.options import SCORES
@@ -37,20 +38,20 @@ _QUERIES = 4
 _REFERENCE = "the sequential reference"
 
 
-def _facts(found: Sequence[Matches]) -> dict[str, Any]:
+def _facts(matches: Sequence[Matches]) -> Record:
     """Return costs and their deviation, as the paper has them: of distinct matches with a cost."""
-    each_query = [each.costs[each.order] for each in found]
+    each_query = [each.costs[each.order] for each in matches]
     each_query = [costs[costs > 0] for costs in each_query]
-    mismatched = sum(int((each.units > 0).sum()) for each in found)
+    mismatched = sum(int((each.units > 0).sum()) for each in matches)
     costs, top = (np.concatenate([some[:most] for some in each_query]) for most in (None, _TEN))
     return {
-        "queries": len(found),
+        "queries": len(matches),
         "cost": float(costs.mean()) if costs.size else 0.0,
         "deviation": float(costs.std()) if costs.size else 0.0,
         "top_ten": float(top.mean()) if top.size else 0.0,
-        "best": float(np.mean([each.costs.min() for each in found])),
-        "exact": sum(int(each.units.min() == 0) for each in found),
-        "distinct": float(np.mean([each.distinct for each in found])),
+        "best": float(np.mean([each.costs.min() for each in matches])),
+        "exact": sum(int(each.units.min() == 0) for each in matches),
+        "distinct": float(np.mean([each.distinct for each in matches])),
         "distinct_with_cost": costs.size / mismatched if mismatched else None,
     }
 
@@ -61,7 +62,7 @@ def _runners(
     queries: Sequence[Network],
     target: Network,
     timed: Sequence[str] = ("device",),
-    tell: Callable[[list[Matches]], dict[str, Any]] = _facts,
+    tell: Callable[[list[Matches]], Record] = _facts,
     **options: Any,
 ) -> Iterator[Runner]:
     """Yield a runner for each method, whose matches must be those of the reference."""
@@ -72,22 +73,24 @@ def _runners(
 
     def turn(method: str) -> Turn:
         started = time.perf_counter()
-        found = match_many(queries, target, method=method, device=request.device, **options)
+        matches = match_many(queries, target, method=method, device=request.device, **options)
         seconds = time.perf_counter() - started
-        for each, expected in zip(found, right(), strict=True):
+        for each, expected in zip(matches, right(), strict=True):
             require_equal(each.partners, expected.partners, f"{label}, {method}")
             require_equal(each.units, expected.units, f"{label}, {method}")
         times = {
             "total": seconds / len(queries),
-            "kernel": found[0].stats["seconds"] / len(queries),
+            "kernel": matches[0].stats["seconds"] / len(queries),
         }
-        return Turn(times, tell(found))
+        return Turn(times, tell(matches))
 
     for method in timed:
         yield Runner({**label, "method": method}, partial(turn, method))
 
 
-def _case(target: Network, what: str, label: Label, runners: Sequence[Runner], **more: Any) -> Case:
+def _case(
+    target: Network, what: str, label: Label, runners: Sequence[Runner], **more: Json
+) -> Case:
     degrees = target.degrees
     about = {
         "label": label,
@@ -129,7 +132,7 @@ def _by_size(n: int, request: Request) -> Iterator[Case]:
 
 
 def _varied(
-    variants: dict[Any, dict[str, Any]], name: str
+    variants: Mapping[int, dict[str, Any]] | Mapping[str, dict[str, Any]], name: str
 ) -> Callable[[int, Request], Iterator[Case]]:
     """Return an experiment with an option of the published search, for queries of all sizes."""
 
@@ -181,21 +184,21 @@ def _perturbed(n: int, request: Request) -> Iterator[Case]:
 
 def _complexes(n: int, request: Request) -> Iterator[Case]:
     with inputs.unpacked(n) as folder:
-        target, found, what = inputs.complexes(n, folder)
-    queries = [query for query, _ in found]
-    matrices = [matrix for _, matrix in found]
+        target, known, what = inputs.complexes(n, folder)
+    queries = [query for query, _ in known]
+    matrices = [matrix for _, matrix in known]
     costs: dict[tuple[str, float], list[np.ndarray]] = {}
     runners: list[Runner] = []
     for threshold in THRESHOLDS:
         for search, options in SEARCHES.items():
 
             def tell(
-                found: list[Matches], key: tuple[str, float] = (search, threshold)
-            ) -> dict[str, Any]:
-                costs[key] = [each.costs for each in found]
-                each = {each.query.name: float(each.costs[each.order].mean()) for each in found}
-                best = {each.query.name: float(each.costs.min()) for each in found}
-                return {**_facts(found), "costs": each, "best_costs": best}
+                matches: list[Matches], key: tuple[str, float] = (search, threshold)
+            ) -> Record:
+                costs[key] = [each.costs for each in matches]
+                each = {each.query.name: float(each.costs[each.order].mean()) for each in matches}
+                best = {each.query.name: float(each.costs.min()) for each in matches}
+                return {**_facts(matches), "costs": each, "best_costs": best}
 
             label: Label = {"search": search, "threshold": threshold}
             runners += _runners(
@@ -203,7 +206,7 @@ def _complexes(n: int, request: Request) -> Iterator[Case]:
                 similarity=matrices, threshold=threshold, **options,
             )  # fmt: skip
 
-    def concluded(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    def concluded(runs: list[dict[str, Any]]) -> Record:
         p_values = {}
         for threshold in THRESHOLDS:
             pairs = [costs.get((search, threshold), []) for search in ("refined", "published")]

@@ -62,9 +62,9 @@ def physical(n: int, labels: int, folder: Path | None) -> tuple[Network, str]:
         name = _PHYSICAL[n]
         if (path := _file(n, labels, folder)) is not None:
             return read_network(path), f"{name}, file of the authors"
-        given = read_network(next(folder.rglob(_LABELLED[32].format(name))))
+        network = read_network(next(folder.rglob(_LABELLED[32].format(name))))
         drawn = np.random.default_rng(labels).integers(0, labels, n)
-        return Network.from_edges(given.edges, drawn, name=name), f"{name}, labels drawn again"
+        return Network.from_edges(network.edges, drawn, name=name), f"{name}, labels drawn again"
     return _stand_in(n, _DEGREE, labels), "stand-in: power law of degrees"
 
 
@@ -91,8 +91,8 @@ def queries(
     if folder is not None and target.n in _PHYSICAL:
         path = _file(target.n, labels, folder)
         name = f"{_PHYSICAL[target.n].lower()}_*_{labels}_{nodes}/*"
-        if path is not None and (found := sorted(folder.rglob(f"{name}{path.suffix}"))):
-            return [read_network(each) for each in found[:count]]
+        if path is not None and (paths := sorted(folder.rglob(f"{name}{path.suffix}"))):
+            return [read_network(each) for each in paths[:count]]
     return [part(target, nodes, seed) for seed in range(count)]
 
 
@@ -129,17 +129,17 @@ def complexes(n: int, folder: Path | None) -> tuple[Network, list[tuple[Network,
     if folder is not None and n in _FUNCTIONAL:
         taxon = _FUNCTIONAL[n]
         target = read_network(next(folder.rglob(f"{taxon}_minimum.gfu")))
-        found = []
+        pairs = []
         for path in sorted(folder.rglob("*.9606_full.gfu")):
             number = path.name.partition(".")[0]
             query = read_network(path)
             matrix = next(folder.rglob(f"{number}.{taxon}_minimum"))
             named = Network(query.offsets, query.neighbours, query.labels, query.vertices, number)
-            found.append((named, read_similarity(matrix, (query.n, n))))
-        return target, found, f"STRING {taxon} and CORUM, files of the authors"
+            pairs.append((named, read_similarity(matrix, (query.n, n))))
+        return target, pairs, f"STRING {taxon} and CORUM, files of the authors"
     target = _stand_in(n, _DEGREE_FUNCTIONAL, n)
     random = np.random.default_rng(n)
-    found = []
+    pairs = []
     for each, nodes in enumerate((6, 7, 9, 10, 13)):
         query = part(target, min(nodes, n // 4), each)
         equal = query.labels[:, None] == target.labels
@@ -147,5 +147,5 @@ def complexes(n: int, folder: Path | None) -> tuple[Network, list[tuple[Network,
         # an edge in three is not in the target
         more = random.integers(0, query.n, (query.m // 3, 2))
         edges = np.concatenate([query.edges, more])
-        found.append((Network.from_edges(edges, query.labels, name=f"{each}"), similar))
-    return target, found, "stand-in: power law of degrees, similarities at random"
+        pairs.append((Network.from_edges(edges, query.labels, name=f"{each}"), similar))
+    return target, pairs, "stand-in: power law of degrees, similarities at random"

@@ -15,6 +15,7 @@ import numpy as np
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner
 from papers.values import Parameters
+from pyapsp.base.json import Record
 from pyapsp.errors import PyApspError, VerificationError
 from pyapsp.mining import Invariants, Trace, mine
 from pyapsp.mining.evaluate import evaluate
@@ -59,11 +60,11 @@ class _Judge:
         self.what = "the sequential miner" if known else "NumPy, for a sample of the entries"
         self._right = frozenset(sequential(trace, chosen)) if known else None
 
-    def require(self, found: Invariants, what: str) -> None:
+    def require(self, invariants: Invariants, what: str) -> None:
         """Raise a VerificationError if invariants are wrong."""
-        formulas = frozenset(found)
+        formulas = frozenset(invariants)
         if self._right is None:
-            self._sample(found, what)
+            self._sample(invariants, what)
             self._right = formulas
         if formulas != self._right:
             wrong = sorted(formulas ^ self._right)
@@ -83,7 +84,7 @@ class _Judge:
 
 def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariants:
     """Check each statement about each entry with NumPy."""
-    found = []
+    survivors = []
     for batch in SETS[chosen].batches():
         rows = values[batch.kind]
         entries = combinations(len(rows), batch.arity)
@@ -92,20 +93,20 @@ def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariant
             some = [rows[row] for row in entry]
             for bit, statement in enumerate(batch.statements):
                 words[place] |= np.uint32(bool(np.all(evaluate(statement.root, some))) << bit)
-        found.append((batch, Survivors(entries, words)))
-    return Invariants({kind: trace.names(kind) for kind in values}, trace.n, found)
+        survivors.append((batch, Survivors(entries, words)))
+    return Invariants({kind: trace.names(kind) for kind in values}, trace.n, survivors)
 
 
 def _runner(label: Label, judge: _Judge, run: Callable[[], Invariants]) -> Runner:
     def turn() -> Turn:
         started = time.perf_counter()
-        found = run()
+        invariants = run()
         wall = time.perf_counter() - started
-        judge.require(found, ", ".join(str(value) for value in label.values()))
-        seconds = dict(found.facts.get("seconds", {}))
+        judge.require(invariants, ", ".join(str(value) for value in label.values()))
+        seconds = dict(invariants.facts.get("seconds", {}))
         seconds.pop("total", None)
-        facts = {key: found.facts[key] for key in ("checked", "entries", "pieces") if seconds}
-        return Turn({"wall": wall, **seconds}, {"invariants": len(found), **facts})
+        facts = {key: invariants.facts[key] for key in ("checked", "entries", "pieces") if seconds}
+        return Turn({"wall": wall, **seconds}, {"invariants": len(invariants), **facts})
 
     return Runner(label, turn)
 
@@ -137,13 +138,13 @@ def _case(
                 )
             )
     if short and forms is MINERS:
-        given: Label = {**label, "miner": "sequential"}
-        runners.append(_runner(given, judge, lambda: sequential(trace, chosen)))
+        alone: Label = {**label, "miner": "sequential"}
+        runners.append(_runner(alone, judge, lambda: sequential(trace, chosen)))
         if statements <= _LOOP and checks <= _SEQUENTIAL:
             values = {kind: trace.values(kind) for kind in ("boolean", "numeric")}
-            given = {**label, "miner": "NumPy"}
-            runners.append(_runner(given, judge, lambda: _loop(trace, chosen, values)))
-    about = {
+            alone = {**label, "miner": "NumPy"}
+            runners.append(_runner(alone, judge, lambda: _loop(trace, chosen, values)))
+    about: Record = {
         "label": label,
         "variables": recipe.variables,
         "reference": {"what": judge.what},

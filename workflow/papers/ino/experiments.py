@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -75,8 +75,8 @@ class _Application:
             own = {name: array[:tasks] for name, array in self.own.items()}
             outcome = sweep(None if own else tasks, **own, **self.common)
             within = self.checked < tasks
-            found = outcome[self.output][self.checked[within]]
-            require_equal(found, self.right[within], f"{self.output}, {scheme}", self.tolerance)
+            outputs = outcome[self.output][self.checked[within]]
+            require_equal(outputs, self.right[within], f"{self.output}, {scheme}", self.tolerance)
             facts = {
                 "tasks": tasks,
                 "scheme": outcome.scheme,
@@ -125,9 +125,7 @@ def _paths(n: int, request: Request) -> Iterator[Case]:
     checked = np.arange(min(tasks, _CHECKED, max(_SEARCHED // n, 1)))
     right = shortest_paths.reference(arrays, checked.size)["costs"]
 
-    def make(**options: Any) -> Sweep:
-        return shortest_paths.sweep(n, arrays["heads"].size, **options)
-
+    make = partial(shortest_paths.sweep, n, arrays["heads"].size)
     yield _Application(make, tasks, {}, arrays, "costs", checked, right, "SciPy's Dijkstra").case(
         request
     )
@@ -141,9 +139,7 @@ def _histogram(n: int, request: Request) -> Iterator[Case]:
     right = joint_histogram.reference(_some(arrays, "moving", checked))["histogram"]
     own, common = _split(arrays, "moving")
 
-    def make(**options: Any) -> Sweep:
-        return joint_histogram.sweep(shape, **options)
-
+    make = partial(joint_histogram.sweep, shape)
     yield _Application(
         make, _TASKS, own, common, "histogram", checked, right, "NumPy", facts={"pixels": side}
     ).case(request)
@@ -154,9 +150,7 @@ def _filter(n: int, request: Request) -> Iterator[Case]:
     right = gaussian_filter.reference(_some(arrays, "image", checked))["result"]
     own, common = _split(arrays, "image")
 
-    def make(**options: Any) -> Sweep:
-        return gaussian_filter.sweep((n, n), **options)
-
+    make = partial(gaussian_filter.sweep, (n, n))
     yield _Application(
         make, _TASKS, own, common, "result", checked, right, "SciPy's filter", tolerance=1e-5
     ).case(request)

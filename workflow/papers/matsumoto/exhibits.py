@@ -90,7 +90,7 @@ def _feed(speeds: Mapping[str, float | None]) -> float:
 
 def _of_blocks(
     measured: Measured,
-    ours: Callable[[int, dict[str, Any], dict[str, Any]], Row],
+    ours: Callable[[int, dict[str, Any], Mapping[str, float]], Row],
     theirs: Callable[[int], Row],
 ) -> list[Row]:
     """Return a row for each run over blocks, then one for each block of the poster.
@@ -109,7 +109,7 @@ def _of_blocks(
 def _blocks(measured: Measured) -> Rows:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth") * 1e9
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
+    def ours(block: int, run: dict[str, Any], speeds: Mapping[str, float]) -> Row:
         most = model.attainable(2 * speeds["product"], _feed(speeds), block)
         return {
             "GFlop/s: ours": _gflops(run),
@@ -132,7 +132,7 @@ def _blocks(measured: Measured) -> Rows:
 def _bandwidth(measured: Measured) -> Filled:
     peak, bandwidth = _published("peak") * 1e9, _published("measured bandwidth")
 
-    def ours(block: int, run: dict[str, Any], speeds: dict[str, Any]) -> Row:
+    def ours(block: int, run: dict[str, Any], speeds: Mapping[str, float]) -> Row:
         bus, copies = _both_ways(speeds, "up", "down"), _both_ways(speeds, "read", "write")
         return {
             "GB/s needed: ours": model.required_for_block(2 * speeds["product"], block) / 1e9,
@@ -185,7 +185,7 @@ def _sizes(measured: Measured) -> Rows:
 
 
 def _devices(measured: Measured) -> Filled:
-    kind = measured.device["kind"].upper()
+    kind = str(measured.device["kind"]).upper()
     cpu = "other CPU" if kind == "CPU" else "CPU"
     names = {
         "main": f"{kind} only",

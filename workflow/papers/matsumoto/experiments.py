@@ -75,11 +75,11 @@ def _speeds(task: Task) -> Record:
     factors = FORMS[parameters.word("form")](task.options, parameters, negative=False)
     with Matrix(np.zeros((task.graph.n, task.graph.n), task.options.dtype)) as matrix:
         memory = task.device.capabilities.global_memory
-        found = speeds.measure(task.device, factors, matrix, memory)
-    both = {"up": found.up, "down": found.down, "read": found.read, "write": found.write}
+        rates = speeds.measure(task.device, factors, matrix, memory)
+    both = {"up": rates.up, "down": rates.down, "read": rates.read, "write": rates.write}
     # None: nothing is transferred, because the device uses the memory of the host
     finite = {name: speed if math.isfinite(speed) else None for name, speed in both.items()}
-    return {"speeds": {"product": found.product, **finite}}
+    return {"speeds": {"product": rates.product, **finite}}
 
 
 def _sizes(task: Task) -> Iterator[Contender]:

@@ -40,11 +40,11 @@ _LINEAR: Parameters = {"search": "linear", "colour_search": "linear", "trim": 1,
 def published(name: str) -> Parameters:
     """Return the parameters of table 9.3; of two that are as fast, the first."""
     paper = Published("busato_paths/components")
-    found: Parameters = {}
+    parameters: Parameters = {}
     for each in PARAMETERS:
         value: Any = paper.value(exhibit="table 9.3", quantity=each, graph=name)
-        found[each] = value.split(" or ")[0] if isinstance(value, str) else value
-    return found
+        parameters[each] = value.split(" or ")[0] if isinstance(value, str) else value
+    return parameters
 
 
 def _sets(name: str) -> list[Parameters]:
@@ -79,11 +79,11 @@ class _Input:
 
         def turn() -> Turn:
             started = time.perf_counter()
-            found = strongly_connected_components(self.graph, chosen, device=self.device)
+            answer = strongly_connected_components(self.graph, chosen, device=self.device)
             wall = time.perf_counter() - started
-            require_equal(found.labels, self.right, f"{chosen!r} on {self.name}")
-            seconds = {"kernel": found.stats["kernel_seconds"], "wall": wall}
-            about = {name: found.stats[name] for name in ("method", "parameters")}
+            require_equal(answer.labels, self.right, f"{chosen!r} on {self.name}")
+            seconds = {"kernel": answer.stats["kernel_seconds"], "wall": wall}
+            about = {name: answer.stats[name] for name in ("method", "parameters")}
             return Turn(seconds, {**about, "kernel_seconds": seconds["kernel"]})
 
         return Runner({"graph": self.name, **label}, turn)
@@ -131,16 +131,17 @@ class _Input:
 def _components(n: int, request: Request) -> Iterator[Case]:
     """Yield all methods and sets of parameters, for each graph."""
     for name in NAMES:
-        given = _Input(name, *stand_in(name, n), request.device)
-        runners = [given.by_scipy()]
+        subject = _Input(name, *stand_in(name, n), request.device)
+        runners = [subject.by_scipy()]
         runners += [
-            given.runner({"method": each}, method(each)) for each in ("scc-tarjan", "scc-colouring")
+            subject.runner({"method": each}, method(each))
+            for each in ("scc-tarjan", "scc-colouring")
         ]
         for each in _sets(name):
             label: Label = {parameter: str(each[parameter]) for parameter in PARAMETERS}
             chosen = method("scc-multi-step", **each)
-            runners.append(given.runner({"method": chosen.id, **label}, chosen))
-        yield given.case(runners)
+            runners.append(subject.runner({"method": chosen.id, **label}, chosen))
+        yield subject.case(runners)
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -20,6 +20,7 @@ from papers.busato_paths.curnet.networks import (
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from pyapsp.all_pairs.solver import solve
+from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.errors import CapabilityError
 from pyapsp.graph import Graph, from_frame
@@ -56,9 +57,9 @@ class _Network:
 
         def turn() -> Turn:
             started = time.perf_counter()
-            found = call()
+            answer = call()
             wall = time.perf_counter() - started
-            require_equal(found, right, f"{label} on {self.label}")
+            require_equal(answer, right, f"{label} on {self.label}")
             return Turn({"wall": wall}, {"kernel_seconds": wall})
 
         return Runner({**self.label, **label}, turn)
@@ -127,8 +128,8 @@ class _Network:
             _igraph()
             if not prepared:
                 prepared.append(self.graph.to_igraph())
-            found = prepared[0].connected_components(mode="strong")
-            return numbered(np.array(found.membership))
+            components = prepared[0].connected_components(mode="strong")
+            return numbered(np.array(components.membership))
 
         def ours(chosen: str | Method) -> np.ndarray:
             return strongly_connected_components(self.graph, chosen, device=self.device).labels
@@ -145,7 +146,7 @@ class _Network:
 
     def case(self, runners: list[Runner]) -> Case:
         """Return a case."""
-        about = {"n": self.graph.n, "arcs": self.graph.m, "reference": {"what": "SciPy"}}
+        about: Record = {"n": self.graph.n, "arcs": self.graph.m, "reference": {"what": "SciPy"}}
         return Case({"label": self.label, **about}, runners)
 
 
@@ -161,16 +162,16 @@ def _curnet(n: int, request: Request) -> Iterator[Case]:
     """Yield the networks of interactions with each threshold, and those of homologues."""
     for threshold in THRESHOLDS:
         label: Label = {"network": "interactions", "threshold": threshold}
-        given = _Network.of(interactions(n, threshold), label, request.device, directed=False)
-        runners = given.made()
+        network = _Network.of(interactions(n, threshold), label, request.device, directed=False)
+        runners = network.made()
         for problem in ("bfs", "sssp"):
             for share in SHARES:
-                runners += given.searches(problem, share)
-        yield given.case(runners)
+                runners += network.searches(problem, share)
+        yield network.case(runners)
     for species in SPECIES:
         label = {"network": "homologues", "species": species}
-        given = _Network.of(homologues(n, species), label, request.device, directed=True)
-        yield given.case([*given.made(), *given.components()])
+        network = _Network.of(homologues(n, species), label, request.device, directed=True)
+        yield network.case([*network.made(), *network.components()])
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -61,34 +61,34 @@ class _Input:
     """A stand-in, some sources, and the distances from them."""
 
     name: str
-    given: StandIn
+    drawn: StandIn
     sources: list[int]
     right: np.ndarray
     device: Device
 
     @classmethod
     def of(cls, name: str, n: int, device: Device) -> _Input:
-        given = stand_in(name, n)
-        sources = given.sources(_SOURCES)
-        return cls(name, given, sources, given.distances(sources), device)
+        drawn = stand_in(name, n)
+        sources = drawn.sources(_SOURCES)
+        return cls(name, drawn, sources, drawn.distances(sources), device)
 
     def runner(self, label: Label, chosen: Method, *, counted: bool = False) -> Runner:
         """Return a search from each source; its seconds are those of one search."""
 
         def turn() -> Turn:
-            told: list[dict[str, int]] = []
+            counts: list[dict[str, int]] = []
             if counted:
                 assert isinstance(chosen, SsspHBf)
-                chosen.on_counts = told.append
+                chosen.on_counts = counts.append
             started = time.perf_counter()
-            found = sssp(self.given.graph, self.sources, chosen, dtype="int32", device=self.device)
+            answer = sssp(self.drawn.graph, self.sources, chosen, dtype="int32", device=self.device)
             wall = time.perf_counter() - started
-            held = np.where(found.distances < found.infinity, found.distances, np.inf)
-            require_equal(held, self.right, f"{chosen!r} on {self.name}")
-            stats, count = found.stats, len(self.sources)
+            distances = np.where(answer.distances < answer.infinity, answer.distances, np.inf)
+            require_equal(distances, self.right, f"{chosen!r} on {self.name}")
+            stats, count = answer.stats, len(self.sources)
             seconds = {"kernel": stats["kernel_seconds"] / count, "wall": wall / count}
             about = {name: stats[name] for name in ("method", "parameters", "rounds")}
-            sums = {name: sum(each[name] for each in told) / count for name in _keys(told)}
+            sums = {name: sum(each[name] for each in counts) / count for name in _keys(counts)}
             return Turn(seconds, {**about, **sums, "kernel_seconds": seconds["kernel"]})
 
         return Runner({"graph": self.name, **label}, turn)
@@ -98,11 +98,11 @@ class _Input:
 
         def turn() -> Turn:
             started = time.perf_counter()
-            found = [search(source) for source in self.sources]
-            wall = (time.perf_counter() - started) / len(found)
-            rows = np.array([row for row, _ in found])
+            answer = [search(source) for source in self.sources]
+            wall = (time.perf_counter() - started) / len(answer)
+            rows = np.array([row for row, _ in answer])
             require_equal(rows, self.right, f"{label} on {self.name}")
-            relaxations = float(np.mean([count for _, count in found]))
+            relaxations = float(np.mean([count for _, count in answer]))
             facts = {"relaxations": relaxations, "kernel_seconds": wall}
             return Turn({"kernel": wall, "wall": wall}, facts)
 
@@ -111,41 +111,41 @@ class _Input:
     def sequential(self, label: Label, name: str) -> Runner:
         """Return a sequential search of this name."""
         return self.by_the_host(
-            label, lambda source: sequential.search(name, self.given.graph, source)
+            label, lambda source: sequential.search(name, self.drawn.graph, source)
         )
 
     def case(self, runners: list[Runner], **label: Value) -> Case:
         """Return a case with the statistics of table 8.1."""
-        facts = self.given.facts(self.sources)
-        about = {"n": self.given.graph.n, "graph": self.given.graph.name, **facts}
+        facts = self.drawn.facts(self.sources)
+        about = {"n": self.drawn.graph.n, "graph": self.drawn.graph.name, **facts}
         label = {"graph": self.name, **label}
         return Case({"label": label, "reference": {"what": "SciPy"}, **about}, runners)
 
 
-def _keys(told: list[dict[str, int]]) -> list[str]:
-    return list(told[0]) if told else []
+def _keys(counts: list[dict[str, int]]) -> list[str]:
+    return list(counts[0]) if counts else []
 
 
 def _searches(n: int, request: Request) -> Iterator[Case]:
     """Yield the searches of table 8.2, and ours, for each graph of the first set."""
     sweep = {**_BASIC, "staged": 0, "width": 1, "duplicates": "table"}
     for name in FIRST:
-        given = _Input.of(name, n, request.device)
-        matrix = given.given.graph.to_scipy()
+        subject = _Input.of(name, n, request.device)
+        matrix = subject.drawn.graph.to_scipy()
         runners = [
-            given.sequential({"method": "queue"}, "queue"),
-            given.by_the_host(
+            subject.sequential({"method": "queue"}, "queue"),
+            subject.by_the_host(
                 {"method": "dijkstra"},
                 partial(_dijkstra, matrix),
             ),
-            given.runner({"method": "sssp-bellman-ford"}, method("sssp-bellman-ford")),
-            given.runner({"method": "workfront sweep"}, method("sssp-h-bf", **sweep)),
-            given.runner({"method": "sssp-near-far"}, method("sssp-near-far")),
-            given.runner({"method": "frontier"}, _form(request.device, n)),
-            given.runner({"method": "sssp-h-bf"}, method("sssp-h-bf")),
-            given.runner({"method": "sssp-delta-stepping"}, method("sssp-delta-stepping")),
+            subject.runner({"method": "sssp-bellman-ford"}, method("sssp-bellman-ford")),
+            subject.runner({"method": "workfront sweep"}, method("sssp-h-bf", **sweep)),
+            subject.runner({"method": "sssp-near-far"}, method("sssp-near-far")),
+            subject.runner({"method": "frontier"}, _form(request.device, n)),
+            subject.runner({"method": "sssp-h-bf"}, method("sssp-h-bf")),
+            subject.runner({"method": "sssp-delta-stepping"}, method("sssp-delta-stepping")),
         ]
-        yield given.case(runners)
+        yield subject.case(runners)
 
 
 def _dijkstra(matrix: csr_array, source: int) -> tuple[np.ndarray, int]:
@@ -174,22 +174,22 @@ def _optimisations(n: int, request: Request) -> Iterator[Case]:
     forms |= {(each, "missing"): tuple(other for other in every if other != each) for each in every}
     device = request.device
     for name in SECOND:
-        given = _Input.of(name, n, device)
-        runners = [given.sequential({"optimisation": "queue", "form": "alone"}, "queue")]
+        subject = _Input.of(name, n, device)
+        runners = [subject.sequential({"optimisation": "queue", "form": "alone"}, "queue")]
         for (each, form), chosen in forms.items():
             label: Label = {"optimisation": each, "form": form}
-            runners.append(given.runner(label, _form(device, n, *chosen)))
-        yield given.case(runners)
-    given = _Input.of("msdoor", n, device)
+            runners.append(subject.runner(label, _form(device, n, *chosen)))
+        yield subject.case(runners)
+    subject = _Input.of("msdoor", n, device)
     runners = []
     for search, some in COUNTED.items():
         label = {"search": search}
         runners.append(
-            given.sequential(label, search)
+            subject.sequential(label, search)
             if some is None
-            else given.runner(label, _form(device, n, *some), counted=True)
+            else subject.runner(label, _form(device, n, *some), counted=True)
         )
-    yield given.case(runners)
+    yield subject.case(runners)
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -105,8 +105,8 @@ class StandIn:
 
     def distances(self, sources: list[int]) -> np.ndarray:
         """Return the distances from the sources by SciPy, float64, inf for none."""
-        found = csgraph.dijkstra(self.positive.to_scipy(), indices=sources)
-        lifted: np.ndarray = found + self.potential[sources][:, None] - self.potential
+        distances = csgraph.dijkstra(self.positive.to_scipy(), indices=sources)
+        lifted: np.ndarray = distances + self.potential[sources][:, None] - self.potential
         return lifted
 
 

@@ -69,8 +69,8 @@ class _Input:
     @classmethod
     def of(cls, graph: Graph, request: Request) -> _Input:
         source = int(default_source(graph)[0])
-        found = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=source)
-        levels = np.where(np.isfinite(found), found, -1).astype(np.int32)
+        depths = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=source)
+        levels = np.where(np.isfinite(depths), depths, -1).astype(np.int32)
         return cls(graph, source, levels, request.device)
 
     def runner(self, label: Label, chosen: Method, *, counted: bool = False) -> Runner:
@@ -82,10 +82,10 @@ class _Input:
                 assert isinstance(chosen, Bfs4K)
                 chosen.on_levels = levels.append
             started = time.perf_counter()
-            found = bfs(self.graph, self.source, chosen, parents=False, device=self.device)
+            answer = bfs(self.graph, self.source, chosen, parents=False, device=self.device)
             wall = time.perf_counter() - started
-            require_equal(found.levels, self.right, f"{chosen!r} on {self.graph.name}")
-            stats = found.stats
+            require_equal(answer.levels, self.right, f"{chosen!r} on {self.graph.name}")
+            stats = answer.stats
             seconds = {"kernel": stats["kernel_seconds"], "wall": wall}
             seconds["transfer"] = stats["transfer_seconds"]
             about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
@@ -115,42 +115,46 @@ def _form(device: Device, **parameters: Any) -> Method:
 
 def _levels(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each mapping and table of duplicates, and the choice of kernels."""
-    given = _Input.of(stand_in("as-skitter", n), request)
+    subject = _Input.of(stand_in("as-skitter", n), request)
     runners = []
     for mapping, parameters in MAPPINGS.items():
         for table in TABLES:
             more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
             chosen = _form(request.device, **more, **parameters)
             label: Label = {"mapping": mapping, "table": table}
-            runners.append(given.runner(label, chosen, counted=True))
+            runners.append(subject.runner(label, chosen, counted=True))
     whole = _form(request.device, single=1, discover=1, duplicates="hash32", dynamic="off")
     label = {"mapping": "chosen by level", "table": "hash32"}
-    yield given.case([*runners, given.runner(label, whole, counted=True)])
+    yield subject.case([*runners, subject.runner(label, whole, counted=True)])
 
 
 def _features(n: int, request: Request) -> Iterator[Case]:
     """Yield the searches of figure 6.14."""
-    given = _Input.of(stand_in("as-skitter", n), request)
+    subject = _Input.of(stand_in("as-skitter", n), request)
     names = ("bfs-sequential", "bfs-harish", "bfs-edge")
-    runners = [given.runner({"features": name}, method(name)) for name in names]
+    runners = [subject.runner({"features": name}, method(name)) for name in names]
     parameters = dict(_NONE)
     for name, more in {"queues": {}, **_FEATURES}.items():
         parameters |= more
-        runners.append(given.runner({"features": name}, _form(request.device, **parameters)))
-    yield given.case(runners)
+        runners.append(subject.runner({"features": name}, _form(request.device, **parameters)))
+    yield subject.case(runners)
 
 
 def _searches(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each graph of table 6.1."""
     for name in NAMES:
-        given = _Input.of(stand_in(name, n), request)
-        runners = [given.runner({"graph": name, "method": each}, method(each)) for each in _RIVALS]
+        subject = _Input.of(stand_in(name, n), request)
+        runners = [
+            subject.runner({"graph": name, "method": each}, method(each)) for each in _RIVALS
+        ]
         for width in _WIDTHS:
             label: Label = {"graph": name, "method": "bfs-virtual-warp", "width": width}
             runners.append(
-                given.runner(label, method("bfs-virtual-warp", width=width, group=_group(request)))
+                subject.runner(
+                    label, method("bfs-virtual-warp", width=width, group=_group(request))
+                )
             )
-        yield given.case(runners, graph=name)
+        yield subject.case(runners, graph=name)
 
 
 def _group(request: Request) -> int:
@@ -159,16 +163,16 @@ def _group(request: Request) -> int:
 
 def _knobs(n: int, request: Request) -> Iterator[Case]:
     """Yield a search for each value of each knob."""
-    given = _Input.of(stand_in("as-skitter", n), request)
+    subject = _Input.of(stand_in("as-skitter", n), request)
     runners = [
-        given.runner(
+        subject.runner(
             {"knob": knob, "value": value},
             _form(request.device, **{"single": 1, "discover": 2, "heavy": 15, knob: value}),
         )
         for knob, values in KNOBS.items()
         for value in values
     ]
-    yield given.case(runners)
+    yield subject.case(runners)
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -119,8 +119,8 @@ class _Input:
         leaving = np.flatnonzero(np.diff(graph.indptr))
         drawn = np.random.default_rng(7).choice(leaving, min(_SOURCES, leaving.size), replace=False)
         sources = [int(each) for each in drawn]
-        found = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=sources)
-        right = np.where(np.isfinite(found), found, -1).astype(np.int32)
+        depths = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=sources)
+        right = np.where(np.isfinite(depths), depths, -1).astype(np.int32)
         return cls(name, graph, sources, right, device)
 
     def runner(self, label: Label, chosen: Method) -> Runner:
@@ -128,10 +128,10 @@ class _Input:
 
         def turn() -> Turn:
             started = time.perf_counter()
-            found = bfs(self.graph, self.sources, chosen, parents=False, device=self.device)
+            answer = bfs(self.graph, self.sources, chosen, parents=False, device=self.device)
             wall = time.perf_counter() - started
-            require_equal(found.levels, self.right, f"{chosen!r} on {self.name}")
-            stats, count = found.stats, len(self.sources)
+            require_equal(answer.levels, self.right, f"{chosen!r} on {self.name}")
+            stats, count = answer.stats, len(self.sources)
             seconds = {"kernel": stats["kernel_seconds"] / count, "wall": wall / count}
             about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
             return Turn(seconds, {**about, "kernel_seconds": seconds["kernel"]})
@@ -167,12 +167,12 @@ def _sizes(device: Device) -> dict[str, int]:
 
 
 def _form(
-    device: Device, asked: Mapping[str, int | str], sizes: Mapping[str, int]
+    device: Device, values: Mapping[str, int | str], sizes: Mapping[str, int]
 ) -> Method | None:
     """Return Helix with these values and none that costs extra; None if they do not go together."""
     plain = {**on_a_cpu(), "duplicates": "none", "update": "ballot", **sizes}
     plain["scan"] = "unordered" if sizes["group"] > sizes["warp"] else "ordered"
-    set_ = dimensions.completed({**sizes, **asked}, plain, device)
+    set_ = dimensions.completed({**sizes, **values}, plain, device)
     return None if set_ is None else method("bfs-helix", **set_)
 
 
@@ -180,28 +180,28 @@ def _configurations(n: int, request: Request) -> Iterator[Case]:
     """Yield the configurations of figure 7.6, for each graph."""
     device = request.device
     for name in GRAPHS:
-        given = _Input.of(name, n, device)
+        subject = _Input.of(name, n, device)
         runners = []
         for balance, parameters in BALANCES.items():
             for queue in QUEUES:
                 for sync in SYNCS:
                     for update in UPDATES:
-                        asked = {**parameters, "queue": queue, "sync": sync, "update": update}
-                        chosen = _form(device, asked, _sizes(device))
+                        values = {**parameters, "queue": queue, "sync": sync, "update": update}
+                        chosen = _form(device, values, _sizes(device))
                         if chosen is not None:
                             label: Label = {"balance": balance, "queue": queue}
                             label |= {"sync": sync, "update": update}
-                            runners.append(given.runner(label, chosen))
-        yield given.case(runners, spaces=_spaces(device))
+                            runners.append(subject.runner(label, chosen))
+        yield subject.case(runners, spaces=_spaces(device))
 
 
 def _spaces(device: Device) -> list[dict[str, int]]:
     """Count the legal configurations, with all bases of the bins, and with one."""
-    found = []
+    spaces = []
     one: list[Parameters] = [{"heavy": "none"}, {"base": 10}]
     for sizes in ({"group": 1, "warp": 1}, {"group": 128, "warp": 32}):
         if sizes["group"] <= device.capabilities.max_work_group_size:
-            found.append(
+            spaces.append(
                 {
                     "work-items of a group": sizes["group"],
                     "of a warp": sizes["warp"],
@@ -211,7 +211,7 @@ def _spaces(device: Device) -> list[dict[str, int]]:
                     "with all bases: ours": dimensions.count(device, sizes),
                 }
             )
-    return found
+    return spaces
 
 
 def _rivals(n: int, request: Request) -> Iterator[Case]:
@@ -219,22 +219,22 @@ def _rivals(n: int, request: Request) -> Iterator[Case]:
     device = request.device
     sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else {}
     for name in GRAPHS:
-        given = _Input.of(name, n, device)
-        facts, resident = facts_of(given.graph), form.resident(device)
+        subject = _Input.of(name, n, device)
+        facts, resident = facts_of(subject.graph), form.resident(device)
         published_set = dimensions.completed(
             {}, published(facts, resident=max(resident, 1024), **sizes), device
         )
         assert published_set is not None
-        runners = [given.runner({"method": "bfs-helix"}, method("bfs-helix"))]
+        runners = [subject.runner({"method": "bfs-helix"}, method("bfs-helix"))]
         label: Label = {"method": "bfs-helix, table 7.2"}
-        runners.append(given.runner(label, method("bfs-helix", **published_set)))
+        runners.append(subject.runner(label, method("bfs-helix", **published_set)))
         for other in methods("bfs"):
             if (
                 other.id != "bfs-helix"
-                and other().unmet(given.graph, PathOptions(device, np.dtype(np.int32))) is None
+                and other().unmet(subject.graph, PathOptions(device, np.dtype(np.int32))) is None
             ):
-                runners.append(given.runner({"method": other.id}, other()))
-        yield given.case(runners)
+                runners.append(subject.runner({"method": other.id}, other()))
+        yield subject.case(runners)
 
 
 def _ablations(n: int, request: Request) -> Iterator[Case]:
@@ -243,14 +243,14 @@ def _ablations(n: int, request: Request) -> Iterator[Case]:
     sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else _sizes(device)
     base = {"balance": "scan-warp"}
     for name in GRAPHS:
-        given = _Input.of(name, n, device)
+        subject = _Input.of(name, n, device)
         runners = []
         for technique, pair in ABLATIONS.items():
-            found = [_form(device, {**base, **each}, sizes) for each in pair]
-            for side, each in zip(("without", "with"), found, strict=True):
-                if all(found) and each is not None:
-                    runners.append(given.runner({"technique": technique, "form": side}, each))
-        yield given.case(runners)
+            forms = [_form(device, {**base, **each}, sizes) for each in pair]
+            for side, each in zip(("without", "with"), forms, strict=True):
+                if all(forms) and each is not None:
+                    runners.append(subject.runner({"technique": technique, "form": side}, each))
+        yield subject.case(runners)
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -60,7 +60,7 @@ def fitted(rows: Sequence[Row], depth: int) -> Tree:
     best = _leaf(rows)
     if not depth or best.cost <= 0:
         return best
-    found: Tree = best
+    tree: Tree = best
     for fact in rows[0][0]:
         values = sorted({facts[fact] for facts, _ in rows})
         for low, high in pairwise(values):
@@ -68,9 +68,9 @@ def fitted(rows: Sequence[Row], depth: int) -> Tree:
             below = [row for row in rows if row[0][fact] < threshold]
             above = [row for row in rows if row[0][fact] >= threshold]
             split = Split(fact, threshold, fitted(below, depth - 1), fitted(above, depth - 1))
-            if split.cost < found.cost - 1e-9:
-                found = split
-    return found
+            if split.cost < tree.cost - 1e-9:
+                tree = split
+    return tree
 
 
 def _leaf(rows: Sequence[Row]) -> Leaf:

@@ -16,8 +16,9 @@ from papers.representations import FORMATS, represent
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
 from pyapsp import registry
-from pyapsp.base.json import Json
+from pyapsp.base.json import Json, Record
 from pyapsp.device.kernels import Stopwatch, build_warps
+from pyapsp.graph import Graph
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.families import draw as draw_graph
 from pyapsp.registry import (
@@ -69,18 +70,18 @@ def _completed(
     name: str, parameters: Mapping[str, int | str], group: int, request: Request
 ) -> Method:
     """Return a technique with a group, and values that suit it."""
-    found: Parameters = {**parameters, "group": group}
+    values: Parameters = {**parameters, "group": group}
     warp = min(8 if request.device.traits.scalar_groups else 32, group)
     if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase"):
-        found["warp"] = warp
+        values["warp"] = warp
     if name == "partition-multi-phase":
         usual: Parameters = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
-        if found.get("find") == "marks":
+        if values.get("find") == "marks":
             usual = {"each": 4, "search": "optimised", "multiple": 8, "rounds": 4}
-        found = usual | found
+        values = usual | values
     if name in ("partition-two-phase", "partition-multi-phase"):
-        found.setdefault("each", 10 if group > 1 else 64)
-    return method(name, **found)
+        values.setdefault("each", 10 if group > 1 else 64)
+    return method(name, **values)
 
 
 def _groups(request: Request, on_cpu: tuple[int, ...], on_gpu: tuple[int, ...]) -> tuple[int, ...]:
@@ -91,12 +92,12 @@ def _groups(request: Request, on_cpu: tuple[int, ...], on_gpu: tuple[int, ...]) 
 class _Judge:
     """The check of the owners for an input, made when it is first needed."""
 
-    def __init__(self, given: Offsets, options: Options) -> None:
-        self._make = cache(lambda: problem("partition").oracle(given, options))
+    def __init__(self, offsets: Offsets, options: Options) -> None:
+        self._make = cache(lambda: problem("partition").oracle(offsets, options))
 
     def require(self, answer: Any) -> None:
-        found: Check = self._make()(answer)
-        found.require()
+        check: Check = self._make()(answer)
+        check.require()
 
 
 def _phases(seconds: Json) -> dict[str, float]:
@@ -104,14 +105,14 @@ def _phases(seconds: Json) -> dict[str, float]:
 
 
 def _runner(
-    label: Label, technique: Method, given: Offsets, options: Options, judge: _Judge
+    label: Label, technique: Method, offsets: Offsets, options: Options, judge: _Judge
 ) -> Runner:
     """Return a runner: the times of the kernels, of their phases, and of transfers."""
     plans: list[AnyPlan] = []
 
     def turn() -> Turn:
         if not plans:
-            plans.append(technique.plan(given, options))
+            plans.append(technique.plan(offsets, options))
         answer = technique.run(plans[0])
         judge.require(answer)
         stats = answer.stats
@@ -125,7 +126,7 @@ def _runner(
             "method": technique.id,
             "parameters": plans[0].parameters,
             "device_bytes": plans[0].device_bytes,
-            "rate": given.units / max(stats["kernel_seconds"], 1e-9),
+            "rate": offsets.units / max(stats["kernel_seconds"], 1e-9),
             **more,
         }
         return Turn(seconds, facts)
@@ -134,19 +135,19 @@ def _runner(
 
 
 def _case(
-    given: Offsets,
+    offsets: Offsets,
     request: Request,
     label: Label,
     contenders: Iterable[tuple[Mapping[str, int | float | str], Method]],
 ) -> Case:
     options = Options(request.device, np.dtype(np.int32))
-    judge = _Judge(given, options)
+    judge = _Judge(offsets, options)
     runners = [
-        _runner({**label, **own}, each, given, options, judge)
+        _runner({**label, **own}, each, offsets, options, judge)
         for own, each in contenders
         if _fits(each, options)
     ]
-    about = {"label": label, **given.about(), "reference": {"what": "numpy.repeat"}}
+    about: Record = {"label": label, **offsets.about(), "reference": {"what": "numpy.repeat"}}
     return Case(about, runners)
 
 
@@ -163,7 +164,9 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
         graph = draw_graph(family, n, 3).symmetrized()
         right = np.stack(graph.arcs()[:2])
 
-        def runner(name: str, graph: Any = graph, right: Any = right, of: str = family) -> Runner:
+        def runner(
+            name: str, graph: Graph = graph, right: np.ndarray = right, of: str = family
+        ) -> Runner:
             def turn() -> Turn:
                 started = time.perf_counter()
                 made = represent(graph, name)
@@ -173,7 +176,7 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
 
             return Runner({"family": of, "format": name}, turn)
 
-        about = {
+        about: Record = {
             "label": {"family": family},
             "n": graph.n,
             "m": graph.m,
@@ -255,8 +258,8 @@ def _searches(n: int, request: Request) -> Iterator[Case]:
 
 
 def _steps(n: int, request: Request) -> Iterator[Case]:
-    given, options = _uniform(n), Options(request.device, np.dtype(np.int32))
-    judge = _Judge(given, options)
+    offsets, options = _uniform(n), Options(request.device, np.dtype(np.int32))
+    judge = _Judge(offsets, options)
 
     def runner(group: int) -> Runner:
         technique = _multi(request, group)
@@ -265,7 +268,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
 
         def turn() -> Turn:
             if not plans:
-                plan = technique.plan(given, options)
+                plan = technique.plan(offsets, options)
                 defines = technique.defines(plan.parameters)
                 for steps in (1, 2):
                     some = {**defines, "PYAPSP_STEPS": steps}
@@ -285,7 +288,7 @@ def _steps(n: int, request: Request) -> Iterator[Case]:
 
         return Runner({"group": group}, turn)
 
-    about = {"label": {}, **given.about(), "reference": {"what": "numpy.repeat"}}
+    about: Record = {"label": {}, **offsets.about(), "reference": {"what": "numpy.repeat"}}
     groups = _groups(request, (1, 64), (128, 256))
     yield Case(about, [runner(group) for group in groups])
 

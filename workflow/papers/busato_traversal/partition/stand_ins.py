@@ -54,8 +54,13 @@ class Shape:
 def shape(name: str) -> Shape:
     """Return the published statistics of an input."""
     rows = Published("busato_traversal/partition").rows(exhibit="table 5.3", input=name)
-    found = {row["quantity"]: row["value"] for row in rows}
-    return Shape(found["rows"], found["entries"], found["standard deviation"], found["largest row"])
+    quantities = {row["quantity"]: row["value"] for row in rows}
+    return Shape(
+        quantities["rows"],
+        quantities["entries"],
+        quantities["standard deviation"],
+        quantities["largest row"],
+    )
 
 
 def stand_in(name: str, units: int) -> Offsets:
@@ -119,5 +124,5 @@ def _solve(increasing: Callable[[float], float], value: float, most: float = 0.0
 def _whole(sizes: np.ndarray, units: int) -> np.ndarray:
     """Return whole numbers near sizes, with the sum `units`."""
     ends = np.rint(np.cumsum(sizes) * (units / sizes.sum())).astype(np.int64)
-    found: np.ndarray = np.diff(ends, prepend=0)
-    return found
+    whole: np.ndarray = np.diff(ends, prepend=0)
+    return whole

@@ -16,6 +16,7 @@ import numpy as np
 
 from papers.experiment import Case, InTurns, Request
 from papers.runner import Label, Runner, require_equal
+from pyapsp.base.json import Record
 from pyapsp.registry.timing import Turn
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.frontend import read_model
@@ -78,8 +79,8 @@ class _Model:
         started = time.perf_counter()
         engine.advance(0, _STEPS)
         seconds = (time.perf_counter() - started) / _STEPS
-        found = dict(zip(order, engine.get(), strict=True))
-        return seconds, np.array([found[name] for name in self.initial])
+        states = dict(zip(order, engine.get(), strict=True))
+        return seconds, np.array([states[name] for name in self.initial])
 
 
 def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
@@ -90,14 +91,14 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     silent: tuple[Any, ...] = (*common, [], system.start, _STEP, _STEPS)
     right = model.run(HostEngine(plain, *silent), plain)[1]
 
-    def runner(more: dict[str, Any], make: Callable[[], Any], layout: Layout) -> Runner:
+    def runner(more: Label, make: Callable[[], Any], layout: Layout) -> Runner:
         engine = cache(make)
 
         def turn() -> Turn:
-            seconds, found = model.run(engine(), layout)
-            require_equal(*_relative(found, right), str(more), _TOLERANCE)
-            error = np.sqrt(np.mean((found - right) ** 2) / np.mean(right**2))
-            facts: dict[str, Any] = {"error": float(error)}
+            seconds, states = model.run(engine(), layout)
+            require_equal(*_relative(states, right), str(more), _TOLERANCE)
+            error = np.sqrt(np.mean((states - right) ** 2) / np.mean(right**2))
+            facts: Record = {"error": float(error)}
             facts["bytecodes"] = [phase.count for phase in layout.every]
             facts["shapes"] = [len(phase.bundles) for phase in layout.every]
             facts["accesses"] = _accesses(layout)
@@ -111,7 +112,7 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
 
         return Runner({**label, **more}, turn)
 
-    def device(kind: type[DeviceEngine], more: dict[str, Any], options: Optimisations) -> Runner:
+    def device(kind: type[DeviceEngine], more: Label, options: Optimisations) -> Runner:
         layout = model.layout(options, warp_of(request.device))
         return runner(more, lambda: kind(request.device, layout, *silent), layout)
 
@@ -128,8 +129,8 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
 
         def turn() -> Turn:
             setup, layout, made = engine()
-            seconds, found = model.run(made, layout)
-            require_equal(*_relative(found, right), f"{name} with output", _TOLERANCE)
+            seconds, states = model.run(made, layout)
+            require_equal(*_relative(states, right), f"{name} with output", _TOLERANCE)
             return Turn({"step": seconds}, {"setup_seconds": setup})
 
         return Runner({**label, "output": name}, turn)
@@ -140,7 +141,7 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
         if "sum" in on:
             on["sum"] = "ordered"
         options = Optimisations(**{**vars(Optimisations.none()), **on})
-        more = {"engine": "interpreter", "with": _ADDED[count - 1] if count else "base"}
+        more: Label = {"engine": "interpreter", "with": _ADDED[count - 1] if count else "base"}
         runners.append(device(InterpretedEngine, more, options))
     off = {"unify": False, "export": False}
     programs: dict[str, dict[str, Any]] = {"export": {}, "unify": {"export": False}} | (
@@ -153,7 +154,7 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     runners.append(sampled("host", lambda: plain, HostEngine))
     runners.append(sampled("interpreter", full, partial(InterpretedEngine, request.device)))
     runners.append(sampled("translator", full, partial(TranslatedEngine, request.device)))
-    about = {
+    about: Record = {
         "label": label,
         "functions": len(system.functions),
         "equations": len(system.derivatives),
@@ -163,10 +164,10 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     return Case(about, runners)
 
 
-def _relative(found: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _relative(states: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both in units of the right ones; a right 0 is 0."""
     unit = np.where(right == 0, 1, right)
-    return found / unit, right / unit
+    return states / unit, right / unit
 
 
 def _accesses(layout: Layout) -> int:

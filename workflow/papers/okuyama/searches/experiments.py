@@ -59,13 +59,13 @@ def _degrees(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
     """Yield random graphs with different numbers of arcs, from one per vertex to all."""
     doubled = {2**power for power in range((n - 1).bit_length())}
     for degree in settings.get("degrees") or sorted({*doubled, n - 1}):
-        yield {"degree": degree}, generators.random_graph(n, degree * n)
+        yield {"degree": degree}, generators.random_graph(n, int(degree) * n)
 
 
 def _weights(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:
     """Yield random graphs with m = 4n and a largest weight."""
     for largest in settings.get("weights") or _WEIGHTS:
-        yield {"weight": largest}, generators.random_graph(n, max_weight=largest)
+        yield {"weight": largest}, generators.random_graph(n, max_weight=int(largest))
 
 
 def _topologies(n: int, settings: Settings) -> Iterator[tuple[Label, Graph]]:

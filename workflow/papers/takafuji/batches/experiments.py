@@ -49,13 +49,13 @@ class _Graphs:
         weights = rng.integers(1, largest + 1, (self.different, n, n), _DTYPE)
         weights[rng.random(weights.shape) > density] = 0
         self.weights = np.tile(weights, (-(-most // self.different), 1, 1))[:most]
-        found = np.array([csgraph.floyd_warshall(each) for each in weights])
-        self.right = np.where(np.isinf(found), infinity(_DTYPE), found).astype(_DTYPE)
+        distances = np.array([csgraph.floyd_warshall(each) for each in weights])
+        self.right = np.where(np.isinf(distances), infinity(_DTYPE), distances).astype(_DTYPE)
 
     def require(self, distances: np.ndarray, what: str) -> None:
         """Check every answer."""
-        for number, found in enumerate(distances):
-            require_equal(found, self.right[number % self.different], f"{what}, graph {number}")
+        for number, answer in enumerate(distances):
+            require_equal(answer, self.right[number % self.different], f"{what}, graph {number}")
 
 
 def _runner(
@@ -135,7 +135,7 @@ def _made(
 
 def _memory(n: int, settings: Settings) -> float:
     """Return the bytes of the graphs, their answers and temporary arrays."""
-    most: int = max(settings.get("counts") or _COUNTS)
+    most = max(settings.get("counts") or _COUNTS)
     return 1e9 + 20 * most * n**2
 
 

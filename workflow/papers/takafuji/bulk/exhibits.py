@@ -141,11 +141,11 @@ def _model(measured: Measured, experiment: str, figure: str) -> Rows:
             yield row
 
 
-def _compared(found: float | None, predicted: float | None, bounded: float | None) -> Row:
+def _compared(over: float | None, predicted: float | None, bounded: float | None) -> Row:
     """Return how much longer instances by rows take, measured and by both models."""
-    row: Row = {"row-wise over column-wise: ours": found}
+    row: Row = {"row-wise over column-wise: ours": over}
     for name, model in (("predicted", predicted), ("by the bounds", bounded)):
-        off = ratio(model, found)
+        off = ratio(model, over)
         row[f"row-wise over column-wise, {name}: ours"] = model
         row[f"{name}, off by, %"] = None if off is None else 100 * (off - 1)
     return row

@@ -13,6 +13,7 @@ import numpy as np
 from papers.experiment import Case, InTurns, Request
 from papers.runner import Runner, require_equal
 from papers.takafuji.bulk.c_program import CProgram
+from pyapsp.base.json import Record
 from pyapsp.device import Device
 from pyapsp.errors import PyApspError
 from pyapsp.registry.timing import Turn
@@ -103,10 +104,10 @@ def _graphs(n: int, p: int) -> Arrays:
 
 
 def _distances(arrays: Arrays) -> np.ndarray:
-    found = arrays["D"].copy()
-    for k in range(found.shape[1]):
-        np.minimum(found, found[:, :, k, None] + found[:, None, k, :], out=found)
-    return found
+    distances = arrays["D"].copy()
+    for k in range(distances.shape[1]):
+        np.minimum(distances, distances[:, :, k, None] + distances[:, None, k, :], out=distances)
+    return distances
 
 
 def _factors(n: int, p: int) -> Arrays:
@@ -121,12 +122,12 @@ def _factors(n: int, p: int) -> Arrays:
 
 def _products(arrays: Arrays) -> np.ndarray:
     limbs = arrays["X"].shape[1]
-    found = []
+    products = []
     for three in zip(arrays["X"], arrays["Y"], arrays["M"], strict=True):
         x, y, m = (int.from_bytes(number.astype("<u4").tobytes(), "little") for number in three)
         product = x * y * pow(1 << 32 * limbs, -1, m) % m
-        found.append(np.frombuffer(product.to_bytes(4 * limbs, "little"), "<u4"))
-    return np.array(found, np.uint32)
+        products.append(np.frombuffer(product.to_bytes(4 * limbs, "little"), "<u4"))
+    return np.array(products, np.uint32)
 
 
 _ALGORITHMS = {
@@ -181,8 +182,8 @@ class _Data:
     def require(self, outputs: Mapping[str, np.ndarray], p: int, what: str) -> None:
         """Check the answers for the first p."""
         within = self.checked < p
-        found = outputs[self.algorithm.output][self.checked[within]]
-        require_equal(found, self.right[within], f"{self.algorithm.program}, {what}, p = {p}")
+        answer = outputs[self.algorithm.output][self.checked[within]]
+        require_equal(answer, self.right[within], f"{self.algorithm.program}, {what}, p = {p}")
 
 
 def _bulk(algorithm: _Algorithm, n: int, request: Request) -> Iterator[Case]:
@@ -235,7 +236,7 @@ def _model(
     words: int,
     counts: list[int],
     runs: list[dict[str, Any]],
-) -> dict[str, Any]:
+) -> Record:
     """Return the lines a + b p of both arrangements, measured and predicted; seconds.
 
     For the largest p also the bounds of the time: accesses alone, and arithmetic alone.
@@ -247,7 +248,7 @@ def _model(
     if len(counts) < 2 or accesses is None:
         return {"machine": None, "lines": {}, "bounds": None}
     machine = umm.measure(device, words, counts=counts)
-    lines = {}
+    lines: Record = {}
     for arrangement in _ARRANGEMENTS:
         mine = [run for run in runs if run["label"]["arrangement"] == arrangement]
         measured = umm.fit([run["p"] for run in mine], [run["seconds"]["kernel"] for run in mine])
@@ -256,10 +257,11 @@ def _model(
             "measured": [measured.a, measured.b],
             "predicted": [predicted.a, predicted.b],
         }
-    about = {"width": machine.width, "latency": machine.latency, "unit": machine.unit}
-    found = bounds(translation, device, counts[-1], inputs)
-    parts = {"memory": found.memory, "computing": found.computing}
-    predicted_seconds = {each: found.seconds(each) for each in _ARRANGEMENTS}
+    about: Record = {"width": machine.width, "latency": machine.latency, "unit": machine.unit}
+    limits = bounds(translation, device, counts[-1], inputs)
+    memory: Record = {str(each): seconds for each, seconds in limits.memory.items()}
+    parts: Record = {"memory": memory, "computing": limits.computing}
+    predicted_seconds: Record = {each: limits.seconds(each) for each in _ARRANGEMENTS}
     return {
         "machine": about,
         "lines": lines,
