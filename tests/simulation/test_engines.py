@@ -455,6 +455,7 @@ def singles(*, jump=True, **options):
     return [run(system, parameters=values, **options) for values in SETS.to_dict("records")]
 
 
+@pytest.mark.every(2)
 @two_forms
 @pytest.mark.parametrize("method", ["rk4", "euler", "dopri5"])
 @pytest.mark.parametrize("jump", [True, False])
