@@ -53,6 +53,7 @@ def _graph(method="near-far"):
     )
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", _METHODS)
 def test_the_answer_is_that_of_the_host(device, memory, method):
     graph = _graph(method)

@@ -233,6 +233,7 @@ def test_lists_of_graphs_of_any_size(dtype, device):
             np.testing.assert_array_equal(result.labels, alone.labels)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["auto", "fw-multikernel", "fw-naive"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "int64"])
 def test_predecessors_of_an_array(method, dtype, device):

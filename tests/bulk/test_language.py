@@ -132,6 +132,7 @@ void run(void)
 """
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_as_the_c_compiler_does(name, written, assert_same):
     path = written(f"{PREFIX}{SNIPPETS[name]}\n}}\n")

@@ -124,6 +124,7 @@ def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after:
     return log.read_text()
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_all_and_others_resume(folder):
     words = (*SOLVE, "--set", "block=32", "--set", "interval=0", "--checkpoint", "snapshots")
     said = killed(folder, 3, 1, words, 0.2)

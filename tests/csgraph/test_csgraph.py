@@ -258,6 +258,7 @@ def _way(request, monkeypatch):
     monkeypatch.setattr(choice, "_UPDATES", {"matrix": np.inf, "sources": 0}[request.param])
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize("name", FROM_SOURCES)
 @properties

@@ -69,6 +69,7 @@ def test_every_installed_wheel_is_its_own_platform():
     assert len(told["platforms"]) >= sum(map(is_installed, WHEELS))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("before", [None, ""])
 def test_environment_is_restored_and_nothing_is_left_behind(before, tmp_path):
     extra = {} if before is None else {"OCL_ICD_VENDORS": before}
@@ -208,6 +209,7 @@ def test_a_library_without_icd_is_found_on_the_linkers_path(tmp_path):
     assert ask("tell(n=len(devices()))", LD_LIBRARY_PATH=str(tmp_path))["n"] >= 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH"])
 def test_the_users_setting_is_respected(name, tmp_path):
     fake_system(tmp_path / "mine", "libno-such-thing.so.1")

@@ -107,7 +107,7 @@ def test_random_traces_have_the_invariants_of_algorithm_17(device):
             assert len(found) == len(right)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("form", PAIRS, ids=lambda form: "-".join(map(str, form.values())))
 def test_every_form_has_the_same_invariants(form, device):
     options = dict(form)

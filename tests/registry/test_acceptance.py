@@ -117,6 +117,7 @@ def test_it_is_part_of_the_self_test(toy, device, monkeypatch):
 BROKEN = Check(False, "broken", "nothing")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")
 def test_the_workflow_runs_it(tmp_path):
     checkout = tmp_path / "checkout"

@@ -197,7 +197,6 @@ def test_a_chain_is_cut_after_three_functions():
     assert [[len(thread) for thread in phase] for phase in found.phases] == [[3], [3], [1], [1]]
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", SUMS)
 def test_sums(kind, form):
     """Only a sum with its rounding errors is right, where large terms cancel."""
@@ -455,6 +454,7 @@ def singles(*, jump=True, **options):
     return [run(system, parameters=values, **options) for values in SETS.to_dict("records")]
 
 
+@pytest.mark.every(2)
 @two_forms
 @pytest.mark.parametrize("method", ["rk4", "euler", "dopri5"])
 @pytest.mark.parametrize("jump", [True, False])

@@ -168,6 +168,7 @@ def test_the_command_checks_the_values(name, stand_ins, monkeypatch):
         peers.main(["2", "3", "3"])
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_not_there_is_said_to_be_missing(stand_ins, monkeypatch, capsys):
     for name in ("roadrunner", "myokit"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -50,6 +50,7 @@ def test_defaults(method, shape, device):
     assert_right(graph, sources, found, expected_levels(graph, sources))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", METHODS)
 def test_work_is_linear(method, device):
     """A level reads its frontier only: no launch has a work-item for each vertex or arc."""

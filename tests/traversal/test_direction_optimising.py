@@ -152,7 +152,7 @@ NIGHTLY = [
 ]
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
 def test_parameters_in_pairs(row, device, monkeypatch):
     if row["group"] > 1:

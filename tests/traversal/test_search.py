@@ -127,7 +127,7 @@ def test_any_small_graph(method, device, arcs, source):
     assert_right(graph, found_by(graph, source, method, device), method)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("method", [each for each in METHODS if is_plain(each)])
 def test_parameters(method, device):
     """All sets of widths, groups and steps, but for groups between the extremes."""

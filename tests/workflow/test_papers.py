@@ -158,6 +158,7 @@ def plans(checkout, sizes, targets, *arguments):
     return measured
 
 
+@pytest.mark.slow
 def test_every_experiment_has_sizes_of_its_own(checkout):
     sizes = {name: each.sizes for name, each in EXPERIMENTS.items()}
     measured = plans(checkout, sizes, ["papers"])

@@ -78,6 +78,7 @@ def one_group(n, device, dtype, **parameters):
 GPU_SHAPES = [(8, 4, 5), (8, 4, 24), (8, 8, 23), (16, 16, 70)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("x", "y", "n"), GPU_SHAPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_a_group_with_its_graph_in_registers(x, y, n, negative, device):
@@ -88,6 +89,7 @@ def test_a_group_with_its_graph_in_registers(x, y, n, negative, device):
     assert not remarks.any()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint16", "int64"])
 def test_a_group_of_a_gpu_in_every_type(dtype, device):
     weights = weights_of(3, 15, dtype)

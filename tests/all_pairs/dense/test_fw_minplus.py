@@ -78,7 +78,6 @@ def test_words_of_two_values_need_16_bits(device):
         method.choose_parameters(random_graph(9), options(device, "int32"))
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("n", [31, 64, 65, 97, 130])
 @pytest.mark.parametrize(("rows", "strips"), [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
 def test_register_blocks_of_panels(rows, strips, n, device):
@@ -205,7 +204,7 @@ def test_vectors_longer_than_those_of_opencl(dtype, n, low, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("form", "unroll"),
     [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],

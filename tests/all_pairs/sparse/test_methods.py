@@ -102,6 +102,7 @@ def test_graphs_without_arcs(method, device):
 ARC = st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from([0, 0, 1, 2, 7]))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", WEIGHTED)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(arcs=st.lists(ARC, max_size=30), dtype=st.sampled_from(["int16", "float32", "float64"]))

@@ -110,7 +110,7 @@ def test_distances_are_looked_at_only_if_the_search_was_ended(device, monkeypatc
 # -- parameters --------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("words", MsBfs.choices["words"])
 def test_every_width(words, device):
     graph = arcs_of(4, 300, 900)
@@ -215,7 +215,7 @@ def test_long_distances(n, few, device, monkeypatch):
         assert_solves(graph, result, device)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "float32", "float64"])
 def test_very_long_distances(dtype, device):
     """Up to 13 digits; backwards there are none at all."""
@@ -291,6 +291,7 @@ def assert_solves_within(result, expected):
 # -- words ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("count", "widest"), [(1, 1), (32, 1), (33, 2), (100, 4), (500, 16)], ids=str
 )

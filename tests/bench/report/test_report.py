@@ -508,6 +508,7 @@ def test_a_report_of_one_run_that_took_no_time(make):
     assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
 
 
+@pytest.mark.slow
 def test_a_report_of_two_hundred_runs_on_several_devices(make):
     runs = [
         make.record(f"g{n}", n, method, dtype, device=device)

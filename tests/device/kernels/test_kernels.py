@@ -155,7 +155,7 @@ def test_an_edited_include_is_seen(kernel_root, device):
     assert seen == [7, 8]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", KERNEL_FILES)
 @pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
 def test_every_kernel_file_opens_alone(name, device):

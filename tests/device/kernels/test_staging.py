@@ -401,6 +401,7 @@ def test_an_interruption_waits_for_the_threads(device, stage, monkeypatch):
     assert not stage._copying.locked()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("method", "dtype"),
     [
@@ -421,6 +422,7 @@ def test_answers_equal_those_of_whole_copies(method, dtype, device):
     np.testing.assert_array_equal(alone.distances, whole.distances[[5, 0]])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float32", "float64"])
 def test_loops_among_few_arcs(dtype, device):
     random = np.random.default_rng(4)

@@ -384,7 +384,7 @@ def test_speeds_of_memory_that_is_shared_are_none(device, monkeypatch):
     }
 
 
-@pytest.mark.every(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("experiment", ON_GRAPHS)
 def test_experiments_run_and_verify(experiment, device):
     # more than a block of 64, for the product

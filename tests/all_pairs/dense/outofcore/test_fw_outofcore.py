@@ -132,6 +132,7 @@ def test_an_error_of_the_file_ends_all_copies(operation, apart, tmp_path, monkey
         method.run(plan)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint16"])
 @pytest.mark.parametrize("split", ["fused", "separated"])
 def test_every_type_with_predecessors(split, dtype, device):
@@ -164,6 +165,7 @@ def test_the_rounding_does_not_depend_on_how_rows_are_shared(device):
     np.testing.assert_allclose(answers[0], csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("lookahead", ["on", "off"])
 def test_all_devices_together(lookahead):
     present = devices()
@@ -342,6 +344,7 @@ def test_no_more_device_memory_than_planned(lookahead, device, counted):
     assert counted.now == 0
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("rows", [32, 2048], ids=["no block fits in a slot", "a block fits"])
 def test_the_memory_of_a_worker(rows, device, counted):
     """The pivot rows are multiplied, which takes more memory than to close a large block."""
@@ -456,6 +459,7 @@ def test_a_run_that_is_cancelled_while_a_block_is_opened_is_saved(device, tmp_pa
     assert pyapsp.solve(graph, method, **same).stats["resumed"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("lookahead", ["on", "off"])
 @pytest.mark.parametrize("fraction", [0.0, 0.3, 0.7, 1.0])
 def test_a_cancelled_run_goes_on_where_it_was(fraction, lookahead, device, tmp_path):
@@ -601,6 +605,7 @@ def lose_after(count, monkeypatch):
     monkeypatch.setattr(Steps, "run", run)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("count", [0, 1, 3, 7])
 def test_a_lost_device_is_an_error_and_the_checkpoint_stays(count, device, tmp_path, monkeypatch):
     graph = halves(400, 3000)
