@@ -70,7 +70,7 @@ class RowFile:
                 return self._range(start, max(start, stop))
             return self[np.arange(start, stop, step)]
         if np.ndim(rows_wanted) == 0:
-            row = integer("row", "RowFile", rows_wanted, -count, count - 1)
+            row = integer("row", "RowFile", cast("SupportsIndex", rows_wanted), -count, count - 1)
             one: np.ndarray = self._range(row % count, row % count + 1)[0]
             return one
         rows = np.asarray(rows_wanted)
