@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
