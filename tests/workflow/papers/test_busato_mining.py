@@ -93,7 +93,7 @@ def test_wrong_invariants_are_noticed(device, monkeypatch):
 
     def wrong(*arguments, **options):
         found = right(*arguments, **options)
-        found.found[0][1].words[0] ^= np.uint32(1)
+        found.batches[0][1].words[0] ^= np.uint32(1)
         return found
 
     monkeypatch.setattr(experiments, "mine", wrong)
