@@ -61,9 +61,9 @@ def test_a_solve_does_not_import_sparse_arrays(method, device, monkeypatch, tmp_
     monkeypatch.setenv("PYAPSP_DEVICE", device.id)
     path = tmp_path / "edges.txt"
     path.write_text("0 1 5\n1 2 7\n2 0 1\n")
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST, method, str(path)], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", FIRST, method, str(path)]
+    for _ in range(2):  # the first may run self tests, which compare with SciPy
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 

@@ -68,8 +68,9 @@ def _lines(measured: Measured, exhibit: str, **published: Value) -> Iterator[_Su
 def _networks(measured: Measured) -> Iterator[_Subject]:
     for n, about in measured.each_input(_NETWORKS):
         name = about["label"]["model"]
-        shown, where = (name, name) if n == _PUBLISHED else (f"{name}, n = {n}", "")
-        yield _Subject(shown, measured, _NETWORKS, n, about["label"], {"model": where})
+        # of other sizes nothing is published
+        shown = name if n == _PUBLISHED else f"{name}, n = {n}"
+        yield _Subject(shown, measured, _NETWORKS, n, about["label"], {"model": shown})
 
 
 def _both(measured: Measured, exhibit: str) -> Iterator[tuple[_Subject, Row]]:
