@@ -281,6 +281,9 @@ def test_files_that_are_not_whole_are_refused(tmp_path):
     (folder / CONTENT).write_text(text.replace("[1, 3]", "[2, 4]"))
     with pytest.raises(FormatError, match="each of the 4 rows once"):
         pyapsp.open_rows(folder)
+    (folder / CONTENT).write_text(text.replace("[4, 3]", "[5, 3]"))
+    with pytest.raises(FormatError, match="each of the 5 rows once"):
+        pyapsp.open_rows(folder)
     (folder / CONTENT).write_text(text.replace("b.npy", "../b.npy"))
     with pytest.raises(FormatError, match="not in this folder"):
         pyapsp.open_rows(folder)

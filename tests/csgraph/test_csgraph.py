@@ -338,11 +338,15 @@ def test_nearest_of_several(data):
 def test_nearest_along_lines_and_of_starts_that_are_zero_apart():
     ends = np.arange(40)
     line = sparse.csr_array((np.ones(40), (ends, ends + 1)), shape=(41, 41))
-    got, before, nearest = csgraph.dijkstra(line, True, [0, 25], True, min_only=True)
     vertices = np.arange(41)
-    np.testing.assert_array_equal(got, np.where(vertices < 25, vertices, vertices - 25))
-    np.testing.assert_array_equal(nearest, np.where(vertices < 25, 0, 25))
-    np.testing.assert_array_equal(before, np.where(np.isin(vertices, (0, 25)), -9999, vertices - 1))
+    for starts in ([0], [0, 25]):
+        source = np.where(vertices < starts[-1], 0, starts[-1])
+        got, before, nearest = csgraph.dijkstra(line, True, starts, True, min_only=True)
+        np.testing.assert_array_equal(got, vertices - source)
+        np.testing.assert_array_equal(nearest, source)
+        np.testing.assert_array_equal(
+            before, np.where(np.isin(vertices, starts), -9999, vertices - 1)
+        )
     rows, columns = np.nonzero(~np.eye(5, dtype=bool))
     zeros = sparse.csr_array((np.zeros(20), (rows, columns)), shape=(5, 5))
     for starts in ([1], [0, 4], [4, 3, 2, 1, 0]):

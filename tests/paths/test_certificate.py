@@ -110,6 +110,16 @@ def test_fails_for_what_no_distance_can_be(graph, dtype, value, device):
         assert not verify.certificate(graph, changed(result, distances=wrong), device=device).ok
 
 
+def test_fails_for_a_row_whose_only_fault_is_its_diagonal(device):
+    graph = Graph.from_arcs(2, [0], [1], [5])
+    result = pyapsp.solve(graph, dtype="float64", device=device)
+    # every other condition holds: the arc from 0 to 1 is tight
+    wrong = changed(result, distances=np.array([[-1.0, 4.0], [np.inf, 0.0]]))
+    outcome = verify.certificate(graph, wrong, device=device)
+    assert outcome.fault is not None
+    assert outcome.fault.startswith("the distance of a vertex to itself is not 0: row 0")
+
+
 def test_fails_for_a_graph_whose_weights_the_dtype_cannot_hold(device):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], [2, 3])
     result = pyapsp.solve(graph, dtype="int32", device=device)

@@ -390,6 +390,16 @@ def test_frames_have_what_was_asked_for():
     np.testing.assert_allclose(single["v1"], double["v1"], rtol=1e-5)
 
 
+def test_every_third_step_of_several_launches(form):
+    """A launch need not begin with a step that is stored."""
+    options = {"duration": 10.0, "every": 3, "output": OUTPUT}
+    right = run(cells(), engine="host", **options)
+    assert len(right) == 67
+    for engine in ("interpreter", "translator"):
+        found = run(cells(), engine=engine, **options)
+        pd.testing.assert_frame_equal(found, right, rtol=1e-9)
+
+
 def test_a_device_without_double_is_refused(monkeypatch, device):
     lacking = dataclasses.replace(device.capabilities, fp64=False)
     monkeypatch.setattr(Device, "capabilities", lacking)

@@ -68,7 +68,7 @@ class PartMethod(ComponentMethod, Generic[_State]):
         if graph.n:
             with device_errors(plan.options.device, plan.device_bytes):
                 search = self.search(plan, entering, watch)
-                roots = search.run()
+                roots = search.representatives()
             more |= search.counts()
         labels = numbered(roots)
         return Labels(labels=labels, stats=measured(watch, started, plan.state.hash, more))
@@ -168,7 +168,7 @@ class PartSearch:
         """Return the counts for the record."""
         return {"rounds": self.rounds, "levels": self.level, "trims": self.turns}
 
-    def run(self) -> np.ndarray:
+    def representatives(self) -> np.ndarray:
         """Return for each vertex the vertex that represents its component, int32."""
         while True:
             self._trim()

@@ -149,7 +149,7 @@ class _MultiStep(PartSearch):
         """Return the counts for the record."""
         return {**super().counts(), "colourings": self.colourings}
 
-    def run(self) -> np.ndarray:
+    def representatives(self) -> np.ndarray:
         """Return for each vertex the vertex that represents its component, int32."""
         self._trim()
         for _ in range(self._searches):
