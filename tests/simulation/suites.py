@@ -78,7 +78,8 @@ class Outcome:
 def unpacked(archive: str, folder: str) -> Path:
     """Unpack an archive of the first folder that has it, and return where its files are."""
     with tarfile.open(Path(FOLDERS[0]) / f"{archive}.tar.xz") as tar:
-        tar.extractall(folder, filter="data")
+        tar.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4
+        tar.extractall(folder)
     return Path(folder) / archive
 
 

@@ -41,7 +41,8 @@ def unpacked(n: int) -> Iterator[Path | None]:
         return
     with tempfile.TemporaryDirectory() as folder:
         with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+            packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4
+            packed.extractall(folder)
         yield Path(folder)
 
 

@@ -210,7 +210,8 @@ def _rybak() -> System | None:
     if not archive.is_file():
         return None
     with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as packed:
-        packed.extract(_RYBAK, folder, filter="data")
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4
+        packed.extract(_RYBAK, folder)
         return replace(read_model(Path(folder, _RYBAK)), time_unit="ms")
 
 
