@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from pyapsp.base.host import has_memory
+from pyapsp.base.host import installed_memory
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.graph import Facts, Graph
@@ -272,8 +272,13 @@ def _method(name: str) -> AllPairsMethod:
 
 
 def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
-    """Return whether the host has memory for all rows."""
-    return has_memory(graph.n**2 * (options.dtype.itemsize + (4 if options.predecessors else 0)))
+    """Return whether all rows take at most half of the memory of the host.
+
+    How much of it is free now must not decide which method runs.
+    """
+    memory = installed_memory()
+    rows = graph.n**2 * (options.dtype.itemsize + (4 if options.predecessors else 0))
+    return memory is None or 2 * rows <= memory
 
 
 # Predictions take as long as solving a small graph, and graphs with equal facts are common.

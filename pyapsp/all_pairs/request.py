@@ -52,6 +52,7 @@ class Arguments:
     progress: Callable[[int, int], None] | None = None
     check: bool = True
     keep: str = "host"
+    fallback: bool = True
 
 
 def requested(
@@ -113,7 +114,8 @@ def requested(
     reasons = [f"dtype {name_of(answer_dtype)}: {reason}"]
     if rows is not None:
         reasons.append(f"sources: {rows.size:,}")
-    return Request(problem("all-pairs"), graph, method, options, about, tuple(reasons))
+    fallback = flag("fallback", owner, arguments.fallback)
+    return Request(problem("all-pairs"), graph, method, options, about, tuple(reasons), fallback)
 
 
 def _on_device(options: AllPairsOptions, n: int) -> AllPairsOptions:

@@ -14,16 +14,16 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
-from pyapsp.base.errors import DeviceError, DeviceMemoryError, ParameterError, StallError
+from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
-from pyapsp.device import DeviceLike, let_go
+from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
 from pyapsp.registry.record import reasons, record
-from pyapsp.registry.runs import Planned
+from pyapsp.registry.runs import Planned, Refusals
 
 if TYPE_CHECKING:
     from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
@@ -50,6 +50,7 @@ def row_blocks(
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
+    fallback: bool = True,
 ) -> Generator[Result, None, None]:
     """Compute shortest paths, and yield them in blocks of rows.
 
@@ -67,6 +68,8 @@ def row_blocks(
         ends the run. Floyd-Warshall calls it with the number of rounds, before the first block.
     graph, method, directed, sources, cutoff, dtype, predecessors, device, memory_limit, check
         As for `solve`.
+    fallback : bool
+        As for `solve`; another method takes over only before the first block.
 
     Yields
     ------
@@ -106,6 +109,7 @@ def row_blocks(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
+        fallback=fallback,
     )
     request = requested(graph, arguments, "row_blocks", copy=True)
     # with explicit sources, methods compute rows and not a matrix
@@ -116,7 +120,7 @@ def row_blocks(
 
 def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:
     """Use the first plan that yields a block without a stall and without a lack of memory."""
-    refused: list[DeviceError] = []
+    refusals = Refusals()
 
     def part(options: AllPairsOptions) -> AllPairsOptions:
         """Return the options of the first block."""
@@ -124,16 +128,13 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
             return options
         return replace(options, sources=options.sources[:block])
 
-    for planned in runs.plans(request, refused, part):
+    for planned in runs.plans(request, refusals, part):
         follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
         results = follow(request, planned, block, started)
         try:
             first = next(results, None)
         except DeviceError as error:
-            let_go(error)
-            if not isinstance(error, DeviceMemoryError | StallError):
-                raise
-            refused.append(error)
+            refusals.fall_back(request, planned.method, error)
             continue
         try:
             if first is not None:
@@ -143,7 +144,7 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         finally:  # otherwise Python 3.12 keeps these objects after close()
             results.close()
         return
-    raise runs.least(refused)
+    raise refusals.least()
 
 
 def _searched(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
-from pyapsp.base.errors import DeviceError, ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import reserve
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
@@ -44,6 +44,7 @@ def solve(
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
     keep: Literal["host", "device"] = "host",
+    fallback: bool = True,
     comm: MPI.Comm | None = None,
 ) -> Result:
     """Compute shortest paths between all pairs of vertices.
@@ -57,9 +58,8 @@ def solve(
     method : str or Method
         ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
         "auto" uses a method for the first time with a driver, it tests the method on small graphs,
-        and skips it if a distance is wrong. A method that is named is used without this test. If
-        the predicted times of methods are close, "auto" times them on a part of the problem,
-        or for short problems on some calls.
+        and skips it if a distance is wrong. A method that is named is used without this test. The
+        choice depends on the graph, the options, the device and the tuning database alone.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     sources : sequence of int, optional
@@ -99,6 +99,10 @@ def solve(
     keep : {"host", "device"}
         ``"device"``: return a `DeviceResult`. Its distances stay in the memory of the device, and
         are copied to the host when they are asked for. Predecessors are on the host.
+    fallback : bool
+        Whether the next method may run if the one that "auto" chose stalls, or if the driver lacks
+        memory for it. Then there is a `FallbackWarning`, and the record has the cause. Distances of
+        another method may differ by rounding. False raises the error.
     comm : mpi4py.MPI.Comm, optional
         Share the work among the ranks of this communicator: all of them make this call, with the
         same arguments. Only the graph of rank 0 is used. Ranks on a host take its devices in turns.
@@ -155,6 +159,7 @@ def solve(
         progress=progress,
         check=check,
         keep=keep,
+        fallback=fallback,
     )
     if comm is not None:
         return cast("Result", on_ranks("solve")(comm, graph, arguments, started))
@@ -188,7 +193,7 @@ def explain(
 ) -> str:
     """Describe what `solve` would do, and why: method, type, parameters, memory, predicted time.
 
-    This builds kernels, and may time methods on a part of the problem, but does not solve it.
+    This builds kernels, but does not solve the problem.
     Parameters and errors are those of `solve`.
 
     Returns
@@ -210,7 +215,7 @@ def explain(
         keep=keep,
     )
     request = requested(graph, arguments)
-    refused: list[DeviceError] = []
-    for planned in runs.plans(request, refused):
-        return "\n".join(reasons(request, planned.choice, planned.plan))
-    raise runs.least(refused)
+    refusals = runs.Refusals()
+    for planned in runs.plans(request, refusals):
+        return "\n".join(reasons(request, planned.choice, planned.plan, refusals.texts()))
+    raise refusals.least()

@@ -21,6 +21,7 @@ __all__ = [
     "DeviceError",
     "DeviceMemoryError",
     "DiskSpaceError",
+    "FallbackWarning",
     "FormatError",
     "GraphError",
     "KernelBuildError",
@@ -36,6 +37,14 @@ __all__ = [
     "StallError",
     "VerificationError",
 ]
+
+
+class FallbackWarning(UserWarning):
+    """The method that "auto" chose could not run, and another one takes over.
+
+    Its cause may be gone in the next call, and then the first method runs: distances of both may
+    differ by rounding. ``fallback=False`` raises the error of the first method instead.
+    """
 
 
 class ParameterError(PyApspError, ValueError):

@@ -22,7 +22,7 @@ __all__ = [
     "copy",
     "cores",
     "flush",
-    "has_memory",
+    "installed_memory",
     "is_aligned",
     "mapped_file",
     "reserve",
@@ -58,19 +58,13 @@ def available_memory() -> int | None:
     return 1024 * int(found[0]) if found else None
 
 
-def has_memory(size: int) -> bool:
-    """Return whether this many bytes of host memory are available, or the system does not tell.
-
-    Free memory is a part of what is available. The system tells it in a hundredth of the time.
-    """
+@cache
+def installed_memory() -> int | None:
+    """Return the bytes of host memory, in use or not; None if the system does not report them."""
     try:
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        free = 0
-    if size <= free:
-        return True
-    available = available_memory()
-    return available is None or size <= available
+        return None
 
 
 def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:

@@ -231,16 +231,15 @@ def _flush(out: np.ndarray, predecessors: np.ndarray | None) -> None:
 def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> int:
     """Print what would be done, the memory that it needs and the predicted time."""
     from pyapsp.all_pairs.request import requested
-    from pyapsp.base.errors import DeviceError
     from pyapsp.paths import AllPairsMethod
     from pyapsp.registry import runs
     from pyapsp.registry.record import reasons
 
     request = requested(graph, call)
-    refused: list[DeviceError] = []
-    planned = next(runs.plans(request, refused), None)
+    refusals = runs.Refusals()
+    planned = next(runs.plans(request, refusals), None)
     if planned is None:
-        raise runs.least(refused)
+        raise refusals.least()
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)

@@ -97,6 +97,8 @@ class Request:
         Arguments for the record of the run, in addition to method and dtype.
     reasons : tuple of str
         The decisions so far, for ``explain``.
+    fallback : bool
+        Whether the next candidate of "auto" may run if one stalls or the driver lacks memory.
     """
 
     problem: Problem
@@ -105,6 +107,7 @@ class Request:
     options: Any
     arguments: dict[str, Json] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+    fallback: bool = True
 
 
 @dataclass(frozen=True)

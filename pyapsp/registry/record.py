@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -22,11 +23,17 @@ __all__ = ["SCHEMA", "reasons", "record"]
 SCHEMA = 4
 
 
-def reasons(request: Request, choice: Choice, plan: OpaquePlan) -> tuple[str, ...]:
-    """Return what was chosen and why, as lines of text."""
+def reasons(
+    request: Request, choice: Choice, plan: OpaquePlan, refused: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return what was chosen and why, as lines of text.
+
+    `refused` are the candidates that could not run, each with its error.
+    """
     device = plan.options.device
     return (
         f"method {choice.method.id}: {choice.reason}",
+        *(f"not {each}" for each in refused),
         *request.reasons,
         f"device {device.id} ({device.name}, {device.platform_name})",
         f"parameters: {_parameters(choice.method, plan)}",

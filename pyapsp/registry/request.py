@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyapsp.device import DeviceLike, choose
+from pyapsp.graph.validation import flag
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Request
 from pyapsp.registry.index import method_of, problem
@@ -31,6 +32,7 @@ def request(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    fallback: bool = True,
     arguments: Mapping[str, Json] | None = None,
     reasons: Sequence[str] = (),
 ) -> Request:
@@ -57,6 +59,8 @@ def request(
         Bytes of device memory.
     progress : callable, optional
         Called as ``progress(done, total)``.
+    fallback : bool
+        See `Request`.
     arguments : mapping, optional
         Arguments for the record of the run, in addition to method and dtype.
     reasons : sequence of str
@@ -73,4 +77,12 @@ def request(
     limit = check_limits(memory_limit, progress, owner)
     chosen = method_of(name, method, owner)
     checked = options(choose(device), dtype, memory_limit=limit, progress=progress)
-    return Request(problem(name), data, chosen, checked, dict(arguments or {}), tuple(reasons))
+    return Request(
+        problem(name),
+        data,
+        chosen,
+        checked,
+        dict(arguments or {}),
+        tuple(reasons),
+        flag("fallback", owner, fallback),
+    )

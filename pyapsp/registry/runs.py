@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
-from pyapsp.base.errors import DeviceError, DeviceMemoryError, StallError
-from pyapsp.base.json import Record
+from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
+from pyapsp.base.json import Json, Record
 from pyapsp.device import let_go
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
@@ -23,7 +24,10 @@ from pyapsp.registry.steps import AnyPlan, Options
 from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
-__all__ = ["Planned", "Solved", "least", "plans", "run", "solve"]
+__all__ = ["Planned", "Refusals", "Solved", "plans", "run", "solve"]
+
+# Errors of a run whose cause may be gone in the next one.
+_TEMPORARY = (DeviceMemoryError, StallError)
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,55 @@ class Planned:
     def method(self) -> Method:
         """The method that will run."""
         return self.choice.method
+
+
+@dataclass
+class Refusals:
+    """The candidates of "auto" that did not run.
+
+    Which candidates need more memory than the device has, or fail their self test, depends on the
+    device alone. A stall, or a driver that lacks memory, may be a matter of the moment.
+
+    Attributes
+    ----------
+    errors : list of (str, DeviceError)
+        The id of each method, and why it did not run.
+    """
+
+    errors: list[tuple[str, DeviceError]] = field(default_factory=list)
+
+    def add(self, method: Method, error: DeviceError) -> None:
+        """Add a candidate that cannot run on the device."""
+        self.errors.append((method.id, error))
+
+    def fall_back(self, request: Request, method: Method, error: DeviceError) -> None:
+        """Add a candidate that could not run this time, and warn, or raise its error.
+
+        Raises
+        ------
+        DeviceError
+            The error, if no other method may run for this request, or it is of another kind than a
+            stall or a lack of memory.
+        """
+        let_go(error)
+        temporary = isinstance(error, _TEMPORARY)
+        if not temporary or isinstance(request.method, Method) or not request.fallback:
+            raise error
+        self.add(method, error)
+        warnings.warn(
+            f"{method.id} could not run, and another method takes over: {error}",
+            FallbackWarning,
+            stacklevel=2,
+        )
+
+    def least(self) -> DeviceError:
+        """Return the error of the plan that needs the least memory."""
+        errors = [error for _, error in self.errors]
+        return min(errors, key=lambda error: getattr(error, "needed", math.inf))
+
+    def texts(self) -> list[str]:
+        """Return a line for each candidate."""
+        return [f"{method}: {error}" for method, error in self.errors]
 
 
 @dataclass(frozen=True)
@@ -59,7 +112,7 @@ class Solved:
 
 def plans(
     request: Request,
-    refused: list[DeviceError],
+    refusals: Refusals,
     part: Callable[[Any], Options] = lambda options: options,
 ) -> Iterator[Planned]:
     """Yield the plan of the method asked for, or the plans of the candidates of "auto".
@@ -67,9 +120,8 @@ def plans(
     Parameters
     ----------
     request : Request
-    refused : list of DeviceError
-        The errors of plans that need too much memory, or of failed self tests, are appended to it;
-        see `least`.
+    refusals : Refusals
+        Plans that need too much memory, and failed self tests, are added to it.
     part : callable
         Converts the options of a choice to the options of the part of the request that is planned
         first.
@@ -90,31 +142,26 @@ def plans(
             except DeviceMemoryError as error:
                 if isinstance(request.method, Method):
                     raise
-                refused.append(error)
+                refusals.add(choice.method, error)
                 continue
-        if (wrong := refusal(request, choice, plan)) is None:
+        wrong = refusal(request, choice, plan)
+        if wrong is None:
             yield Planned(choice, plan)
+        elif isinstance(wrong, _TEMPORARY):
+            refusals.fall_back(request, choice.method, wrong)
         else:
-            refused.append(wrong)
+            refusals.add(choice.method, wrong)
 
 
-def least(refused: list[DeviceError]) -> DeviceError:
-    """Return the error of the plan that needs the least memory."""
-    return min(refused, key=lambda error: getattr(error, "needed", math.inf))
-
-
-def run(request: Request) -> tuple[Planned, Any]:
+def run(request: Request, refusals: Refusals | None = None) -> tuple[Planned, Any]:
     """Run the first plan that neither stalls nor needs too much memory."""
-    refused: list[DeviceError] = []
-    for planned in plans(request, refused):
+    refusals = Refusals() if refusals is None else refusals
+    for planned in plans(request, refusals):
         try:
             return planned, planned.method.run(planned.plan)
         except DeviceError as error:
-            let_go(error)
-            if not isinstance(error, DeviceMemoryError | StallError):
-                raise
-            refused.append(error)
-    raise least(refused)
+            refusals.fall_back(request, planned.method, error)
+    raise refusals.least()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:
@@ -128,15 +175,18 @@ def solve(request: Request, started: float | None = None) -> Solved:
 
     Notes
     -----
-    To the record it adds ``automatic``, whether "auto" chose, and ``predicted_seconds``: the time
-    by which it chose.
+    To the record it adds ``automatic``, whether "auto" chose; ``predicted_seconds``, the time by
+    which it chose; and ``refused``, the candidates that could not run and why.
     """
     started = time.perf_counter() if started is None else started
-    planned, found = run(request)
+    refusals = Refusals()
+    planned, found = run(request, refusals)
     answer = request.problem.settle(request, planned.plan, found)
     work = request.problem.work(request.input, planned.plan.options, found)
     seconds = time.perf_counter() - started
     about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
     about["automatic"] = isinstance(request.method, str)
+    about["refused"] = cast("list[Json]", refusals.texts())
     about.setdefault("predicted_seconds", planned.choice.seconds)  # some methods predict it again
-    return Solved(answer, about, reasons(request, planned.choice, planned.plan))
+    lines = reasons(request, planned.choice, planned.plan, refusals.texts())
+    return Solved(answer, about, lines)

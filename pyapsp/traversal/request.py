@@ -31,6 +31,7 @@ class Limits(TypedDict, total=False):
     device: DeviceLike
     memory_limit: int | None
     progress: Callable[[int, int], None] | None
+    fallback: bool
 
 
 class SearchArguments(Limits, total=False):

@@ -425,9 +425,30 @@ def test_a_method_that_stalls_is_passed_over(halves, rows, device, monkeypatch):
         raise errors.StallError("nobody moves")
 
     monkeypatch.setattr(type(pyapsp.method("fw-blocked")), "run", stall)
-    assert pyapsp.solve(halves, device=device).stats["method"] == "fw-minplus"
-    with pytest.raises(errors.StallError):
-        pyapsp.solve(halves, "fw-blocked", device=device)
+    with pytest.warns(errors.FallbackWarning, match="fw-blocked could not run.*nobody moves"):
+        result = pyapsp.solve(halves, device=device)
+    assert result.stats["method"] == "fw-minplus"
+    assert result.stats["refused"] == ["fw-blocked: nobody moves"]
+    assert "not fw-blocked: nobody moves" in result.explain()
+    for refusing in (
+        lambda: pyapsp.solve(halves, "fw-blocked", device=device),
+        lambda: pyapsp.solve(halves, device=device, fallback=False),
+        lambda: next(pyapsp.row_blocks(halves, device=device, fallback=False)),
+    ):
+        with pytest.raises(errors.StallError):
+            refusing()
+
+
+def test_memory_that_no_device_has_is_no_fallback(rows, device, recwarn):
+    """Which methods fit on a device does not depend on the moment."""
+    rows(("fw-blocked", "float64", 300, 1e12))
+    graph = random_graph(300, 900, 9, seed=3)
+    options = AllPairsOptions(device, np.dtype("float64"))
+    needed = pyapsp.method("fw-blocked").plan(graph, options).device_bytes
+    limit = {"memory_limit": needed // 2, "device": device}
+    result = pyapsp.solve(graph, dtype="float64", fallback=False, **limit)
+    assert any(each.startswith("fw-blocked: ") for each in result.stats["refused"])
+    assert not [each for each in recwarn if each.category is errors.FallbackWarning]
 
 
 def test_a_negative_cycle_is_found_in_the_narrow_type(device):

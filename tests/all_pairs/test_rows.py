@@ -298,11 +298,11 @@ def test_auto_knows_how_many_sources(graph, predict, device):
 
 
 def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
-    monkeypatch.setattr(choice, "has_memory", lambda size: size < 8 * 150**2)
+    monkeypatch.setattr(choice, "installed_memory", lambda: 2 * 8 * 150**2 - 1)
     alone = {each.id for each in BY_SOURCE}
     assert set(taken(graph, device, sources=np.arange(150))) <= alone
     assert "fw-outofcore" in taken(graph, device)
-    monkeypatch.setattr(choice, "has_memory", lambda size: size <= 8 * 150**2)
+    monkeypatch.setattr(choice, "installed_memory", lambda: 2 * 8 * 150**2)
     assert not set(taken(graph, device, sources=np.arange(150))) <= alone
 
 

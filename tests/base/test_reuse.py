@@ -14,7 +14,7 @@ import pytest
 import pyapsp
 from pyapsp.all_pairs.choice import suited
 from pyapsp.all_pairs.request import Arguments, requested
-from pyapsp.base import host, reuse
+from pyapsp.base import reuse
 from pyapsp.base.reuse import empty, is_new, pinned
 from pyapsp.device.kernels import Stopwatch, mapped, staging
 from pyapsp.errors import CapabilityError
@@ -97,26 +97,6 @@ def test_little_memory_is_kept_on_a_host_with_little(monkeypatch):
     monkeypatch.setattr(reuse, "available_memory", lambda: None)
     empty((200,), np.uint8)
     assert [memory.bytes.size for memory in reuse._unused.values()] == [101, 200]
-
-
-def test_available_memory_is_only_read_if_free_memory_does_not_suffice(monkeypatch):
-    pages = {"SC_AVPHYS_PAGES": 10, "SC_PAGE_SIZE": 100}
-    monkeypatch.setattr(host.os, "sysconf", pages.__getitem__)
-    for available, least in ((None, 10**9), (3000, 3000)):
-        monkeypatch.setattr(host, "available_memory", lambda available=available: available)
-        assert host.has_memory(least)
-    assert not host.has_memory(3001)
-    monkeypatch.delattr(host, "available_memory")
-    assert host.has_memory(1000)
-    with pytest.raises(NameError):
-        host.has_memory(1001)
-
-
-def test_memory_is_asked_for_without_sysconf(monkeypatch):
-    monkeypatch.delattr(host.os, "sysconf")
-    monkeypatch.setattr(host, "available_memory", lambda: 3000)
-    assert host.has_memory(3000)
-    assert not host.has_memory(3001)
 
 
 def test_threads_never_share_memory():

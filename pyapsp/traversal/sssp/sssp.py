@@ -56,6 +56,7 @@ def sssp(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    fallback: bool = True,
 ) -> SsspResult:
     """Compute shortest paths from one vertex to all others.
 
@@ -88,6 +89,8 @@ def sssp(
         Check whether a distance is too large for its type, unless the weights alone rule it out.
     device, memory_limit, progress
         As for `bfs`.
+    fallback : bool
+        As for `solve`.
 
     Returns
     -------
@@ -131,5 +134,6 @@ def sssp(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
+        fallback=fallback,
     )
     return SsspResult(rows, single)
