@@ -13,9 +13,7 @@
  */
 #ifndef COMMON_GROUP_H
 #define COMMON_GROUP_H
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
 #ifndef PYAPSP_AHEAD
 #define PYAPSP_AHEAD 0
 #endif

@@ -79,9 +79,7 @@
  */
 #ifndef COMMON_LOGICAL_WARP_H
 #define COMMON_LOGICAL_WARP_H
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
 #ifndef PYAPSP_WARP
 #define PYAPSP_WARP 8
 #endif
@@ -437,26 +435,18 @@ static inline int first_step_(const int n)
     return n < 2 ? 0 : (int)(1u << (31 - clz(n - 1)));
 }
 
-static inline int predecessor_local(__local const int *a, const int n, const int x)
-{
-    int low = 0;
-    for (int step = first_step_(n); step > 0; step /= 2) {
-        const int next = low + step;
-        if (next < n && a[next] <= x)
-            low = next;
+#define PREDECESSOR_IN_(space)                                                                     \
+    static inline int predecessor_##space(__##space const int *a, const int n, const int x)        \
+    {                                                                                              \
+        int low = 0;                                                                               \
+        for (int step = first_step_(n); step > 0; step /= 2) {                                     \
+            const int next = low + step;                                                           \
+            if (next < n && a[next] <= x)                                                          \
+                low = next;                                                                        \
+        }                                                                                          \
+        return low;                                                                                \
     }
-    return low;
-}
-
-static inline int predecessor_global(__global const int *a, const int n, const int x)
-{
-    int low = 0;
-    for (int step = first_step_(n); step > 0; step /= 2) {
-        const int next = low + step;
-        if (next < n && a[next] <= x)
-            low = next;
-    }
-    return low;
-}
+PREDECESSOR_IN_(local)
+PREDECESSOR_IN_(global)
 
 #endif /* COMMON_LOGICAL_WARP_H */

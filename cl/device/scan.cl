@@ -25,7 +25,6 @@
 #define PYAPSP_EACH 8
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define CHUNK (PYAPSP_GROUP * PYAPSP_EACH)
 
 /* n + 1 sums within chunks, and the total of each chunk. */

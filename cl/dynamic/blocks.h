@@ -36,9 +36,6 @@
  */
 #ifndef DYNAMIC_BLOCKS_H
 #define DYNAMIC_BLOCKS_H
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
 #ifndef PYAPSP_WARP
 #define PYAPSP_WARP 1
 #endif
@@ -53,8 +50,6 @@
 #endif
 #include "common/group.h"
 #include "common/logical_warp.h"
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 #define NOWHERE 0xffffffffu
 /* Classes 0 to 61, and that of vertices without a block. */

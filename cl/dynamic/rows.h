@@ -15,22 +15,14 @@
  */
 #ifndef DYNAMIC_ROWS_H
 #define DYNAMIC_ROWS_H
+#include "common/arc_types.h"
 #ifndef PYAPSP_HORNET
 #define PYAPSP_HORNET 1
-#endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-#ifndef PYAPSP_WEIGHT
-#define PYAPSP_WEIGHT float
 #endif
 #ifndef PYAPSP_WEIGHT_HALF
 #define PYAPSP_WEIGHT_HALF 0
 #endif
 #include "dynamic/blocks.h"
-
-typedef PYAPSP_OFFSET offset_t;
-typedef PYAPSP_WEIGHT weight_t;
 
 #if PYAPSP_HORNET
 #define ROWS                                                                                       \

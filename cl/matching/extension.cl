@@ -54,9 +54,6 @@
  * The powers, the guidance, the rounds and the chains that run again are ours: with power 1 and
  * without the others it is the published algorithm.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
 #ifndef PYAPSP_NODES
 #define PYAPSP_NODES 64
 #endif

@@ -44,9 +44,6 @@
  * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO:
  * an approximate parallel and stochastic graph querying tool for biological networks, 2016.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
 #ifndef PYAPSP_NODES
 #define PYAPSP_NODES 64
 #endif

@@ -22,16 +22,8 @@
  *
  * Source    The test is that of R. Freivalds, 1977, for matrices, with x A y = y A x.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
-
-typedef PYAPSP_OFFSET offset_t;
+#include "common/arc_types.h"
+#include "common/group_size.h"
 
 static inline ulong folded(const ulong bits)
 {

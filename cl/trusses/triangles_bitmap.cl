@@ -43,8 +43,6 @@
 #define PYAPSP_OWN 0
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
-
 #if PYAPSP_GROUP == 1
 #define ADD(place, value) (*(place) += (value))
 #define SET(place, bit) (*(place) |= (bit))

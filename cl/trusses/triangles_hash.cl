@@ -41,7 +41,6 @@
 #define PYAPSP_COUNT 0
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define WARPS (PYAPSP_GROUP / PYAPSP_WIDTH)
 #define EMPTY (-1)
 /* Heads of a piece. */

@@ -39,7 +39,6 @@
 #define PYAPSP_WIDTH 8
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define ALIVE INT_MAX
 
 /* The least support of the edges that are left, into *least, which is INT_MAX before. */

@@ -21,17 +21,13 @@
  *
  * Source    ours.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 8
 #endif
 #ifndef PYAPSP_WORD
 #define PYAPSP_WORD uint
 #endif
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 typedef PYAPSP_WORD word_t;
 

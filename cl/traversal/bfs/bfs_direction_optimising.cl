@@ -393,15 +393,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             }
         }
         SYNC();
-        const int count = min(sums.count, HELD);
-        if (item == 0 && count > 0)
-            sums.base = atomic_add(&record[LIGHT], count);
-        SYNC();
-        for (int i = item; i < count; i += PYAPSP_GROUP)
-            queue[tail + sums.base + i] = held[i];
-        SYNC();
-        if (item == 0)
-            sums.count = 0;
+        append_held(&search, tail, held, &sums, record);
     }
 
 #if PYAPSP_PULL
@@ -482,15 +474,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         if (taken < to_pull && item < PYAPSP_GROUP / WORD && w < words)
             next[w] = now[w] | found_bits[item];
 #endif
-        const int count = min(sums.count, HELD);
-        if (item == 0 && count > 0)
-            sums.base = atomic_add(&record[LIGHT], count);
-        SYNC();
-        for (int i = item; i < count; i += PYAPSP_GROUP)
-            queue[tail + sums.base + i] = held[i];
-        SYNC();
-        if (item == 0)
-            sums.count = 0;
+        append_held(&search, tail, held, &sums, record);
     }
 #endif
 

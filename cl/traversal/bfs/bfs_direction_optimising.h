@@ -11,15 +11,9 @@
  */
 #ifndef TRAVERSAL_BFS_DIRECTION_OPTIMISING_H
 #define TRAVERSAL_BFS_DIRECTION_OPTIMISING_H
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
+#include "common/arc_types.h"
+#include "common/group.h"
+#include "traversal/bfs/results.h"
 #ifndef PYAPSP_PULL
 #define PYAPSP_PULL 1
 #endif
@@ -42,13 +36,9 @@
 #define PYAPSP_CREW 0
 #endif
 
-#include "common/group.h"
 #if PYAPSP_CREW
 #include "common/meeting.h"
 #endif
-
-#define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 /* A record of the state: the frontier of a launch. The first ones are changed by atomics. */
 #define RECORD 16
@@ -89,8 +79,6 @@
 #define WORD 32
 /* Ints of a cache line; offsets of one or two. */
 #define LINE 16
-
-typedef PYAPSP_OFFSET offset_t;
 
 /* What the kernels share. */
 typedef struct {
@@ -193,6 +181,21 @@ static inline void append(const search_t *search, const int v, const int tail, c
         held[place] = v;
     else
         search->queue[tail + atomic_inc(&record[LIGHT])] = v;
+}
+
+/* Append the vertices that wait to the queue. Called by the whole group, after a barrier. */
+static inline void append_held(const search_t *search, const int tail, __local const int *held,
+                               __local sums_t *sums, __global int *record)
+{
+    const int item = get_local_id(0), count = min(sums->count, HELD);
+    if (item == 0 && count > 0)
+        sums->base = atomic_add(&record[LIGHT], count);
+    SYNC();
+    for (int i = item; i < count; i += PYAPSP_GROUP)
+        search->queue[tail + sums->base + i] = held[i];
+    SYNC();
+    if (item == 0)
+        sums->count = 0;
 }
 
 /* The work-items of a vertex: about half the mean number of arcs, and enough to fill the groups. */

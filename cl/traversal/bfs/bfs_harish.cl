@@ -15,9 +15,7 @@
  *             frontier  . 1 . .   kernel 1   updated  1 . 1 .   kernel 2   frontier  1 . 1 .
  *             visited   . 1 . .   -------->                     -------->  visited   1 1 1 .
  *
- * Parameters  PYAPSP_GROUP         64          work-items of a group
- *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ * Parameters  those of traversal/bfs/results.h
  *
  * Cost      Two launches for each level, with n work-items; an atomic operation for each arc to a
  *           vertex that is not visited. O(n D + m) for D levels.
@@ -26,18 +24,7 @@
  *           doi:10.1007/978-3-540-77220-0_21. There several work-items may write the same level and
  *           flag; here the one that sets the flag writes the level.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-
-#define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#include "traversal/bfs/results.h"
 
 __kernel GROUP void bfs_harish_start(__global int *levels, __global int *flags,
                                      __global int *parents, __global int *last, const int source,

@@ -218,23 +218,12 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
                         row.x + turn * team + part * PYAPSP_GROUP + GROUP_PLACE;
                     int w = arc < row.y ? heads[arc] : -1;
 #if PYAPSP_QUEUE == VERTICES
-                    if (w >= 0 && !visit(w, v, level, search))
-                        w = -1;
-#if PYAPSP_HASH && !PYAPSP_HASH_LOADED
-                    if (is_duplicate(w, &shared))
-                        w = -1;
-#endif
+                    w = found_once(w, v, level, search, &shared);
 #endif
                     if (w >= 0)
                         waits = keep(w, v, waits, &shared);
                 }
-#if PYAPSP_GROUP == 1
-                if (waits > KEPT - TURNS)
-#endif
-                {
-                    update(waits, to, size, state, level, &shared);
-                    waits = 0;
-                }
+                waits = update_full(waits, to, size, state, level, &shared);
             }
         }
     }
@@ -268,22 +257,11 @@ __kernel GROUP void helix_contract(__global int *levels, __global int *parents, 
             if (w >= 0)
                 v = arcs[room + at];
 #endif
-            if (w >= 0 && !visit(w, v, level, search))
-                w = -1;
-#if PYAPSP_HASH && !PYAPSP_HASH_LOADED
-            if (is_duplicate(w, &shared))
-                w = -1;
-#endif
+            w = found_once(w, v, level, search, &shared);
             if (w >= 0)
                 waits = keep(w, v, waits, &shared);
         }
-#if PYAPSP_GROUP == 1
-        if (waits > KEPT - TURNS)
-#endif
-        {
-            update(waits, to, state + AT(SIZES, level), state, level, &shared);
-            waits = 0;
-        }
+        waits = update_full(waits, to, state + AT(SIZES, level), state, level, &shared);
     }
 #if PYAPSP_GROUP == 1
     update(waits, to, state + AT(SIZES, level), state, level, &shared);

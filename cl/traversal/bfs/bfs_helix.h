@@ -32,8 +32,6 @@
  *
  *     macro                default     meaning
  *     PYAPSP_CSRM          1           1: rows has (start, end) of each vertex, 0: starts only
- *     PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *     PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
  *     PYAPSP_CAS           0           1: the lookup is one compare-and-exchange, so a vertex is
  *                                      found once
  *     PYAPSP_MASK          0           0: no bitmask; 8, 32, 1: see above
@@ -46,18 +44,13 @@
  *     PYAPSP_LOCAL         0           1: found vertices wait in queues of PYAPSP_TURNS
  *     PYAPSP_TURNS         8           arcs that a work-item looks at between two updates
  *
- * and those of common/logical_warp.h.
+ * and those of common/logical_warp.h and traversal/bfs/results.h.
  */
 #ifndef TRAVERSAL_BFS_HELIX_H
 #define TRAVERSAL_BFS_HELIX_H
+#include "traversal/bfs/results.h"
 #ifndef PYAPSP_CSRM
 #define PYAPSP_CSRM 1
-#endif
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
 #endif
 #ifndef PYAPSP_CAS
 #define PYAPSP_CAS 0
@@ -84,9 +77,6 @@
 #include "common/counters.h"
 #include "common/logical_warp.h"
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
-#define NO_PREDECESSOR (-9999)
-#define INFINITE PYAPSP_INFINITY
 #define NEVER INT_MAX
 
 #define RING 64
@@ -225,6 +215,19 @@ static inline int is_duplicate(int v, __local shared_t *shared)
 #endif
 }
 
+/* Look v up, which was found from u: v, or -1 if it had a level or is held by another work-item. Called
+ * by the whole group. */
+static inline int found_once(const int v, const int u, const int level, const search_t search,
+                             __local shared_t *shared)
+{
+    const int found = v >= 0 && visit(v, u, level, search) ? v : -1;
+#if PYAPSP_HASH_LOADED
+    return found;
+#else
+    return is_duplicate(found, shared) ? -1 : found;
+#endif
+}
+
 /* Room for `count` entries of this work-item in a list. Called by the whole group. */
 static inline int claim(const int count, counters_t size, __local int *slots)
 {
@@ -285,6 +288,18 @@ static inline void update(const int waits, const list_t list, counters_t size, c
     }
     if (waits && base + waits > list.capacity)
         atomic_min(state + STOP, level);
+}
+
+/* The same where that is due: groups of one work-item first fill their queue. Return what waits. */
+static inline int update_full(const int waits, const list_t list, counters_t size,
+                              counters_t state, const int level, __local shared_t *shared)
+{
+#if PYAPSP_GROUP == 1
+    if (waits <= KEPT - TURNS)
+        return waits;
+#endif
+    update(waits, list, size, state, level, shared);
+    return 0;
 }
 
 /* A work-item for each vertex. The frontier of level 0 is the source. */

@@ -195,10 +195,8 @@ __kernel GROUP void helix_filter(__global const row_t *rows, __global int *level
 #endif
         if (w >= 0 && !visit(w, v, level, search))
             w = -1;
-#if PYAPSP_HASH
         if (is_duplicate(w, &shared))
             w = -1;
-#endif
         int2 row = 0;
         if (w >= 0)
             row = row_of(rows, w);

@@ -296,23 +296,12 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
                         }
                         int w = arc >= 0 ? heads[arc] : -1;
 #if PYAPSP_QUEUE == VERTICES
-                        if (w >= 0 && !visit(w, from_v, level, search))
-                            w = -1;
-#if PYAPSP_HASH && !PYAPSP_HASH_LOADED
-                        if (is_duplicate(w, shared))
-                            w = -1;
-#endif
+                        w = found_once(w, from_v, level, search, shared);
 #endif
                         if (w >= 0)
                             waits = keep(w, from_v, waits, shared);
                     }
-#if PYAPSP_GROUP == 1
-                    if (waits > KEPT - TURNS)
-#endif
-                    {
-                        update(waits, to, size, state, level, shared);
-                        waits = 0;
-                    }
+                    waits = update_full(waits, to, size, state, level, shared);
                 }
 #if STORED
                 group_sync();

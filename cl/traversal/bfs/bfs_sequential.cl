@@ -9,22 +9,14 @@
  *             queue   0 | 3 1 | 2 7 4 | . .
  *             levels  0   1 1   2 2 2
  *
- * Parameters  PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ * Parameters  PYAPSP_PREDECESSORS and PYAPSP_INFINITY of traversal/bfs/results.h
  *
  * Cost      One launch of one work-item: O(n + m).
  *
  * Source    T. H. Cormen, C. E. Leiserson, R. L. Rivest, C. Stein, Introduction to Algorithms, 2009,
  *           section 22.2, as in F. Busato's thesis, 2018, section 6.1.1.
  */
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-
-#define NO_PREDECESSOR (-9999)
+#include "traversal/bfs/results.h"
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void bfs_sequential(
     __global const long *first, __global const int *heads, __global int *levels,

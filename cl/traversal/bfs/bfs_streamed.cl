@@ -15,10 +15,8 @@
  *           flags[b] is set if block b has arcs of a vertex of the level just found. Blocks have
  *           firsts[b] and lasts[b], the vertices of their first and last arc; neither decreases.
  *
- * Parameters  PYAPSP_GROUP         64          work-items of a group
- *             PYAPSP_WIDTH         4           work-items of a vertex
- *             PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *             PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ * Parameters  those of traversal/bfs/results.h, and
+ *             PYAPSP_WIDTH  4  work-items of a vertex
  *
  * Cost      For each level the transfer of its blocks, O(n) to flag the blocks of the next one, and
  *           a wait of the host. On a bus of 50 GB/s a level of all 2^31 arcs takes 0.17 s.
@@ -26,21 +24,10 @@
  * Source    ours; arcs in blocks on disk: A. Kyrola, G. Blelloch, C. Guestrin, GraphChi, OSDI 2012.
  */
 #include "common/peek.h"
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "traversal/bfs/results.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 4
 #endif
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-
-#define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 /* A work-item for each vertex. */
 __kernel GROUP void bfs_streamed_start(__global int *levels, __global int *parents,

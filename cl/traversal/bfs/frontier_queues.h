@@ -10,26 +10,11 @@
  *                          row 1, of level 5   1 3 . .        written from place 0
  *                          state               0 2            size of row 0 cleared, of row 1 added
  *
- *     macro                default     meaning
- *     PYAPSP_GROUP         64          work-items of a group
- *     PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *     PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ * Macros are those of traversal/bfs/results.h.
  */
 #ifndef TRAVERSAL_FRONTIER_QUEUES_H
 #define TRAVERSAL_FRONTIER_QUEUES_H
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-
-#define INFINITE PYAPSP_INFINITY
-#define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#include "traversal/bfs/results.h"
 
 /* The frontier that a launch expands, the one that it makes, and the sizes of both. */
 #define QUEUE_BEFORE(queues, n, level) ((queues) + (size_t)(((level) + 1) % 2) * (n))

@@ -11,26 +11,11 @@
  * *last is the last level at which a vertex was found. The search ends when a launch does not
  * change it.
  *
- *     macro                default     meaning
- *     PYAPSP_GROUP         64          work-items of a group
- *     PYAPSP_PREDECESSORS  0           1: keep the vertex from which each was found
- *     PYAPSP_INFINITY      1073741823  the level of a vertex that is not reached
+ * Macros are those of traversal/bfs/results.h.
  */
 #ifndef TRAVERSAL_LEVELS_H
 #define TRAVERSAL_LEVELS_H
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-#ifndef PYAPSP_INFINITY
-#define PYAPSP_INFINITY 1073741823
-#endif
-
-#define INFINITE PYAPSP_INFINITY
-#define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#include "traversal/bfs/results.h"
 
 /* The vertices that the last launch found, and those that this one finds. */
 #define FOUND_BEFORE(marks, n, level) ((marks) + (size_t)(((level) + 1) % 2) * (n))

@@ -16,12 +16,7 @@
  *
  * Source    ours.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
-
+#include "common/group_size.h"
 #include "common/peek.h"
 
 /* Make the smallest vertex of a component known. Most work-items find a smaller one there: a look is

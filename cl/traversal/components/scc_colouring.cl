@@ -55,17 +55,11 @@
  *           doi:10.1007/3-540-45591-4_68 (forward and backward search). The queues, sides, and
  *           bits: ours.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/arc_types.h"
+#include "common/group.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 4
 #endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 /* Places in state. */
 #define CHANGED 0
@@ -91,10 +85,6 @@
 #endif
 /* Levels that one group goes through in a launch. */
 #define LEVELS 512
-
-#include "common/group.h"
-
-typedef PYAPSP_OFFSET offset_t;
 
 #define WORD 32
 

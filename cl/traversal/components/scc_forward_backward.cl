@@ -45,14 +45,11 @@
  *           doi:10.1109/IPDPS.2011.45 (all parts at once). Both searches in one launch, and levels
  *           in two buffers: ours.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 1
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define NONE (-1)
 
 /* Places in state. */

@@ -40,25 +40,15 @@
  *           compare-and-exchange, paths halved on the way); M. Sutton, T. Ben-Nun, A. Barak, IPDPS
  *           2018, doi:10.1109/IPDPS.2018.00012 (some arcs first, and the vote).
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+#include "common/arc_types.h"
+#include "common/group.h"
+#include "common/peek.h"
 
 /* Steps towards the root that a vertex goes in a launch. */
 #define STEPS 8
 #define VOTERS 256
 /* A vertex with more arcs than this for each of its work-items is left to the whole group. */
 #define SHARE 32
-
-#include "common/group.h"
-#include "common/peek.h"
-
-typedef PYAPSP_OFFSET offset_t;
 
 /* Each vertex points to the end of its first arc, if that is smaller. */
 __kernel GROUP void hook_begin(__global const offset_t *first, __global const int *heads,

@@ -27,14 +27,11 @@
  * Source    F. Busato's thesis, Verona 2018, chapter 9; G. M. Slota, S. Rajamanickam, K. Madduri,
  *           IPDPS 2014, doi:10.1109/IPDPS.2014.64.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
 #ifndef PYAPSP_WIDTH
 #define PYAPSP_WIDTH 1
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define NONE (-1)
 
 /* Places in state; ACTIVE as in scc_forward_backward.cl. */

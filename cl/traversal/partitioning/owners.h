@@ -27,7 +27,6 @@
 #define PYAPSP_RESTRICT 1
 #endif
 
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #if PYAPSP_RESTRICT
 #define INPUT const __global int *restrict
 #define OUTPUT __global int *restrict

@@ -26,18 +26,14 @@
  * Source    R. Bellman, on a routing problem, Quarterly of Applied Mathematics 16(1), 1958,
  *           doi:10.1090/qam/102435; L. R. Ford, network flow theory, RAND P-923, 1956.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
+#include "common/types.h"
+#include "common/semiring.h"
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 1
 #endif
 
-#include "common/types.h"
-#include "common/semiring.h"
-
 #define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 __kernel GROUP void bellman_ford_start(__global value_t *before, __global int *parents,
                                        __global int *last, const int source, const int n)

@@ -69,12 +69,10 @@
  *           within a group: bucket fusion of Y. Zhang et al., CGO 2020,
  *           doi:10.1145/3368826.3377909, there for threads of a CPU.
  */
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-#ifndef PYAPSP_WEIGHT
-#define PYAPSP_WEIGHT float
-#endif
+#include "common/arc_types.h"
+#include "common/group.h"
+#include "common/peek.h"
+#include "all_pairs/sparse/words.h"
 #ifndef PYAPSP_CHUNK
 #define PYAPSP_CHUNK 1024
 #endif
@@ -85,11 +83,6 @@
 #define PYAPSP_ROUNDS 4096
 #endif
 
-#include "common/group.h"
-#include "all_pairs/sparse/words.h"
-#include "common/peek.h"
-
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define FARTHEST_WORD WORD_OF((value_t)PYAPSP_INFINITY)
 
 /* A record of the state. The first five are sums by atomics. */
@@ -117,9 +110,6 @@
 #define WARP 32
 /* With groups of 1: entries that a group takes at once. */
 #define BLOCK 64
-
-typedef PYAPSP_OFFSET offset_t;
-typedef PYAPSP_WEIGHT weight_t;
 
 #if PYAPSP_WORD == 32
 #define MIN_AT(place, word) atomic_min(place, word)

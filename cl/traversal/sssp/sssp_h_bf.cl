@@ -64,9 +64,10 @@
  *           stored whatever it is; here the source is not. In algorithm 11 of the thesis a vertex
  *           is enqueued even if it was not lowered; here both conditions are tested.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
+#include "common/types.h"
+#include "common/semiring.h"
+#include "common/peek.h"
 #ifndef PYAPSP_CLASSES
 #define PYAPSP_CLASSES 1
 #endif
@@ -93,12 +94,7 @@
 #define PYAPSP_COUNTED 0
 #endif
 
-#include "common/types.h"
-#include "common/semiring.h"
-#include "common/peek.h"
-
 #define NO_PREDECESSOR (-9999)
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 #define PACKED (PYAPSP_DUPLICATES == 1 || PYAPSP_DUPLICATES == 2)
 
 #define FOUND 0

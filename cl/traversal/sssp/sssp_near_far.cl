@@ -33,18 +33,14 @@
  *           single-source shortest paths, IPDPS 2014, doi:10.1109/IPDPS.2014.45. There duplicates
  *           are removed in a separate pass, and arcs are distributed by merge paths.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/group_size.h"
+#include "all_pairs/sparse/words.h"
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 1
 #endif
 
-#include "all_pairs/sparse/words.h"
-
 #define NEAR 1
 #define FAR 2
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
 
 /* The index of list 0 or 1 of either kind, and that of its size. */
 #define NEAR_LIST(turn) (turn)

@@ -30,28 +30,16 @@
  * Source    Ours. all_pairs/sparse/source_blocks.cl finds predecessors of many sources by the same two rules,
  *           from the entering arcs.
  */
-#ifndef PYAPSP_GROUP
-#define PYAPSP_GROUP 64
-#endif
+#include "common/arc_types.h"
+#include "common/group_size.h"
+#include "all_pairs/sparse/words.h"
 #ifndef PYAPSP_LANES
 #define PYAPSP_LANES 1
 #endif
-#ifndef PYAPSP_OFFSET
-#define PYAPSP_OFFSET long
-#endif
-#ifndef PYAPSP_WEIGHT
-#define PYAPSP_WEIGHT float
-#endif
-
-#include "all_pairs/sparse/words.h"
 
 #define NO_PREDECESSOR (-9999)
 #define WAITING 0
 #define ADVANCED 1
-#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
-
-typedef PYAPSP_OFFSET offset_t;
-typedef PYAPSP_WEIGHT weight_t;
 
 __kernel GROUP void tree_start(__global int *parents, __global int *state, const int n)
 {
