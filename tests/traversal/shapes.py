@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from pyapsp.graph import Graph, generators
+from pyapsp.paths.result import NO_PREDECESSOR
 
 RNG = np.random.default_rng(4)
 
@@ -61,13 +62,16 @@ EXPECTED = expected_levels(GRAPH, SOURCES)
 
 
 def assert_right(graph, sources, found, expected):
-    """Levels are SciPy's; parents are the tails of arcs from the level before."""
+    """Levels are SciPy's; a parent is the smallest vertex of the level before with an arc."""
     np.testing.assert_array_equal(found.levels, expected)
+    for levels, parents in zip(expected, found.parents, strict=True):
+        np.testing.assert_array_equal(parents, smallest_parents(graph, levels))
+
+
+def smallest_parents(graph, levels):
+    """Return the parents by the rule of `pyapsp.bfs`; levels are -1 if there is no path."""
     tails, heads, _ = graph.arcs()
-    keys = np.unique(np.int64(tails) * graph.n + heads)
-    for source, levels, parents in zip(sources, expected, found.parents, strict=True):
-        inner = (levels > 0) & (np.arange(graph.n) != source)
-        np.testing.assert_array_equal(parents >= 0, inner)
-        vertices, before = np.flatnonzero(inner), parents[inner].astype(np.int64)
-        np.testing.assert_array_equal(levels[before] + 1, levels[vertices])
-        assert np.isin(before * graph.n + vertices, keys).all()
+    between = (levels[tails] >= 0) & (levels[heads] == levels[tails] + 1)
+    parents = np.full(graph.n, graph.n)
+    np.minimum.at(parents, heads[between], tails[between])
+    return np.where(parents == graph.n, NO_PREDECESSOR, parents)

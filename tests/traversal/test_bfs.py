@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,7 +12,10 @@ import pytest
 import pyapsp
 from pyapsp import BfsResult, errors
 from pyapsp.graph import Graph, generators
-from pyapsp.paths.result import NO_PREDECESSOR, Result
+from pyapsp.paths.result import Result
+
+sys.path.insert(0, str(Path(__file__).parent))
+from shapes import smallest_parents
 
 GRAPH = generators.random_graph(60, 110, seed=2)
 
@@ -27,13 +33,15 @@ def test_levels_and_parents(method, device):
     assert (found.levels.dtype, found.parents.dtype) == (np.int32, np.int32)
     assert (found.levels == -1).any()
     assert found.sources.tolist() == [4]
-    heads = {(u, v) for u, v, _ in zip(*GRAPH.arcs(), strict=True)}
-    for v, parent in enumerate(found.parents.tolist()):
-        if v == 4 or found.levels[v] < 0:
-            assert parent == NO_PREDECESSOR
-            continue
-        assert found.levels[parent] == found.levels[v] - 1
-        assert (parent, v) in heads
+    np.testing.assert_array_equal(found.parents, smallest_parents(GRAPH, found.levels))
+
+
+@pytest.mark.parametrize("method", ["auto", *(cls.id for cls in pyapsp.methods("bfs"))])
+def test_of_many_possible_parents_it_is_the_smallest(method, device):
+    graph = generators.random_graph(300, 9000, seed=3)
+    found = pyapsp.bfs(graph, [7, 299], method, device=device)
+    for levels, parents in zip(found.levels, found.parents, strict=True):
+        np.testing.assert_array_equal(parents, smallest_parents(graph, levels))
 
 
 def test_weights_do_not_count(device):

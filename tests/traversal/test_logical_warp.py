@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +28,7 @@ SHAPES = [
 @pytest.fixture
 def tests_kernels(tmp_path, monkeypatch):
     """Let a folder with the kernels of this test be where kernels are."""
-    (tmp_path / "common").mkdir()
-    header = source.root() / "common" / "logical_warp.h"
-    (tmp_path / "common" / "logical_warp.h").write_text(header.read_text())
+    shutil.copytree(source.root() / "common", tmp_path / "common")
     (tmp_path / "logical_warp.cl").write_text(TEXT)
     monkeypatch.setattr(source, "root", lambda: tmp_path)
 

@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import SsspResult, errors, verify
 from pyapsp.graph import Graph, generators
+from pyapsp.paths.result import NO_PREDECESSOR
 
 METHODS = [cls.id for cls in pyapsp.methods("sssp")]
 GRAPH = generators.random_graph(60, 150, seed=2)
@@ -28,6 +29,42 @@ def signed(graph, seed=1):
 
 def expected(graph, source):
     return csgraph.johnson(graph.to_scipy().astype(float), indices=source)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("method", ["sssp-near-far", "sssp-delta-stepping", "sssp-h-bf"])
+def test_of_many_possible_predecessors_one_rule_takes_one(method, dtype, device):
+    graph = generators.random_graph(300, 6000, 2, seed=3)
+    weights = np.random.default_rng(5).integers(0, 3, graph.m)
+    graph = graph.with_weights(weights)
+    tails, heads, weights = graph.arcs()
+    for source in (7, 299):
+        found = pyapsp.sssp(graph, source, method, dtype=dtype, predecessors=True, device=device)
+        row = found.distances
+        tight = (row[tails] + weights == row[heads]) & (row[tails] < 9999)
+        # over arcs that are not zero, all vertices at once, and then round after round
+        falls = tight & (weights > 0) & (method != "sssp-h-bf")
+        parents = np.full(graph.n, graph.n)
+        np.minimum.at(parents, heads[falls], tails[falls])
+        parents[parents == graph.n] = NO_PREDECESSOR
+        rest = tight & ~falls
+        np.testing.assert_array_equal(
+            found.predecessors, in_rounds(graph, source, parents, tails[rest], heads[rest])
+        )
+
+
+def in_rounds(graph, source, parents, tails, heads):
+    """Give each vertex without a parent the smallest one of the round in which it gets one."""
+    settled = parents >= 0
+    settled[source] = True
+    while True:
+        new = settled[tails] & ~settled[heads]
+        least = np.full(graph.n, graph.n)
+        np.minimum.at(least, heads[new], tails[new])
+        found = least < graph.n
+        if not found.any():
+            return parents
+        parents[found], settled[found] = least[found], True
 
 
 @pytest.mark.parametrize("method", ["auto", *METHODS])

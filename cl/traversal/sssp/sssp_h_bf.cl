@@ -444,12 +444,15 @@ __kernel GROUP void hbf_distances(__global const word_t *words, __global value_t
         distances[v] = VALUE_IN(words[v]);
 }
 
-/* Search the tree of shortest paths level by level: a work-item for each vertex of a level. Who is
- * first gives a vertex its parent, over an arc that attains the distance. */
+/* Search the tree of shortest paths level by level: a work-item for each vertex of a level. tags[v] is
+ * the level in which v was found, NO_PREDECESSOR before. Of the vertices from which v is found in its
+ * level, over an arc that attains the distance, the one with the smallest number is its parent. */
 __kernel GROUP void hbf_parents(__global const long *first, __global const uint *heads,
                                 __global const value_t *weights, __global const word_t *words,
-                                __global int *parents, __global const int *now, __global int *next,
-                                __global int *counts, const int source, const int size)
+                                __global int *parents, __global int *tags,
+                                __global const int *now, __global int *next,
+                                __global int *counts, const int source, const int size,
+                                const int level)
 {
     const size_t i = get_global_id(0);
     if (i >= (size_t)size)
@@ -458,9 +461,13 @@ __kernel GROUP void hbf_parents(__global const long *first, __global const uint 
     const value_t distance = VALUE_IN(words[u]);
     for (long a = first[u]; a < first[u + 1]; a++) {
         const int v = PYAPSP_CLASSES ? HEAD_OF(heads[a]) : (int)heads[a];
-        if (v != source && extend(distance, weights[a]) == VALUE_IN(words[v]) &&
-            VALUE_IN(words[v]) < (value_t)PYAPSP_INFINITY &&
-            atomic_cmpxchg(&parents[v], NO_PREDECESSOR, u) == NO_PREDECESSOR)
+        if (v == source || extend(distance, weights[a]) != VALUE_IN(words[v]) ||
+            !(VALUE_IN(words[v]) < (value_t)PYAPSP_INFINITY))
+            continue;
+        const int found = atomic_cmpxchg(&tags[v], NO_PREDECESSOR, level);
+        if (found == NO_PREDECESSOR)
             next[atomic_inc(&counts[FOUND])] = v;
+        if (found == NO_PREDECESSOR || found == level)
+            atomic_min((volatile __global uint *)&parents[v], (uint)u);
     }
 }

@@ -26,13 +26,13 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, shared
+from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.bfs.smallest_parents import SmallestParents, search_defines
 from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
 from pyapsp.traversal.narrow import NarrowRow, Row, narrowest
 from pyapsp.traversal.search import Search, Searcher
@@ -307,6 +307,9 @@ class _Search:
         ):
             assert programs.push is not None
             kernels = programs.push
+        self._smallest = (
+            SmallestParents(self._queue, options, self._offsets) if options.predecessors else None
+        )
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)
 
@@ -326,6 +329,13 @@ class _Search:
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
         self._start(queue, *self._shape, self._arcs[0], entering, *arrays, source_, n, arcs)
         state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows)
+        if predecessors is not None:
+            assert self._smallest is not None
+            assert levels is not None
+            assert parents is not None
+            self._smallest.of_rows(self._arcs, levels, parents, self._n)
+            if self._in_place:
+                read_back(queue, parents, predecessors)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         if isinstance(distances, NarrowRow):

@@ -9,6 +9,7 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.bfs.levels import Levels, LevelSearch
+from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 
 __all__ = ["BfsEdge"]
 
@@ -27,6 +28,10 @@ class _Levels(Levels):
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         sizes = np.int32(self.n), np.int32(level), np.int64(self._m)
         self.launch("bfs_edge", self._m, *arrays, *sizes)
+
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Enqueue the kernel of the layout of the arcs."""
+        smallest.of_arcs(self.arcs, self.levels, self.parents, self._m)
 
 
 @register

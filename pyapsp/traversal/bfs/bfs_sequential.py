@@ -12,9 +12,13 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.bfs.smallest_parents import (
+    BfsSearcher,
+    SmallestParents,
+    search_defines,
+)
 from pyapsp.traversal.kernels import Launcher
-from pyapsp.traversal.search import Search, StoredParents
+from pyapsp.traversal.search import Search
 
 __all__ = ["BfsSequential"]
 
@@ -51,7 +55,7 @@ class BfsSequential(Search[Program]):
         return _Queue(self, plan, watch)
 
 
-class _Queue(StoredParents):
+class _Queue(BfsSearcher):
     """A graph on the device, and the queue of a search."""
 
     def __init__(
@@ -73,3 +77,7 @@ class _Queue(StoredParents):
         cl.enqueue_copy(self.queue, last, self._last)
         self.rounds += int(last[0]) + 1
         self.download(self._levels, distances)
+
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Enqueue the kernel of the layout of the arcs."""
+        smallest.of_rows(self._arrays[:2], self._levels, self.parents, self.n)

@@ -14,9 +14,13 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.bfs.smallest_parents import (
+    BfsSearcher,
+    SmallestParents,
+    search_defines,
+)
 from pyapsp.traversal.kernels import Launcher
-from pyapsp.traversal.search import Lanes, StoredParents
+from pyapsp.traversal.search import Lanes
 
 __all__ = ["BfsStreamed", "blocks_of"]
 
@@ -100,13 +104,13 @@ def blocks_of(indptr: np.ndarray, size: int) -> list[_Block]:
     return blocks
 
 
-class _Stream(StoredParents):
+class _Stream(BfsSearcher):
     """The levels and parents on the device, and a block of arcs."""
 
     def __init__(
         self, method: BfsStreamed, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch
     ) -> None:
-        super().__init__(plan, watch)
+        super().__init__(plan, watch, np.dtype(np.int32))
         graph, parameters = plan.input, plan.parameters
         self._graph, self._width = graph, parameters.integer("width")
         self._launch = Launcher(self.queue, plan.state, parameters.integer("group"))
@@ -138,8 +142,15 @@ class _Stream(StoredParents):
         reached = distances < infinity(distances.dtype)
         self.rounds += int(distances.max(where=reached, initial=0)) + 1
 
-    def _find(self, number: int, level: int) -> None:
-        """Enqueue the search from the vertices of a level that have arcs in a block."""
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Send all blocks once more."""
+        for number in sorted(range(len(self._blocks)), key=lambda each: each != self._present):
+            block = self._sent(number)
+            arcs, rows = (self._offsets, self._heads), block.last - block.first + 1
+            smallest.of_rows(arcs, self._levels, self.parents, rows, block.first)
+
+    def _sent(self, number: int) -> _Block:
+        """Return a block after copying it to the device, if another one is there."""
         block, graph = self._blocks[number], self._graph
         if number != self._present:
             size = block.end - block.begin
@@ -148,6 +159,11 @@ class _Stream(StoredParents):
             offsets = np.clip(offsets, 0, size).astype(np.int32)
             cl.enqueue_copy(self.queue, self._offsets, offsets)
             self._present = number
+        return block
+
+    def _find(self, number: int, level: int) -> None:
+        """Enqueue the search from the vertices of a level that have arcs in a block."""
+        block = self._sent(number)
         vertices = block.last - block.first + 1
         arrays = self._offsets, self._heads, self._levels, self.parents
         sizes = np.int32(block.first), np.int32(vertices), np.int32(level)

@@ -12,9 +12,13 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.bfs.levels import search_defines
+from pyapsp.traversal.bfs.smallest_parents import (
+    BfsSearcher,
+    SmallestParents,
+    search_defines,
+)
 from pyapsp.traversal.kernels import Launcher
-from pyapsp.traversal.search import Search, StoredParents
+from pyapsp.traversal.search import Search
 
 __all__ = ["FrontierSearch", "Frontiers"]
 
@@ -61,14 +65,14 @@ class FrontierSearch(Search[Program]):
         return build(options.device, file, self.defines(graph, options, parameters))
 
 
-class Frontiers(StoredParents):
+class Frontiers(BfsSearcher):
     """A graph on the device, and a search that expands one frontier after the other.
 
     Parameters
     ----------
     method : FrontierSearch
     plan, watch
-        As for `StoredParents`.
+        As for `BfsSearcher`.
 
     Attributes
     ----------
@@ -136,3 +140,7 @@ class Frontiers(StoredParents):
             level, size = self.advance(level, size)
             self.rounds += level - before
         self.download(self.levels, distances)
+
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Enqueue the kernel of the layout of the arcs."""
+        smallest.of_rows(self.arcs, self.levels, self.parents, self.n)

@@ -10,24 +10,20 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
+from pyapsp.traversal.bfs.smallest_parents import (
+    BfsSearcher,
+    SmallestParents,
+    search_defines,
+)
 from pyapsp.traversal.kernels import Launcher
-from pyapsp.traversal.search import Search, StoredParents
+from pyapsp.traversal.search import Search
 
-__all__ = ["LevelSearch", "Levels", "search_defines"]
-
-
-def search_defines(options: PathOptions) -> dict[str, str | int]:
-    """Return the macros of kernels that find levels."""
-    return {
-        "PYAPSP_PREDECESSORS": int(options.predecessors),
-        "PYAPSP_INFINITY": int(infinity(options.dtype)),
-    }
+__all__ = ["LevelSearch", "Levels"]
 
 
-class Levels(StoredParents):
+class Levels(BfsSearcher):
     """A graph on the device, and the levels of a search from one of its vertices.
 
     Each level is a launch of the kernel that has the name of its file.
@@ -36,7 +32,7 @@ class Levels(StoredParents):
     ----------
     method : LevelSearch
     plan, watch
-        As for `StoredParents`.
+        As for `BfsSearcher`.
 
     Attributes
     ----------
@@ -77,6 +73,10 @@ class Levels(StoredParents):
             cl.enqueue_copy(self.queue, last, self.last)
         self.rounds += level
         self.download(self.levels, distances)
+
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Enqueue the kernel of the layout of the arcs."""
+        smallest.of_rows(self.arcs, self.levels, self.parents, self.n)
 
 
 class LevelSearch(Search[Program]):

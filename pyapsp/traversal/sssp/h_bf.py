@@ -53,7 +53,7 @@ def own_buffers(graph: Graph, options: PathOptions, parameters: Parameters) -> l
     form = form_of(dtype, parameters)
     word = 8 if form in ("atomic64", "cas64") else max(dtype.itemsize, 4)
     frontier = 4 * _capacity(graph, parameters)
-    tags = 4 * graph.n * (form in ("tag32", "table"))
+    tags = 4 * graph.n * (form in ("tag32", "table") or options.predecessors)
     heavy = frontier * (parameters.integer("heavy") > 0)
     row = max(dtype.itemsize, 4 * options.predecessors) * graph.n
     return [word * graph.n, tags, frontier, frontier, heavy, 4 * _COUNTS, row]
@@ -260,15 +260,16 @@ class Frontiers:
         row = self._distances()
         predecessors[:] = NO_PREDECESSOR
         cl.enqueue_copy(self._queue, self._row, predecessors)
+        cl.enqueue_copy(self._queue, self._tags, predecessors)
         cl.enqueue_copy(self._queue, self._now, np.array([source], np.int32))
-        size, total = 1, 0
+        size, total, level = 1, 0, 0
         state = np.zeros(_COUNTS, np.int32)
         while size:
-            total += size
+            total, level = total + size, level + 1
             state[:] = 0
             cl.enqueue_copy(self._queue, self._counts, state)
-            ends = np.int32(source), np.int32(size)
-            lists = self._row, self._now, self._next, self._counts
+            ends = np.int32(source), np.int32(size), np.int32(level)
+            lists = self._row, self._tags, self._now, self._next, self._counts
             self._launch("hbf_parents", size, *graph, *lists, *ends)
             self._now, self._next = self._next, self._now
             cl.enqueue_copy(self._queue, state, self._counts)

@@ -108,7 +108,8 @@ class Tree:
 
     A vertex takes a predecessor that is nearer to the source, if there is one. Otherwise the arcs
     to v have weight zero (or are lost in rounding). These vertices are added level by level, so
-    that predecessors form no cycle.
+    that predecessors form no cycle. Of several possible predecessors of a level, it takes the one
+    with the smallest number.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ class Tree:
         self._farthest = farthest
         self._launch = Launcher(self._queue, program, _group(device))
         self._lanes = _lanes(device)
-        self._parents, self._state = (device.buffer(size) for size in Tree.buffers(n))
+        self._parents, self._rounds, self._state = (device.buffer(size) for size in Tree.buffers(n))
 
     @classmethod
     def planned(
@@ -157,7 +158,7 @@ class Tree:
     @staticmethod
     def buffers(n: int) -> list[int]:
         """Return the bytes of each buffer."""
-        return [max(4 * n, 4), 8]
+        return [max(4 * n, 4), max(4 * n, 4), 8]
 
     def find(
         self,
@@ -184,23 +185,25 @@ class Tree:
         """
         farthest = self._farthest if farthest is None else farthest
         n, items = np.int32(self._n), self._n * self._lanes
-        ends = np.int32(source), n, farthest
-        self._launch("tree_start", self._n, self._parents, self._state, n)
+        ends, number = (np.int32(source), n, farthest), 0
+        self._launch("tree_start", self._n, self._parents, self._rounds, self._state, n)
         self._launch("tree_fall", items, *self._arcs, words, self._parents, n, farthest)
-        waiting = self._counted(words, ends)
+        waiting = self._counted(words, ends, number)
         while waiting[0]:
-            written = self._parents, self._state
+            number += 1
+            written = self._parents, self._rounds, self._state
             cl.enqueue_copy(self._queue, self._state, np.zeros(2, np.int32))
             self._launch("tree_level", items, *self._arcs, words, *written, *ends)
-            waiting = self._counted(words, ends)
+            waiting = self._counted(words, ends, number)
             assert waiting[1] or not waiting[0], "distances that no tight path attains"
         with watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._parents)
 
-    def _counted(self, words: cl.Buffer, ends: tuple[np.generic, ...]) -> np.ndarray:
-        """Return whether vertices lack a parent, and whether some have found one."""
+    def _counted(self, words: cl.Buffer, ends: tuple[np.generic, ...], number: int) -> np.ndarray:
+        """Return whether vertices lack a parent, and whether some have got one in this round."""
         state = np.empty(2, np.int32)
-        self._launch("tree_count", self._n, words, self._parents, self._state, *ends)
+        arrays = words, self._parents, self._rounds, self._state
+        self._launch("tree_count", self._n, *arrays, *ends, np.int32(number))
         cl.enqueue_copy(self._queue, state, self._state)
         return state
 

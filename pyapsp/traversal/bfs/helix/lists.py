@@ -13,7 +13,7 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix import form
-from pyapsp.traversal.search import StoredParents
+from pyapsp.traversal.bfs.smallest_parents import BfsSearcher, SmallestParents
 
 __all__ = ["BATCH", "Frontiers", "ListSearch"]
 
@@ -26,7 +26,7 @@ _NEVER = 2**31 - 1
 _FEW, _FEW_ON_CPUS = 4, 256
 
 
-class Frontiers(StoredParents, ABC):
+class Frontiers(BfsSearcher, ABC):
     """A graph on the device, and searches level by level.
 
     Attributes
@@ -37,7 +37,7 @@ class Frontiers(StoredParents, ABC):
 
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        super().__init__(plan, watch)
+        super().__init__(plan, watch, np.dtype(np.int32))
         self._device, self._program, self._parameters = options.device, plan.state, parameters
         self.m = graph.m
         self._group = parameters.integer("group")
@@ -77,6 +77,16 @@ class Frontiers(StoredParents, ABC):
         self.sizes = [1]
         self.rounds += self._all_levels() - 1
         self.download(self._levels, distances)
+
+    def lower_parents(self, smallest: SmallestParents) -> None:
+        """Enqueue the kernel of the layout of the arcs."""
+        smallest.of_rows(
+            self._graph,
+            self._levels,
+            self.parents,
+            self.n,
+            stride=1 if self._parameters.word("rows") == "csr" else 2,
+        )
 
     @abstractmethod
     def _started(self) -> None:
