@@ -75,7 +75,8 @@ def solve(
         int64, int32, int16 or uint16. ``"auto"`` selects the narrowest integer type that is proved
         exact for this graph, or else a float type.
     predecessors : bool
-        Also compute the last vertex before j on each path, for `Result.path`.
+        Also compute the last vertex before j on each path, for `Result.path`. Of several shortest
+        paths the same call returns the same one; another method or type may return another.
     out : ndarray, optional
         Array for the distances: shape (n, n), or (k, n) for k sources, C-contiguous, of the dtype
         of the distances. If `dtype` is None, the dtype of this array is used. It may be a memory

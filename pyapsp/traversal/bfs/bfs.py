@@ -73,7 +73,7 @@ def bfs(
     """Compute the number of arcs on the shortest path from a source to each vertex.
 
     This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
-    any one of them may be returned.
+    the one with the smallest number is returned, by every method.
 
     Errors are those of `solve`.
 

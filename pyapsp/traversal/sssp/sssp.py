@@ -76,7 +76,8 @@ def sssp(
         Type of the distances, as for `solve`: float64 (the default), float32, float16, int64,
         int32, int16, uint16 or ``"auto"``.
     predecessors : bool
-        Also compute the vertex before each vertex, for `SsspResult.path`.
+        Also compute the vertex before each vertex, for `SsspResult.path`. Of several shortest paths
+        the same call returns the same one; another method or type may return another.
     cutoff : float, optional
         Report vertices farther than this as unreachable, as `solve` does. The search may stop at
         this distance.
