@@ -393,7 +393,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             }
         }
         SYNC();
-        append_held(&search, tail, held, &sums, record);
+        APPEND_HELD();
     }
 
 #if PYAPSP_PULL
@@ -474,7 +474,7 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
         if (taken < to_pull && item < PYAPSP_GROUP / WORD && w < words)
             next[w] = now[w] | found_bits[item];
 #endif
-        append_held(&search, tail, held, &sums, record);
+        APPEND_HELD();
     }
 #endif
 

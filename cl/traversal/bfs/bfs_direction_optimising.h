@@ -183,20 +183,20 @@ static inline void append(const search_t *search, const int v, const int tail, c
         search->queue[tail + atomic_inc(&record[LIGHT])] = v;
 }
 
-/* Append the vertices that wait to the queue. Called by the whole group, after a barrier. */
-static inline void append_held(const search_t *search, const int tail, __local const int *held,
-                               __local sums_t *sums, __global int *record)
-{
-    const int item = get_local_id(0), count = min(sums->count, HELD);
-    if (item == 0 && count > 0)
-        sums->base = atomic_add(&record[LIGHT], count);
-    SYNC();
-    for (int i = item; i < count; i += PYAPSP_GROUP)
-        search->queue[tail + sums->base + i] = held[i];
-    SYNC();
-    if (item == 0)
-        sums->count = 0;
-}
+/* Append the vertices that wait to the queue. Called by the whole group, after a barrier. A macro: PoCL
+ * 3 compiles a function with these barriers to code that crashes. */
+#define APPEND_HELD()                                                                              \
+    do {                                                                                           \
+        const int count = min(sums.count, HELD);                                                   \
+        if (item == 0 && count > 0)                                                                \
+            sums.base = atomic_add(&record[LIGHT], count);                                         \
+        SYNC();                                                                                    \
+        for (int i = item; i < count; i += PYAPSP_GROUP)                                           \
+            queue[tail + sums.base + i] = held[i];                                                 \
+        SYNC();                                                                                    \
+        if (item == 0)                                                                             \
+            sums.count = 0;                                                                        \
+    } while (0)
 
 /* The work-items of a vertex: about half the mean number of arcs, and enough to fill the groups. */
 static inline int lanes_for(const int vertices, const int arcs, const int items)
