@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import numpy as np
 
+from pyapsp.all_pairs.dense.outofcore.nominal import nominal_speeds
 from pyapsp.all_pairs.dense.outofcore.planner import Machine
 from pyapsp.all_pairs.dense.outofcore.speeds import measure
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
@@ -16,12 +18,15 @@ from pyapsp.all_pairs.dense.outofcore.team import limits
 from pyapsp.all_pairs.dense.product import Product
 from pyapsp.cluster.model import Rates
 from pyapsp.cluster.ranks import Ranks
+from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 
-__all__ = ["disk_of", "rates_of"]
+__all__ = ["assumed_rates", "disk_of", "rates_of"]
 
 # Bytes that are broadcast, and written, to measure how long it takes.
 _SAMPLE, _WRITTEN = 2**25, 2**27
+# The bytes a second between ranks, and the seconds of an empty message, that are assumed.
+_LINK, _LATENCY = 5e9, 2e-5
 
 
 def rates_of(
@@ -58,6 +63,20 @@ def rates_of(
     )
     # two workers share the memory
     return rates, Machine(product, speeds, memory // 2, largest)
+
+
+def assumed_rates(measured: Rates, graph: Graph, options: AllPairsOptions) -> Rates:
+    """Return the rates of a rank with nominal speeds instead of measured ones."""
+    speeds = nominal_speeds(options.device, graph, options)
+    return replace(
+        measured,
+        product=speeds.product,
+        up=speeds.up,
+        down=speeds.down,
+        host=speeds.read,
+        link=_LINK,
+        latency=_LATENCY,
+    )
 
 
 def _link_of(ranks: Ranks) -> tuple[float, float]:

@@ -11,9 +11,9 @@ from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.team import limits, product_for
 from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import CheckpointError
-from pyapsp.base.host import available_memory
+from pyapsp.base.host import installed_memory
 from pyapsp.cluster.band import shares
-from pyapsp.cluster.measure import rates_of
+from pyapsp.cluster.measure import assumed_rates, rates_of
 from pyapsp.cluster.model import Prediction, Rates, best, predict, slowest
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.cluster.resident import bytes_of
@@ -73,6 +73,8 @@ def planned(
     mine, machine = rates_of(ranks, product, options, n)
     everyone = ranks.all(mine)
     rates = slowest(everyone)
+    # the block, which decides the rounding of sums, must not depend on measured rates
+    assumed = slowest(ranks.all(assumed_rates(mine, graph, options)))
     block = parameters.integer("block") if "block" in parameters else None
     if block is not None:
         block = min(up_to(block, rates.unit), up_to(n, rates.unit))
@@ -86,7 +88,7 @@ def planned(
     if min(weights) > (1 - _ALIKE) * max(weights):
         weights = [1.0] * ranks.size
     if "rows" not in parameters:
-        wanted = block or best(n, ranks.size, item, rates, resident=True).block
+        wanted = block or best(n, ranks.size, item, assumed, resident=True).block
         spans = shares(n, wanted, weights)
         low, high = spans[ranks.rank]
         needed = bytes_of(product, high - low, n, wanted)
@@ -94,7 +96,7 @@ def planned(
             prediction = predict(n, ranks.size, wanted, item, rates, resident=True)
             return DensePlan(product, None, needed, wanted, spans, prediction, rates)
     if block is None:
-        block = best(n, ranks.size, item, rates, resident=False).block
+        block = best(n, ranks.size, item, assumed, resident=False).block
     wishes = CutOptions(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
     cut = best_cut(n, rates.unit, machine, wishes)
     block = min(ranks.all(cut.shape.block))
@@ -105,10 +107,10 @@ def planned(
 
 def _for_rows(memory: int, options: AllPairsOptions, neighbours: int) -> int:
     """Return the bytes that the rows of a rank may take on its device."""
-    free = available_memory()
-    if options.device.capabilities.unified_memory and free is not None:
-        # the host needs as much again
-        return min(memory, free // (3 * neighbours))
+    installed = installed_memory()
+    if options.device.capabilities.unified_memory and installed is not None:
+        # the host needs as much again, and more; what is free now must not decide
+        return min(memory, installed // (4 * neighbours))
     return memory
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -17,9 +16,9 @@ from pyapsp.all_pairs.dense.multidevice.division import Division, Rate, divided
 from pyapsp.all_pairs.dense.multidevice.exchange import Exchange
 from pyapsp.all_pairs.dense.multidevice.passes import each_share, run_passes
 from pyapsp.all_pairs.dense.multidevice.share import Share, buffers
+from pyapsp.all_pairs.dense.outofcore.nominal import nominal_speeds
 from pyapsp.all_pairs.dense.outofcore.recovery import recover
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
-from pyapsp.all_pairs.dense.outofcore.speeds import measure_device
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.team import limits, products_for
 from pyapsp.all_pairs.dense.predecessors import Recovery
@@ -64,8 +63,8 @@ class FwMultidevice(AllPairsMethod):
     Parameters
     ----------
     block : int, optional
-        Pivots of a pass, and rows of a block. By default a model chooses it, from speeds that are
-        measured during planning (`multidevice.division`).
+        Pivots of a pass, and rows of a block. By default a model chooses it, from nominal speeds
+        (`multidevice.division`).
     helpers : {"auto", "all", "none"}, optional
         Whether the devices after the first are used; with "auto" the model decides.
     """
@@ -87,7 +86,7 @@ class FwMultidevice(AllPairsMethod):
     def plan(
         self, graph: Graph, options: AllPairsOptions
     ) -> Plan[Graph, AllPairsOptions, _Prepared | None]:
-        """Build the kernels, measure the devices, divide the rows, check the memory."""
+        """Build the kernels, divide the rows, check the memory."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
         devices: tuple[Device, ...] = (options.device, *options.helpers)
@@ -99,7 +98,7 @@ class FwMultidevice(AllPairsMethod):
         if graph.n == 0:
             return Plan(graph, options, self.parameters, 0, None)
         unit = math.lcm(*(product.unit for product in products))
-        rates = _rates(devices, products, graph.n, options)
+        rates = _rates(graph, devices, options)
         size = up_to(graph.n, unit)
         if any(product.pitch(size) > size for product in products):
             size += unit
@@ -189,24 +188,13 @@ class FwMultidevice(AllPairsMethod):
         )
 
 
-def _rates(
-    devices: Sequence[Device], products: Sequence[Product], n: int, options: AllPairsOptions
-) -> list[Rate]:
-    """Return the measured rates; devices that are alike are measured once."""
-    alike: dict[tuple[str, str], int] = {}
-    for number, device in enumerate(devices):
-        alike.setdefault((device.name, device.platform_name), number)
-
-    def measured(number: int) -> Rate:
-        device = devices[number]
-        memory, _ = limits(device, options)
-        rates, bus = measure_device(device, products[number], n, memory)
-        # a device that is listed twice is no faster
-        return Rate(rates[-1][1] / devices.count(device), min(bus))
-
-    with ThreadPoolExecutor(len(alike)) as pool:
-        rates = dict(zip(alike, pool.map(measured, alike.values()), strict=True))
-    return [rates[device.name, device.platform_name] for device in devices]
+def _rates(graph: Graph, devices: Sequence[Device], options: AllPairsOptions) -> list[Rate]:
+    """Return the nominal rates; a device that is listed twice is no faster."""
+    speeds = [nominal_speeds(device, graph, options) for device in devices]
+    return [
+        Rate(each.product / devices.count(device), min(each.up, each.down))
+        for device, each in zip(devices, speeds, strict=True)
+    ]
 
 
 def _check_host(shares: int, n: int, options: AllPairsOptions) -> None:
@@ -228,13 +216,13 @@ def _check_host(shares: int, n: int, options: AllPairsOptions) -> None:
 
 
 def _notes(division: Division, devices: Sequence[Device], rates: Sequence[Rate]) -> list[str]:
-    """Say who has which rows, what that will cost, and what was measured."""
+    """Say who has which rows, and what that will cost at which speeds."""
     shared = []
     for number, device in enumerate(devices):
         rows = sum(last - first for first, last in map(division.rows, division.blocks(number)))
         shared.append(f"{device.name} {rows:,} rows")
-    measured = ", ".join(f"{rate.product / 1e9:,.4g} G updates/s" for rate in rates)
+    assumed = ", ".join(f"{rate.product / 1e9:,.4g} G updates/s" for rate in rates)
     return [
         f"{len(division.owners)} passes over {division.block:,} pivots; {', '.join(shared)}",
-        f"predicted: {division.seconds:,.3g} s; measured: {measured}",
+        f"predicted: {division.seconds:,.3g} s; assumed: {assumed}",
     ]

@@ -80,7 +80,8 @@ class FwOutofcore(AllPairsMethod):
     ----------
     block : int, optional
         Pivots of a pass. Parameters that are not given are chosen by a model (`outofcore.planner`)
-        from speeds that are measured during planning.
+        from speeds that are measured during planning. The pivots of a pass decide how sums are
+        rounded, so that they follow from nominal speeds.
     rows, columns : int, optional
         Size of the part that is copied to the (main) device and back; all columns by default.
     split : {"fused", "separated"}, optional

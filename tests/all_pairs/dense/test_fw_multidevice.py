@@ -1,6 +1,7 @@
 """fw-multidevice: any division of the rows gives the answer of one device, and failures end it."""
 
 import functools
+import itertools
 import threading
 import time
 from dataclasses import replace
@@ -20,6 +21,7 @@ from pyapsp.all_pairs.dense.multidevice.division import Rate, divided
 from pyapsp.all_pairs.dense.multidevice.panel import RowPanel
 from pyapsp.all_pairs.dense.multidevice.share import Share
 from pyapsp.all_pairs.dense.outofcore import team
+from pyapsp.all_pairs.dense.outofcore.speeds import Speeds
 from pyapsp.device import model
 from pyapsp.device.kernels import filling, staging
 from pyapsp.graph import Graph, generators
@@ -198,16 +200,17 @@ def _options(device):
 
 
 def test_a_device_that_is_listed_twice_is_no_faster(device, monkeypatch):
-    measured = []
-
-    def measure(one, *_):
-        measured.append(one)
-        return ((64, 8e9),), (1e10, 2e10)
-
-    monkeypatch.setattr(fw_multidevice, "measure_device", measure)
-    rates = fw_multidevice._rates([device, device], [None, None], 100, _options(device))
+    speeds = Speeds(((1, 8e9),), 1e10, 2e10, 1e10, 1e10, shared=False)
+    monkeypatch.setattr(fw_multidevice, "nominal_speeds", lambda *_: speeds)
+    rates = fw_multidevice._rates(fractions(100, 400), [device, device], _options(device))
     assert rates == [Rate(4e9, 1e10)] * 2
-    assert measured == [device]  # alike
+
+
+def test_the_division_does_not_depend_on_the_clock(device, monkeypatch):
+    graph, method = fractions(600, 4000), multidevice(helpers="all")
+    before = method.plan(graph, _options(device)).state.division
+    monkeypatch.setattr(time, "perf_counter", itertools.count(0, 100).__next__)
+    assert method.plan(graph, _options(device)).state.division == before
 
 
 def test_helpers(device):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyapsp.all_pairs.dense.outofcore.manifest import Decisive, State
+from pyapsp.all_pairs.dense.outofcore.nominal import nominal_speeds
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.team import Team, products_for, team_of
@@ -87,7 +88,11 @@ def prepare(
     def prepared(*, tuned: bool) -> tuple[Team, Decisive]:
         products = products_for(graph, options, state, tuned=tuned)
         with Matrix(array) as matrix:
-            team = team_of(matrix, options, products, parameters)
+            nominal = [
+                nominal_speeds(device, graph, options, file=matrix.on_disk)
+                for device in (options.device, *options.helpers)
+            ]
+            team = team_of(matrix, options, products, nominal, parameters)
         ours = _decisive(team, products, parameters, state=state, tuned=tuned)
         if state is not None:
             _check_same(ours, state, graph.n, options)

@@ -15,10 +15,10 @@ import pyopencl as cl
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.product import Product, Rectangle, RightFactor
-from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device import Device, device_errors, event_seconds, event_times
 from pyapsp.device.kernels.mapped import pinned
 
-__all__ = ["Speeds", "measure", "measure_device"]
+__all__ = ["Speeds", "measure"]
 
 # Bytes that are moved to see how fast that goes, and of the right factor of a product; the seconds
 # after which no larger product is timed, how often each is, and for how many rows.
@@ -64,8 +64,13 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
 
     Values of the matrix are read and written back.
     """
-    item = product.dtype.itemsize
-    rates, (up, down) = measure_device(device, product, matrix.n, memory)
+    queue, unit, item = device.queue(), product.unit, product.dtype.itemsize
+    heights = sorted({up_to(some, unit) for some in _SAMPLED})
+    up = down = float("inf")
+    with device_errors(device, memory):
+        rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
+        if not device.capabilities.unified_memory:
+            up, down = _bus_rates(queue)
     rows = min(matrix.last - matrix.first, max(1, _SAMPLE // (matrix.n * item)))
     sample = np.zeros((rows, matrix.n), product.dtype)
 
@@ -77,27 +82,6 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
     moves = [(speed(matrix.read), speed(matrix.write)) for _ in range(_TURNS)]
     read, write = map(max, zip(*moves, strict=True))
     return Speeds(rates, up, down, read, write, shared=device.kind == "cpu")
-
-
-def measure_device(
-    device: Device, product: Product, n: int, memory: int
-) -> tuple[tuple[tuple[int, float], ...], tuple[float, float]]:
-    """Measure a device alone, for a matrix of n columns.
-
-    Returns
-    -------
-    products : tuple of (int, float)
-        As in `Speeds`.
-    bus : (float, float)
-        Its `up` and `down`.
-    """
-    queue, unit = device.queue(), product.unit
-    heights = sorted({up_to(some, unit) for some in _SAMPLED})
-    with device_errors(device, memory):
-        rates = _product_rates(queue, product, unit, heights, n, memory)
-        if device.capabilities.unified_memory:
-            return rates, (float("inf"), float("inf"))
-        return rates, _bus_rates(queue)
 
 
 def _bus_rates(queue: cl.CommandQueue) -> tuple[float, float]:
@@ -144,8 +128,8 @@ def _product_rates(
         for _ in range(_TURNS):
             target = Rectangle(block, columns, some, columns)
             events = product.multiply(queue, target, left, RightFactor(right, depth, columns))
-            queue.finish()
-            seconds.append((events[-1].profile.end - events[0].profile.start) * 1e-9)
+            (begun, _), (_, ended) = event_times(events[0]), event_times(events[-1])
+            seconds.append((ended - begun) * 1e-9)
         rates.append((some, some * columns * depth / max(min(seconds), 1e-9)))
         if sum(seconds) > _LONG_ENOUGH and len(rates) > 2:
             break

@@ -24,7 +24,7 @@ from pyapsp.all_pairs.dense.outofcore.planner import (
     required_bandwidth,
 )
 from pyapsp.all_pairs.dense.outofcore.shape import Shape
-from pyapsp.all_pairs.dense.outofcore.speeds import measure
+from pyapsp.all_pairs.dense.outofcore.speeds import Speeds, measure
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.all_pairs.dense.product import Product
@@ -183,6 +183,7 @@ def team_of(
     matrix: Matrix,
     options: AllPairsOptions,
     products: Sequence[Product],
+    nominal: Sequence[Speeds],
     parameters: Parameters,
 ) -> Team:
     """Measure the devices, cut the matrix, and decide who takes part.
@@ -195,6 +196,8 @@ def team_of(
         With the devices.
     products : sequence of Product
         For each of them.
+    nominal : sequence of Speeds
+        Those by which the pivots of a pass are counted, for each device.
     parameters : Parameters
         The parameters of the method that were asked for.
 
@@ -213,7 +216,7 @@ def team_of(
         speeds = measure(device, product, matrix, memory)
         pins = can_pin(device, matrix)
         machines.append(Machine(product, speeds, memory, largest, pins=pins))
-    lead = machines[0]
+    lead, expected = machines[0], replace(machines[0], speeds=nominal[0])
     sizes = {
         name: parameters.integer(name)
         for name in ("block", "rows", "columns")
@@ -223,10 +226,11 @@ def team_of(
     ahead = {"on": True, "off": False}.get(str(parameters.get("lookahead")))
     helpers, hoped = parameters.get("helpers", "auto"), 0.0
     if helpers != "none":
-        hoped = sum(each.speeds.product / lead.speeds.product for each in machines[1:])
-    cut = best_cut(
-        matrix.n, unit, lead, CutOptions(**sizes, separated=separated, ahead=ahead), hoped
-    )
+        hoped = sum(each.product / nominal[0].product for each in nominal[1:])
+    wishes = CutOptions(**sizes, separated=separated, ahead=ahead)
+    # first the block, which decides the rounding of sums; then what only decides the time
+    block = best_cut(matrix.n, unit, expected, wishes, hoped).shape.block
+    cut = best_cut(matrix.n, unit, lead, replace(wishes, block=block), hoped)
     members, closer, gain, why = [Member(devices[0], lead, cut.shape)], 0, 0.0, []
     for device, machine in zip(devices[1:], machines[1:], strict=True):
         closes = parameters.get("pivot") == "host" and device.kind == "cpu" and closer == 0

@@ -220,16 +220,29 @@ def test_measured_speeds_are_finite_and_leave_the_matrix_alone(product, device):
     assert speeds.shared == (device.kind == "cpu")
 
 
+def test_the_block_does_not_depend_on_measured_speeds(product, device, monkeypatch):
+    slow = Speeds(((16, 1e8),), 1e6, 1e6, 1e5, 1e5, shared=False)
+    fast = Speeds(((16, 1e15),), 1e12, 1e12, 1e12, 1e12, shared=False)
+    options = AllPairsOptions(device, np.dtype("float32"), memory_limit=2**30)
+    cuts = []
+    for measured in (slow, FREE, fast):
+        monkeypatch.setattr(team, "measure", lambda *_, speeds=measured: speeds)
+        with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
+            planned = team.team_of(matrix, options, [product], [FREE], Parameters())
+        cuts.append(planned.cut)
+    assert len({cut.shape.block for cut in cuts}) == 1
+    assert len({(cut.shape.rows, cut.shape.workers) for cut in cuts}) > 1
+
+
 def test_a_team_is_planned_with_its_helpers(product, device, monkeypatch):
     monkeypatch.setattr(team, "measure", lambda *_: FREE)
     helpers = (device,) * 3
     options = AllPairsOptions(device, np.dtype("float32"), helpers=helpers, memory_limit=2**30)
     with Matrix(np.empty((16384, 16384), np.float32)) as matrix:  # never touched
         teams = {
-            asked: team.team_of(
-                matrix, options, [product] * 4, Parameters(helpers=asked, lookahead="off")
-            )
+            asked: team.team_of(matrix, options, [product] * 4, [FREE] * 4, given)
             for asked in ("none", "all")
+            for given in [Parameters(helpers=asked, lookahead="off")]
         }
     assert [len(each.members) for each in teams.values()] == [1, 4]
     assert teams["all"].cut.shape.block < teams["none"].cut.shape.block
