@@ -26,6 +26,7 @@ __all__ = [
     "GraphError",
     "KernelBuildError",
     "ModelError",
+    "NamesWarning",
     "NegativeCycleError",
     "NegativeWeightError",
     "NoDeviceError",
@@ -48,6 +49,10 @@ class FallbackWarning(UserWarning):
     Its cause may be gone in the next call, and then the first method runs: distances of both may
     differ by rounding. ``fallback=False`` raises the error of the first method instead.
     """
+
+
+class NamesWarning(UserWarning):
+    """A file was written in a format that has no place for the names of the vertices."""
 
 
 class ParameterError(PyApspError, ValueError):

@@ -51,7 +51,9 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     ----------
     source : Source
         The file. If both ids of the first arc are integers, all ids must be integers, each written
-        in one way: not 1 in one line and 01 in another. Otherwise all ids are strings.
+        in one way: not 1 in one line and 01 in another. If one of them is written with zeros or a
+        sign that it does not need, as in 01234, all are strings. They are strings, too, if the
+        first two are no integers.
     weighted : bool, optional
         Whether there is a weight. None: there is if a column has such a name, or if no column has
         a name and there are three.
@@ -69,10 +71,12 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     quick = _quick(source.suffix, content, weighted)
     if quick is not None:
         del content  # the graph takes as much memory
-        found, tails, heads, weights = quick
+        found, tails, heads, weights, spelled = quick
         del quick
         labels, tails, heads = relabel(tails, heads)
         _refuse_doubtful(found, labels, tails, heads)
+        if spelled is not None:
+            labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
         return ArcList(len(labels), tails, heads, weights, labels, found.directed)
     lines = lines_of(content)
     layout_found = layout.decide(source.suffix, lines, weighted)
@@ -97,12 +101,15 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
         raise LineError(number, str(error)) from None
     except ValueError:
         raise _fault(lines, found) from None
+    spelled = None
     if found.whole:
         rest = "\n".join(lines).encode(errors="replace")
         if spelling.may_differ(rest, found.columns):
-            spelling.refuse_two(lines, found)
+            spelled = spelling.spellings(lines, found)
     labels, rows, columns = relabel(tails, heads)
     _refuse_doubtful(found, labels, rows, columns)
+    if spelled is not None:
+        labels, rows, columns = spelling.as_written(labels, rows, columns, spelled)
     directed = found.directed
     if found.columns.direction is not None:
         single = _directions(lines, found, arcs["direction"].tolist())
@@ -116,8 +123,11 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
 
 def _quick(
     suffix: str, content: bytes, weighted: bool | None
-) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None] | None:
-    """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
+) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None, dict[int, str] | None] | None:
+    """Return layout, tails, heads, weights and spellings of a long file of plain numbers.
+
+    The result is None for other files.
+    """
     head = plain.head(content)
     if head is None:
         return None
@@ -137,10 +147,11 @@ def _quick(
     parsed = plain.columns(content, start, found.separator, found.columns.width)
     if parsed is None:
         return None
+    spelled = None
     if spelling.may_differ(content, found.columns):
-        spelling.refuse_two(lines_of(content), found)
+        spelled = spelling.spellings(lines_of(content), found)
     weights = None if weight is None else parsed[weight]
-    return found, parsed[ends[0]], parsed[ends[1]], weights
+    return found, parsed[ends[0]], parsed[ends[1]], weights, spelled
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -362,12 +373,18 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
         whole += layout.is_integer(name)
     if whole not in (0, len(ids)):
         raise GraphError("an edge list cannot mix labels that are numbers with others")
+    spelled: dict[int, str] = {}
     for name in ids if whole else ():
         # the longest int64 has 20 characters
-        if len(name) > 20 or str(int(name)) != name or not -(2**63) <= int(name) < 2**63:
+        if len(name) > 20 or not -(2**63) <= int(name) < 2**63:
             raise GraphError(
                 f"the label {name!r} cannot be an id in an edge list, where digits are an integer: "
                 "use .npz"
+            )
+        if spelled.setdefault(int(name), name) != name:
+            raise GraphError(
+                f"the labels {spelled[int(name)]!r} and {name!r} cannot both be ids in an edge "
+                "list, where they are one number: use .npz"
             )
     return ids
 
