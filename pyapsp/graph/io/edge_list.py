@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, plain, spelling, text
+from pyapsp.graph.io import layout, plain, spelling, streets, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
@@ -45,7 +45,9 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
     column ``Type`` (Gephi) says so, and directed otherwise. In a file with directed and undirected
-    arcs, the reverses of the undirected arcs are added.
+    arcs, the reverses of the undirected arcs are added. With the columns ``cost`` and
+    ``reverse_cost`` (pgRouting) each row is an arc and its reverse, each with its own cost; where a
+    cost is negative, there is no arc.
 
     Parameters
     ----------
@@ -62,8 +64,8 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     ------
     LineError
         A line has other columns than the first, an invalid id or weight, or another spelling of an
-        id; the header is not understood; or a line may be a header or an arc. The message names the
-        line.
+        id; the header is not understood; a line may be a header or an arc; or an arc is not one-way
+        (column ``oneway``, OpenStreetMap) and its reverse is not there. The message names the line.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
@@ -96,6 +98,7 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
             weights = arcs["weight"]
         if text.not_weights(weights):
             raise ValueError
+        back = None if found.columns.reverse is None else _reverse_costs(lines, found)
     except text.RoundedWeightError as error:
         number = _numbers(lines, found)[error.row]
         raise LineError(number, str(error)) from None
@@ -113,11 +116,22 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     directed = found.directed
     if found.columns.direction is not None:
         single = _directions(lines, found, arcs["direction"].tolist())
+        if back is not None and not single.all():
+            raise LineError(found.first + 1, "an undirected edge has no reverse cost")
         directed = directed and bool(single.any())
         if not single.all() and directed:
             both = ~single
             rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
             weights = np.append(weights, weights[both])
+    try:
+        if found.columns.oneway is not None:
+            streets.refuse_missing(rows, columns, arcs["oneway"].tolist(), "oneway")
+        if back is not None:
+            rows, columns, weights = streets.two_ways(rows, columns, weights, back)
+    except streets.PlaceError as error:
+        raise LineError(_numbers(lines, found)[error.place], str(error)) from None
+    if back is not None and weighted is False:
+        weights = np.ones(rows.size, np.int64)
     return ArcList(len(labels), rows, columns, weights, labels, directed)
 
 
@@ -199,11 +213,14 @@ def _parse(lines: list[str], found: Layout) -> np.ndarray:
     if separator is None and any("#" in line for line in body):
         body = [layout.without_comment(line, separator) for line in body]
     kind = "i8" if found.whole else "O"
+    place: int | None
     wanted = [("tail", kind), ("head", kind)]
     used = [columns.tail, columns.head]
-    if columns.direction is not None:
-        wanted.append(("direction", "O"))
-        used.append(columns.direction)
+    for name in ("direction", "oneway"):
+        place = getattr(columns, name)
+        if place is not None:
+            wanted.append((name, "O"))
+            used.append(place)
     weighted = columns.weight is not None
     if columns.weight is not None:
         used.append(columns.weight)
@@ -221,6 +238,17 @@ def _parse(lines: list[str], found: Layout) -> np.ndarray:
     if len(arcs) != len(body):
         raise ValueError  # an open quote has joined lines
     return arcs
+
+
+def _reverse_costs(lines: list[str], found: Layout) -> np.ndarray:
+    """Return the cost of the reverse of each arc; ValueError if one is no weight."""
+    body = [line for line in lines[found.start :] if layout.is_row(line)]
+    costs: np.ndarray = text.table(
+        body, [], delimiter=found.separator, quotechar='"', usecols=[found.columns.reverse or 0]
+    )["weight"]
+    if text.not_weights(costs):
+        raise ValueError
+    return costs
 
 
 def _even(body: list[str], separator: str | None, width: int) -> bool:
@@ -410,6 +438,8 @@ def _fault(lines: list[str], found: Layout) -> LineError:
                 _check_name(token)
         if columns.weight is not None:
             text.weight(fields[columns.weight])
+        if columns.reverse is not None:
+            text.weight(fields[columns.reverse])
 
     return text.locate(lines, check, lambda: "the file cannot be parsed")
 
