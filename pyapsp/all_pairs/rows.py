@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -14,11 +13,11 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
-from pyapsp.base.errors import DeviceError, ParameterError
+from pyapsp.base.errors import DeviceError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, validation
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
@@ -96,8 +95,8 @@ def row_blocks(
     [0 1] [ 3. inf]
     [2] [inf]
     """
-    if block is not None and not (isinstance(block, Integral) and block > 0):
-        raise ParameterError.of("block", "row_blocks", "a positive number of rows", block)
+    if block is not None:
+        block = validation.integer("block", "row_blocks", block, 1)
     arguments = Arguments(
         method=method,
         directed=directed,

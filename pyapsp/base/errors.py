@@ -26,6 +26,7 @@ __all__ = [
     "GraphError",
     "KernelBuildError",
     "ModelError",
+    "NamesWarning",
     "NegativeCycleError",
     "NegativeWeightError",
     "NoDeviceError",
@@ -39,12 +40,19 @@ __all__ = [
 ]
 
 
+_LONGEST = 600  # characters of a message about a file
+
+
 class FallbackWarning(UserWarning):
     """The method that "auto" chose could not run, and another one takes over.
 
     Its cause may be gone in the next call, and then the first method runs: distances of both may
     differ by rounding. ``fallback=False`` raises the error of the first method instead.
     """
+
+
+class NamesWarning(UserWarning):
+    """A file was written in a format that has no place for the names of the vertices."""
 
 
 class ParameterError(PyApspError, ValueError):
@@ -82,13 +90,15 @@ class FormatError(GraphError):
     line : int or None
         Line number, from 1; None if the fault is not in one line (binary files).
     message : str
-        What is wrong.
+        What is wrong. Its middle is left out if it quotes a very long line.
     """
 
     def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
         self.path = fspath(path)
         self.line = line
         where = self.path if line is None else f"{self.path}:{line}"
+        if len(message) > _LONGEST:
+            message = f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 4 :]}"
         super().__init__(f"{where}: {message}")
 
 

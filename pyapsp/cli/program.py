@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -33,7 +34,7 @@ def run(work: Callable[[], int]) -> int:
     for stream in (sys.stdout, sys.stderr):
         _print_any_name(stream)
     try:
-        with _stopped_alike():
+        with _stopped_alike(), _warnings_in_one_line():
             code = work()
             if sys.stdout is not None:
                 # Flush here: at the end of the process Python ignores the error of a full disk.
@@ -64,6 +65,31 @@ def _say(text: str) -> None:
     if sys.stderr is not None:
         with suppress(OSError):
             print(f"pyapsp: {text}", file=sys.stderr)
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Print warnings of this package as errors are printed, without the line of the code."""
+    shown = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category.__module__.startswith("pyapsp"):
+            _say(f"warning: {message}")
+        else:
+            shown(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = shown
 
 
 def _fill_standard_streams() -> None:

@@ -11,6 +11,8 @@ from scipy.sparse import csr_array, issparse
 from pyapsp.base.errors import ParameterError
 from pyapsp.csgraph.arguments import Matrix, graph_of
 from pyapsp.graph import compressed
+from pyapsp.graph.compressed import Sparse
+from pyapsp.graph.convert import PADDED, arcs_of
 from pyapsp.graph.validation import flag
 from pyapsp.traversal.components.components import (
     strongly_connected_components,
@@ -84,6 +86,14 @@ def _pattern(csgraph: Matrix) -> csr_array | np.ma.MaskedArray:
         known = csgraph.dtype.kind in "biuf"
         # an infinite weight, too; other types are refused as they are
         return np.ma.array(np.ones(csgraph.shape), mask=csgraph.mask) if known else csgraph
-    compressed.sparse(csgraph)
-    rows = csr_array(csgraph)
+    return _stored(csgraph)
+
+
+def _stored(matrix: Sparse) -> csr_array:
+    """Return 1 at each stored entry; zeros that fill a BSR or DIA matrix are none."""
+    compressed.sparse(matrix)
+    if matrix.format in PADDED:
+        tails, heads, _ = arcs_of(matrix)
+        return csr_array((np.ones(tails.size), (tails, heads)), shape=matrix.shape)
+    rows = csr_array(matrix)
     return csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)

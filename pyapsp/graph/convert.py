@@ -30,12 +30,26 @@ if TYPE_CHECKING:
 _WHOLE = (int, np.integer, np.bool_)
 _REAL = (*_WHOLE, float, np.floating)
 
+#: Formats of SciPy that fill blocks or diagonals with zeros.
+PADDED = ("bsr", "dia")
+
 # Ids are numbered by a table if it has at most so many places for each. A place takes five bytes.
 _DENSE = 3
 # Ids of both ends that are numbered together.
 _FEW = 2**14
 
-__all__ = ["from_igraph", "from_networkx", "from_scipy", "numbers", "relabel", "reweight"]
+__all__ = [
+    "PADDED",
+    "arcs_of",
+    "from_igraph",
+    "from_networkx",
+    "from_scipy",
+    "is_kind",
+    "is_sparse",
+    "numbers",
+    "relabel",
+    "reweight",
+]
 
 
 def from_scipy(
@@ -66,10 +80,7 @@ def from_scipy(
     if not is_sparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
     n, starts = compressed.sparse(matrix)
-    if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
-        # unused entries behind the last row, for which `tocoo` would have no row numbers
-        matrix = matrix.copy()
-        matrix.prune()
+    matrix = _pruned(matrix)
     if matrix.format == "csc":
         matrix, copy = matrix.tocsr(), False
         _, starts = compressed.sparse(matrix)
@@ -80,15 +91,36 @@ def from_scipy(
         rows = starts, matrix.indices, matrix.data
         graph = Graph.from_checked_rows(*rows, name=name, copy=copy)
         return graph if directed else graph.symmetrized()
+    return Graph.from_arcs(n, *arcs_of(matrix), directed=directed, name=name)
+
+
+def arcs_of(matrix: Sparse) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows, columns and values of the entries of a checked matrix that are arcs.
+
+    Zeros that fill the blocks of a BSR matrix or the diagonals of a DIA matrix are none.
+
+    Raises
+    ------
+    GraphError
+        SciPy cannot convert the matrix.
+    """
     try:
-        entries = matrix.tocoo()
+        entries = _pruned(matrix).tocoo()
     except (TypeError, ValueError) as error:
         raise GraphError(f"no sparse matrix of weights: {error}") from None
     tails, heads, weights = entries.row, entries.col, entries.data
-    if matrix.format in ("bsr", "dia"):
+    if matrix.format in PADDED:
         stored = weights != 0
-        tails, heads, weights = tails[stored], heads[stored], weights[stored]
-    return Graph.from_arcs(n, tails, heads, weights, directed=directed, name=name)
+        return tails[stored], heads[stored], weights[stored]
+    return tails, heads, weights
+
+
+def _pruned(matrix: Sparse) -> Sparse:
+    """Return a matrix without unused entries behind the last row; they have no row numbers."""
+    if matrix.format in ("csr", "csc", "bsr") and matrix.indptr[-1] < matrix.indices.size:
+        matrix = matrix.copy()
+        matrix.prune()
+    return matrix
 
 
 def _sorted(matrix: Sparse) -> Sparse:

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import numbers, relabel
+from pyapsp.graph.io import streets
+from pyapsp.graph.io.columns import about_reverse
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ def from_frame(
         sorted order; the ids become the labels.
     weight : hashable or None, optional
         The column with the weight. None: all weights are 1. By default the column ``"weight"`` if
-        there is one.
+        there is one. With the columns ``cost`` and ``reverse_cost`` of pgRouting it is ``cost``:
+        each row is an arc and its reverse, each with its own cost, and where a cost is negative,
+        there is no arc.
     directed : bool, default True
         False adds the reverse of every arc.
     name : str, optional
@@ -63,7 +67,9 @@ def from_frame(
     ------
     GraphError
         There is no such column, a value is missing, ids are neither all integers nor all strings,
-        or a weight is no real number, NaN or -inf. The message has the row, counted from 1.
+        or a weight is no real number, NaN or -inf; a column is about the reverse of arcs, and is
+        not read; or an arc is not one-way (column ``oneway``) and its reverse is not there. The
+        message has the row, counted from 1.
 
     Examples
     --------
@@ -80,6 +86,13 @@ def from_frame(
     names = _names(frame)
     ids = {column: _values(frame, names, column) for column in (source, target)}
     tails, heads = ids[source], ids[target]
+    costs, oneway = _about_reverse(names, source, target)
+    if costs is not None:
+        if weight not in (..., None, costs[0]):
+            raise GraphError(
+                f"the column {costs[1]!r} is for the weight {costs[0]!r}, not {weight!r}: drop it"
+            )
+        unweighted, weight = weight is None, costs[0]
     if weight is ...:
         weight = "weight" if "weight" in names else None
     weights = None
@@ -91,9 +104,32 @@ def from_frame(
         labels, tails, heads = relabel(tails, heads)
     except GraphError as error:
         raise GraphError(f"{error}; {_odd(ids)}") from None
+    try:
+        if oneway is not None:
+            words = [str(word) for word in _values(frame, names, oneway).tolist()]
+            streets.refuse_missing(tails, heads, words, str(oneway))
+        if costs is not None and weights is not None:
+            back = _weights(_values(frame, names, costs[1]))
+            tails, heads, weights = streets.two_ways(tails, heads, weights, back)
+            weights = None if unweighted else weights
+    except streets.PlaceError as error:
+        raise GraphError(f"{_row(error.place)}: {error}") from None
     return Graph.from_arcs(
         len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
+
+
+def _about_reverse(
+    names: list[Hashable], source: Hashable, target: Hashable
+) -> tuple[tuple[Hashable, Hashable] | None, Hashable | None]:
+    """Return the columns of costs of arcs and their reverses, and the column that is about both."""
+    texts = [name if isinstance(name, str) else "" for name in names]
+    try:
+        costs, oneway = about_reverse(texts, (names.index(source), names.index(target)))
+    except ValueError as error:
+        raise GraphError(str(error)) from None
+    both = None if costs is None else (names[costs[0]], names[costs[1]])
+    return both, None if oneway is None else names[oneway]
 
 
 def _names(frame: Frame) -> list[Hashable]:

@@ -97,8 +97,8 @@ def flag(parameter: str, owner: str, value: bool | np.bool_ | NDArray[np.bool_])
 
 
 def is_real(value: float) -> bool:
-    """Return whether `value` is one real number and no timedelta64, a subclass of integers."""
-    return isinstance(value, Real) and not isinstance(value, np.timedelta64)
+    """Return whether `value` is one real number: no bool and no timedelta64, both are integers."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 
 
 def vertex_count(n: SupportsIndex) -> int:

@@ -1,8 +1,9 @@
-"""The file formats of APPAGATO's authors: networks (``.gfu``, ``.gfd``) and similarity matrices."""
+"""The file formats of RI and APPAGATO: networks (``.gfu``, ``.gfd``) and similarity matrices."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     ----------
     path : path-like
         The lines of the file are ``#`` and the name, the number of vertices, a label for each
-        vertex, the number of edges, and two vertex numbers from 0 for each edge. An edge may be
-        there once (``.gfu``) or in both directions (``.gfd``); loops are left out.
+        vertex, the number of edges, and two vertex numbers from 0 for each edge; loops are left
+        out. A ``.gfd`` file is directed, so each edge must be there in both directions. In any
+        other file, for instance ``.gfu``, once is enough.
 
     Returns
     -------
@@ -32,7 +34,8 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     Raises
     ------
     FormatError
-        The file is different; the message has the line.
+        The file is different, or is directed and has an arc without its reverse, for which a
+        `Network` has no place. The message has the line.
     OSError
         The file cannot be read.
     """
@@ -62,11 +65,29 @@ def read_network(path: str | os.PathLike[str]) -> Network:
         edges[row] = [int(end) for end in ends]
         if edges[row].max() >= n:
             raise FormatError(path, row + 4 + n, f"the vertices are 0 to {n - 1}, not {line[:60]}")
+    if _is_directed(path) and (at := _one_way(edges, n)) is not None:
+        tail, head = edges[at].tolist()
+        message = (
+            f"the arc {tail} {head} has no reverse: a .gfd file is directed, and networks are not. "
+            "Name the file .gfu if directions may be ignored"
+        )
+        raise FormatError(path, at + 4 + n, message)
     names = labels if len(set(labels)) == n else None
     try:
         return Network.from_edges(edges, labels, vertices=names, name=lines[0][1:].strip())
     except GraphError as error:
         raise FormatError(path, None, str(error)) from None
+
+
+def _is_directed(path: str | os.PathLike[str]) -> bool:
+    return Path(path).suffix.lower() == ".gfd"
+
+
+def _one_way(edges: NDArray[np.int64], n: int) -> int | None:
+    """Return the place of the first pair whose reverse is not there."""
+    tails, heads = edges.T
+    alone = ~np.isin(tails * n + heads, heads * n + tails)
+    return int(alone.argmax()) if alone.any() else None
 
 
 def _lines(path: str | os.PathLike[str], reader: str) -> list[str]:
@@ -88,7 +109,9 @@ def _is_number(text: str) -> bool:
 
 
 def write_network(network: Network, path: str | os.PathLike[str]) -> None:
-    """Write a network, in the format that `read_network` reads, each edge once.
+    """Write a network, in the format that `read_network` reads.
+
+    Each edge is there once, in a ``.gfd`` file in both directions.
 
     Raises
     ------
@@ -104,8 +127,11 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
             raise GraphError(f"the label {label!r} does not fit in a line")
     if len(f"#{network.name}".splitlines()) != 1:
         raise GraphError(f"the name {network.name!r} does not fit in a line")
-    lines = [f"#{network.name}", str(network.n), *network.labels.tolist(), str(network.m)]
-    lines += [f"{u} {v}" for u, v in network.edges.tolist()]
+    pairs = network.edges
+    if _is_directed(path):
+        pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    lines = [f"#{network.name}", str(network.n), *network.labels.tolist(), str(len(pairs))]
+    lines += [f"{u} {v}" for u, v in pairs.tolist()]
     with atomic_write(path) as file:
         file.write("\n".join(lines) + "\n")
 

@@ -76,7 +76,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     if name in trusses.__all__:
         return _unfit_for_triangles(call) or True
     cutoff = call.get("cutoff")
-    if not (cutoff is None or (isinstance(cutoff, int | float) and cutoff >= 0)):
+    number = isinstance(cutoff, int | float) and not isinstance(cutoff, bool)
+    if not (cutoff is None or (number and cutoff >= 0)):
         return "the cutoff is no number from zero up"
     if name == "center" and weight is None and not call["usebounds"] and _may_be_tree(graph):
         return "the center of a tree is found without distances"

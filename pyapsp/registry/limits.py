@@ -32,7 +32,8 @@ def check_limits(
     ------
     ParameterError
     """
-    if memory_limit is not None and not (isinstance(memory_limit, Integral) and memory_limit > 0):
+    whole = isinstance(memory_limit, Integral) and not isinstance(memory_limit, bool)
+    if memory_limit is not None and not (whole and memory_limit > 0):
         raise ParameterError.of("memory_limit", owner, "a positive number of bytes", memory_limit)
     if progress is not None and not callable(progress):
         raise ParameterError.of("progress", owner, "a function of (done, total)", progress)

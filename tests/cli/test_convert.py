@@ -79,3 +79,18 @@ def test_errors_leave_no_file(
 def test_unknown_suffix(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["convert", str(source), str(tmp_path / "out.xyz")]) == 3
     assert "known are .mtx .gr" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_names_that_are_dropped_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.gr"
+    source.write_text("01234,56789,5\n")
+    assert main(["convert", str(source), str(target)]) == 0
+    told = capsys.readouterr().err
+    assert told.startswith(f"pyapsp: warning: {target}: the names of the vertices are left out")
+    assert told.count("\n") == 1
+    assert main(["convert", str(source), str(tmp_path / "out.npz")]) == 0
+    assert main(["sssp", str(tmp_path / "out.npz"), "--source", "01234"]) == 0
+    assert "from 01234: 2 of 2" in capsys.readouterr().out

@@ -151,6 +151,7 @@ def test_zeros_that_fill_a_block(name):
     np.testing.assert_array_equal(ours(matrix), [[0, 2], [INF, 0]])
     since = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18)
     np.testing.assert_array_equal(theirs(matrix), [[0, 2], [INF if since else 0, 0]])
+    assert csgraph.connected_components(matrix, connection="strong", return_labels=False) == 2
 
 
 @pytest.mark.difference(

@@ -243,3 +243,36 @@ def test_a_table_of_arrow():
 
     assert from_frame(Table()) == from_frame({"source": [1, 2], "target": [2, 5]})
     assert pyapsp.mining.Trace.of(Table()).numeric_names == ("source", "target")
+
+
+def test_the_costs_of_pgrouting(frame):
+    table = {"id": [1, 2, 3, 4], "source": [1, 2, 3, 3], "target": [2, 3, 1, 4]}
+    table |= {"cost": [4, 2, -1, -1], "reverse_cost": [-1.0, 2.5, 1.0, -1.0]}
+    for weight in (..., "cost"):
+        graph = from_frame(frame(table), weight=weight)
+        names = graph.labels.tolist()
+        assert names == [1, 2, 3, 4]
+        tails, heads, weights = (each.tolist() for each in graph.arcs())
+        found = {(names[t], names[h]): w for t, h, w in zip(tails, heads, weights, strict=True)}
+        assert found == {(1, 2): 4, (2, 3): 2, (3, 2): 2.5, (1, 3): 1}
+    hops = from_frame(frame(table), weight=None)
+    assert [each.tolist() for each in hops.arcs()] == [[0, 0, 1, 2], [1, 2, 2, 1], [1, 1, 1, 1]]
+    with pytest.raises(GraphError, match="'reverse_cost' is for the weight 'cost', not 'id': drop"):
+        from_frame(frame(table), weight="id")
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"reverse_cost": [1, 2]}, "the column 'reverse_cost' is about the reverse of an arc"),
+        ({"weight_reverse": [1, 2]}, "the column 'weight_reverse' is about the reverse"),
+        ({"oneway": [True, False]}, r"row 2 .*: by the column 'oneway' this arc goes both ways"),
+        ({"oneway": ["yes", "-1"]}, r"row 2 .*: 'oneway' must be true or false, not '-1'"),
+    ],
+)
+def test_columns_about_reverse_arcs_that_are_not_read(frame, extra, message):
+    table = {"source": [1, 2], "target": [2, 3], "weight": [1, 1]}
+    with pytest.raises(GraphError, match=message):
+        from_frame(frame({**table, **extra}))
+    both = {"source": [1, 2], "target": [2, 1], "weight": [4, 3], "oneway": [False, False]}
+    assert from_frame(frame(both)).weights.tolist() == [4, 3]

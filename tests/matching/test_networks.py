@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pyapsp.cli import main
 from pyapsp.errors import FormatError, GraphError
 from pyapsp.matching import Network, read_network, read_similarity
 from pyapsp.matching.reading import write_network
@@ -50,6 +51,28 @@ def test_a_network_is_written_and_read(tmp_path):
         assert np.array_equal(getattr(found, name), getattr(given, name))
     with pytest.raises(GraphError, match="does not fit in a line"):
         write_network(Network.from_edges([], ["a\nb"]), tmp_path / "b.gfu")
+
+
+@pytest.mark.parametrize("suffix", ["gfu", "gfd"])
+def test_an_edge_is_written_once_or_in_both_directions(suffix, tmp_path):
+    write_network(Network.from_edges([(0, 1), (1, 2)], "ABC"), tmp_path / f"a.{suffix}")
+    arcs = (tmp_path / f"a.{suffix}").read_text().splitlines()[5:]
+    assert arcs == (["2", "0 1", "1 2"] if suffix == "gfu" else ["4", "0 1", "1 2", "1 0", "2 1"])
+    assert read_network(tmp_path / f"a.{suffix}").edges.tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize("suffix", ["gfd", "GFD"])
+def test_a_directed_network_is_not_read_as_an_undirected_one(suffix, tmp_path, capsys):
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(GFU)
+    with pytest.raises(FormatError, match="the arc 0 1 has no reverse") as caught:
+        read_network(path)
+    assert caught.value.line == 8
+    assert main(["match", str(path), str(path)]) == 3
+    assert "has no reverse" in capsys.readouterr().err
+    both = GFU.replace("\n4\n0 1\n", "\n5\n0 1\n1 0\n")
+    path.write_text(both)
+    assert read_network(path).edges.tolist() == [[0, 1], [1, 2]]
 
 
 @pytest.mark.parametrize(

@@ -301,7 +301,7 @@ def test_the_function(device):
     found = partition([0, 3, 3, 4], device=device)
     assert found.dtype == np.int32
     assert found.tolist() == [0, 0, 0, 2]
-    for nothing in ([], [0], [0, 0, 0], np.zeros(0, np.int64)):
+    for nothing in ([0], [0, 0, 0], np.zeros(1, np.int64)):
         found = partition(nothing, device=device)
         assert (found.dtype, found.shape) == (np.int32, (0,))
     for kind in (np.int64, np.uint8, np.int32, np.uint64):
@@ -320,6 +320,8 @@ def test_the_function(device):
     [
         ([[0, 1]], "one dimension"),
         (5, "one dimension"),
+        ([], r"n \+ 1 integers"),
+        (np.zeros(0, np.int64), r"n \+ 1 integers"),
         ([0.0, 1.0], "integers"),
         (["0"], "integers"),
         ([1, 2], "0 at its start"),

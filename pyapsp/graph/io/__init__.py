@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from pyapsp.base.errors import FormatError, GraphError, ParameterError
+import numpy as np
+
+from pyapsp.base.errors import FormatError, GraphError, NamesWarning, ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.graph import validation
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
@@ -41,6 +44,9 @@ _FORMATS[".npz"] = npz
 
 SUFFIXES = tuple(_FORMATS)
 
+# Formats in which the vertices have no names.
+_NUMBERED: tuple[_Format, ...] = (matrix_market, dimacs, metis)
+
 
 def read(
     path: str | os.PathLike[str], directed: bool | None = None, **options: bool | None
@@ -67,7 +73,8 @@ def read(
     Graph
         Its name is that of the file. Of duplicate arcs the one with the smallest weight is kept.
         In edge lists the vertices 0..n-1 are the ids in sorted order, and the ids become the
-        labels. In formats that number their vertices 1..n, row i is the vertex i + 1.
+        labels: integers, or strings if one id is no integer or is written as 01234. In formats
+        that number their vertices 1..n, row i is the vertex i + 1.
 
     Raises
     ------
@@ -103,8 +110,9 @@ def read(
 def write(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write a graph to a file, in the format of its suffix. After an error there is no new file.
 
-    Only ``.npz`` keeps all attributes of a :class:`Graph`. Edge lists keep the labels. ``.mtx`` and
-    ``.graph`` files can be undirected.
+    Only ``.npz`` keeps all attributes of a :class:`Graph`. Edge lists keep the labels. The other
+    formats number the vertices 1..n: if the labels are others, there is a `NamesWarning`. ``.mtx``
+    and ``.graph`` files can be undirected.
 
     Parameters
     ----------
@@ -139,7 +147,20 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
             "pyapsp.graph.as_graph makes one of it"
         )
     target = check_name(path, "write")
-    _module(target).write(graph, target)
+    module = _module(target)
+    module.write(graph, target)
+    if module in _NUMBERED and not _is_numbered(graph):
+        warnings.warn(
+            f"{target}: the names of the vertices are left out, because this format numbers the "
+            "vertices 1 to n; .npz and edge lists keep names",
+            NamesWarning,
+            stacklevel=2,
+        )
+
+
+def _is_numbered(graph: Graph) -> bool:
+    """Return whether the vertices have no names, or the names 1..n."""
+    return graph.labels is None or np.array_equal(graph.labels, np.arange(1, graph.n + 1))
 
 
 def _module(path: Path) -> _Format:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["KNOWN", "Columns", "by_name", "by_position"]
+__all__ = ["KNOWN", "Columns", "about_reverse", "by_name", "by_position"]
 
 # Words for the two ends of an arc. Earlier groups come first: if there are columns source and
 # target, then start and end are times.
@@ -31,6 +31,14 @@ _OTHERS = {
     *("date", "timeset", "interval", "relation", "relationship", "kind", "color", "comment"),
     *("note", "notes", "description", "directed"),
 }
+# A cost of its own for the reverse of each arc, as pgRouting has it beside "cost".
+_REVERSE, _COST = "reversecost", "cost"
+# Names of columns that change the graph, and are not read.
+_UNREAD = re.compile(
+    r"two_?way|both_?ways|bidirectional|bidirected"
+    r"|(reversed?|backwards?|rev)(weight|cost|length|len|distance|dist|duration|traveltime|time)s?"
+    r"|(weight|cost|length|len|distance|dist|duration|traveltime|time)s?(reversed?|backwards?|rev)"
+)
 KNOWN = "source and target (or from and to, tail and head, u and v, ...), weight"
 
 
@@ -47,6 +55,11 @@ class Columns:
         None: every arc has the weight 1.
     direction : int or None
         The column that tells for each arc whether it is directed, if there is one.
+    reverse : int or None
+        The column with the weight of the reverse of each arc. Beside it, a negative weight means
+        that there is no arc.
+    oneway : int or None
+        The column that tells whether an arc has no reverse.
     """
 
     width: int
@@ -54,6 +67,8 @@ class Columns:
     head: int = 1
     weight: int | None = None
     direction: int | None = None
+    reverse: int | None = None
+    oneway: int | None = None
 
 
 def by_position(width: int, weighted: bool | None) -> Columns:
@@ -75,7 +90,8 @@ def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
     Raises
     ------
     ValueError
-        Several columns may be the same thing, or an unknown column may be the weight.
+        Several columns may be the same thing, an unknown column may be the weight, or a column
+        changes the graph and is not read.
     """
     words = [_word(name) for name in names]
     ends = _ends(words)
@@ -90,8 +106,52 @@ def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
     if len(said) > 1:
         raise ValueError("several columns may say what is directed")
     direction = said[0] if said else None
-    weight = None if weighted is False else _weight(words, names, weighted, {*ends, direction})
-    return Columns(len(names), *ends, weight, direction)
+    costs, oneway = about_reverse(names, ends)
+    if costs is not None:
+        return Columns(len(names), *ends, costs[0], direction, costs[1])
+    taken = {*ends, direction, oneway}
+    weight = None if weighted is False else _weight(words, names, weighted, taken)
+    return Columns(len(names), *ends, weight, direction, oneway=oneway)
+
+
+def about_reverse(
+    names: Sequence[str], ends: tuple[int, int]
+) -> tuple[tuple[int, int] | None, int | None]:
+    """Return the columns that say something about the reverse of each arc.
+
+    Parameters
+    ----------
+    names : sequence of str
+    ends : (int, int)
+        The columns of the ends.
+
+    Returns
+    -------
+    costs : (int, int) or None
+        The columns with the costs of an arc and of its reverse.
+    oneway : int or None
+        The column that tells whether an arc has no reverse; None with `costs`, which tell it, too.
+
+    Raises
+    ------
+    ValueError
+        A column is not understood, or has no cost of the arc beside it.
+    """
+    words = [_word(name) for name in names]
+    free = [place for place in range(len(words)) if place not in ends]
+    found = [place for place in free if words[place] == _REVERSE]
+    if len(found) == 1 and "weight" not in words and words.count(_COST) == 1:
+        return (words.index(_COST), found[0]), None
+    found = found or [place for place in free if _UNREAD.fullmatch(words[place])]
+    if found:
+        raise ValueError(
+            f"the column {names[found[0]]!r} is about the reverse of an arc, which is read only "
+            "from columns 'cost' and 'reverse_cost': write a row for each arc, or drop the column"
+        )
+    oneway = [place for place in free if words[place] == "oneway"]
+    if len(oneway) > 1:
+        raise ValueError("several columns may say what is one-way")
+    return None, oneway[0] if oneway else None
 
 
 def _word(name: str) -> str:

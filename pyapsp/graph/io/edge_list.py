@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, plain, spelling, text
+from pyapsp.graph.io import layout, plain, spelling, streets, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
@@ -45,13 +45,17 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
     column ``Type`` (Gephi) says so, and directed otherwise. In a file with directed and undirected
-    arcs, the reverses of the undirected arcs are added.
+    arcs, the reverses of the undirected arcs are added. With the columns ``cost`` and
+    ``reverse_cost`` (pgRouting) each row is an arc and its reverse, each with its own cost; where a
+    cost is negative, there is no arc.
 
     Parameters
     ----------
     source : Source
         The file. If both ids of the first arc are integers, all ids must be integers, each written
-        in one way: not 1 in one line and 01 in another. Otherwise all ids are strings.
+        in one way: not 1 in one line and 01 in another. If one of them is written with zeros or a
+        sign that it does not need, as in 01234, all are strings. They are strings, too, if the
+        first two are no integers.
     weighted : bool, optional
         Whether there is a weight. None: there is if a column has such a name, or if no column has
         a name and there are three.
@@ -60,8 +64,8 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     ------
     LineError
         A line has other columns than the first, an invalid id or weight, or another spelling of an
-        id; the header is not understood; or a line may be a header or an arc. The message names the
-        line.
+        id; the header is not understood; a line may be a header or an arc; or an arc is not one-way
+        (column ``oneway``, OpenStreetMap) and its reverse is not there. The message names the line.
     """
     if weighted not in (None, True, False):
         raise ParameterError.of("weighted", "read", "True, False or None", weighted)
@@ -69,10 +73,12 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
     quick = _quick(source.suffix, content, weighted)
     if quick is not None:
         del content  # the graph takes as much memory
-        found, tails, heads, weights = quick
+        found, tails, heads, weights, spelled = quick
         del quick
         labels, tails, heads = relabel(tails, heads)
         _refuse_doubtful(found, labels, tails, heads)
+        if spelled is not None:
+            labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
         return ArcList(len(labels), tails, heads, weights, labels, found.directed)
     lines = lines_of(content)
     layout_found = layout.decide(source.suffix, lines, weighted)
@@ -92,32 +98,50 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
             weights = arcs["weight"]
         if text.not_weights(weights):
             raise ValueError
+        back = None if found.columns.reverse is None else _reverse_costs(lines, found)
     except text.RoundedWeightError as error:
         number = _numbers(lines, found)[error.row]
         raise LineError(number, str(error)) from None
     except ValueError:
         raise _fault(lines, found) from None
+    spelled = None
     if found.whole:
         rest = "\n".join(lines).encode(errors="replace")
         if spelling.may_differ(rest, found.columns):
-            spelling.refuse_two(lines, found)
+            spelled = spelling.spellings(lines, found)
     labels, rows, columns = relabel(tails, heads)
     _refuse_doubtful(found, labels, rows, columns)
+    if spelled is not None:
+        labels, rows, columns = spelling.as_written(labels, rows, columns, spelled)
     directed = found.directed
     if found.columns.direction is not None:
         single = _directions(lines, found, arcs["direction"].tolist())
+        if back is not None and not single.all():
+            raise LineError(found.first + 1, "an undirected edge has no reverse cost")
         directed = directed and bool(single.any())
         if not single.all() and directed:
             both = ~single
             rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
             weights = np.append(weights, weights[both])
+    try:
+        if found.columns.oneway is not None:
+            streets.refuse_missing(rows, columns, arcs["oneway"].tolist(), "oneway")
+        if back is not None:
+            rows, columns, weights = streets.two_ways(rows, columns, weights, back)
+    except streets.PlaceError as error:
+        raise LineError(_numbers(lines, found)[error.place], str(error)) from None
+    if back is not None and weighted is False:
+        weights = np.ones(rows.size, np.int64)
     return ArcList(len(labels), rows, columns, weights, labels, directed)
 
 
 def _quick(
     suffix: str, content: bytes, weighted: bool | None
-) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None] | None:
-    """Return layout, tails, heads and weights of a long file of plain numbers; None of others."""
+) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None, dict[int, str] | None] | None:
+    """Return layout, tails, heads, weights and spellings of a long file of plain numbers.
+
+    The result is None for other files.
+    """
     head = plain.head(content)
     if head is None:
         return None
@@ -137,10 +161,11 @@ def _quick(
     parsed = plain.columns(content, start, found.separator, found.columns.width)
     if parsed is None:
         return None
+    spelled = None
     if spelling.may_differ(content, found.columns):
-        spelling.refuse_two(lines_of(content), found)
+        spelled = spelling.spellings(lines_of(content), found)
     weights = None if weight is None else parsed[weight]
-    return found, parsed[ends[0]], parsed[ends[1]], weights
+    return found, parsed[ends[0]], parsed[ends[1]], weights, spelled
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -188,11 +213,14 @@ def _parse(lines: list[str], found: Layout) -> np.ndarray:
     if separator is None and any("#" in line for line in body):
         body = [layout.without_comment(line, separator) for line in body]
     kind = "i8" if found.whole else "O"
+    place: int | None
     wanted = [("tail", kind), ("head", kind)]
     used = [columns.tail, columns.head]
-    if columns.direction is not None:
-        wanted.append(("direction", "O"))
-        used.append(columns.direction)
+    for name in ("direction", "oneway"):
+        place = getattr(columns, name)
+        if place is not None:
+            wanted.append((name, "O"))
+            used.append(place)
     weighted = columns.weight is not None
     if columns.weight is not None:
         used.append(columns.weight)
@@ -210,6 +238,17 @@ def _parse(lines: list[str], found: Layout) -> np.ndarray:
     if len(arcs) != len(body):
         raise ValueError  # an open quote has joined lines
     return arcs
+
+
+def _reverse_costs(lines: list[str], found: Layout) -> np.ndarray:
+    """Return the cost of the reverse of each arc; ValueError if one is no weight."""
+    body = [line for line in lines[found.start :] if layout.is_row(line)]
+    costs: np.ndarray = text.table(
+        body, [], delimiter=found.separator, quotechar='"', usecols=[found.columns.reverse or 0]
+    )["weight"]
+    if text.not_weights(costs):
+        raise ValueError
+    return costs
 
 
 def _even(body: list[str], separator: str | None, width: int) -> bool:
@@ -362,12 +401,18 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
         whole += layout.is_integer(name)
     if whole not in (0, len(ids)):
         raise GraphError("an edge list cannot mix labels that are numbers with others")
+    spelled: dict[int, str] = {}
     for name in ids if whole else ():
         # the longest int64 has 20 characters
-        if len(name) > 20 or str(int(name)) != name or not -(2**63) <= int(name) < 2**63:
+        if len(name) > 20 or not -(2**63) <= int(name) < 2**63:
             raise GraphError(
                 f"the label {name!r} cannot be an id in an edge list, where digits are an integer: "
                 "use .npz"
+            )
+        if spelled.setdefault(int(name), name) != name:
+            raise GraphError(
+                f"the labels {spelled[int(name)]!r} and {name!r} cannot both be ids in an edge "
+                "list, where they are one number: use .npz"
             )
     return ids
 
@@ -393,6 +438,8 @@ def _fault(lines: list[str], found: Layout) -> LineError:
                 _check_name(token)
         if columns.weight is not None:
             text.weight(fields[columns.weight])
+        if columns.reverse is not None:
+            text.weight(fields[columns.reverse])
 
     return text.locate(lines, check, lambda: "the file cannot be parsed")
 

@@ -143,10 +143,12 @@ def fields(line: str, separator: str | None) -> list[str]:
             return line.split()
         found = re.findall(r'"((?:[^"]|"")*)"(?=\s|$)|(\S+)', line)
         return [plain or quoted.replace('""', '"') for quoted, plain in found]
-    try:
-        return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
-    except csv.Error as error:
-        raise ValueError(str(error)) from None
+    if len(line) > csv.field_size_limit():  # csv refuses one column of this length
+        raise ValueError(
+            f"this line has {len(line):,} characters, more than {csv.field_size_limit():,}: each "
+            "arc needs a line of its own"
+        )
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
 
 
 def names_columns(names: Sequence[str]) -> bool:

@@ -1,10 +1,12 @@
-"""Ids of digits that are written in more than one way: as integers, 1, 01 and +1 are one vertex."""
+"""Ids of digits that integers would change: 01234 is no 1234, and 1 and 01 would be one vertex."""
 
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.host import share
 from pyapsp.graph.io import layout
@@ -12,7 +14,9 @@ from pyapsp.graph.io.columns import Columns
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError
 
-__all__ = ["may_differ", "refuse_two"]
+__all__ = ["as_written", "may_differ", "spellings"]
+
+_Rows: TypeAlias = NDArray[np.signedinteger]
 
 # Bytes that are searched at once, so that temporary arrays stay small.
 _BLOCK = 2**18
@@ -50,8 +54,14 @@ def may_differ(content: bytes, columns: Columns) -> bool:
     return padded[0]
 
 
-def refuse_two(lines: list[str], found: Layout) -> None:
-    """Raise an error if an id is written in two ways in the rows of a file."""
+def spellings(lines: list[str], found: Layout) -> dict[int, str] | None:
+    """Return how each id is written in the rows of a file; None if all are plain integers.
+
+    Raises
+    ------
+    LineError
+        An id is written in two ways.
+    """
     spelled: dict[int, str] = {}
     for number, line in enumerate(lines[found.start :], found.start + 1):
         if not layout.is_row(line):
@@ -62,6 +72,19 @@ def refuse_two(lines: list[str], found: Layout) -> None:
             if first != token:
                 raise LineError(
                     number,
-                    f"the ids {first!r} and {token!r} would be one vertex, because ids of digits "
-                    "are integers",
+                    f"the ids {first!r} and {token!r} are one number, and may be one vertex or "
+                    "two: write each id in one way",
                 )
+    plain = all(str(number) == token for number, token in spelled.items())
+    return None if plain else spelled
+
+
+def as_written(
+    labels: NDArray[np.int64], tails: _Rows, heads: _Rows, spelled: dict[int, str]
+) -> tuple[NDArray[np.str_], _Rows, _Rows]:
+    """Return labels as they are written, sorted as text, and the ends of arcs among them."""
+    texts = np.array([spelled[number] for number in labels.tolist()])
+    order = np.argsort(texts)
+    place = np.empty(order.size, tails.dtype)
+    place[order] = np.arange(order.size, dtype=tails.dtype)
+    return texts[order], place[tails], place[heads]

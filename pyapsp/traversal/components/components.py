@@ -85,7 +85,8 @@ class Components(Explained, Tabular):
         ParameterError
             If there is no such component.
         """
-        if not (isinstance(component, Integral) and 0 <= component < self.count):
+        whole = isinstance(component, Integral) and not isinstance(component, bool)
+        if not (whole and 0 <= component < self.count):
             rule = f"a component in [0, {self.count})"
             raise ParameterError.of("component", "Components.vertices", rule, component)
         return np.flatnonzero(self.labels == component)

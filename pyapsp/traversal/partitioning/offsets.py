@@ -119,8 +119,8 @@ def as_offsets(
     Parameters
     ----------
     data : Offsets, Graph or (n + 1,) array-like of int
-        For a graph the items are its vertices, and the units their arcs. An empty array has
-        neither items nor units.
+        For a graph the items are its vertices, and the units their arcs. ``[0]`` has neither items
+        nor units.
     name : str, optional
         Of an array.
     family : str, optional
@@ -129,8 +129,8 @@ def as_offsets(
     Raises
     ------
     ParameterError
-        If the array does not have one dimension, is not of integers, does not start at 0,
-        decreases, or has 2^31 units or more.
+        If the array does not have one dimension, is empty, is not of integers, does not start at
+        0, decreases, or has 2^31 units or more.
     """
     if isinstance(data, Offsets):
         return data
@@ -144,7 +144,8 @@ def as_offsets(
         rule = "an array of one dimension"
         raise ParameterError.of("offsets", _OWNER, rule, f"{values.ndim} dimensions")
     if values.size == 0:
-        values = np.zeros(1, np.int32)
+        rule = "an array of n + 1 integers for n items"
+        raise ParameterError.of("offsets", _OWNER, rule, "none")
     if values.dtype.kind not in "iu":
         raise ParameterError.of("offsets", _OWNER, "an array of integers", f"{values.dtype} values")
     if values[0] != 0:

@@ -56,8 +56,8 @@ def partition(
     Raises
     ------
     ParameterError
-        If the offsets do not have one dimension, are not integers, do not start at 0, decrease, or
-        give 2^31 units or more, or another argument has a value that is not allowed.
+        If the offsets do not have one dimension, are none, are not integers, do not start at 0,
+        decrease, or give 2^31 units or more, or another argument has a value that is not allowed.
     NoDeviceError, CapabilityError, DeviceMemoryError
         If there is no device, or its memory is too small.
 

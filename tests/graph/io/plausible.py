@@ -70,6 +70,50 @@ CASES: dict[str, tuple[str, str | bytes, Means | Refused]] = {
         "a.csv", "source,target,cost,weight\n0,1,9,4\n1,2,9,2\n", Means(NUM)),
     "pandas another number": (
         "a.csv", "source,target,capacity\n0,1,4\n1,2,2\n", Refused("is 'capacity' the weight?")),
+    "pgRouting": (
+        "a.csv",
+        "id,source,target,cost,reverse_cost,x1,y1,the_geom\n"
+        '1,1,2,4,-1,0.5,1,"LINESTRING(0 0,1 1)"\n2,2,3,2,2.5,0.5,1,\n3,3,1,-1,1,0.5,1,\n'
+        "4,3,4,-1,-1,0.5,1,\n",
+        Means([(1, 2, 4), (2, 3, 2), (3, 2, 2.5), (1, 3, 1)], n=4)),
+    "pgRouting, whole costs": (
+        "a.csv", "source,target,cost,reverse_cost\n1,2,4,-1\n2,3,-1,7\n",
+        Means([(1, 2, 4), (3, 2, 7)])),
+    "pgRouting, a reverse cost that is no number": (
+        "a.csv", "source,target,cost,reverse_cost\n1,2,4,-1\n2,3,-1,NULL\n",
+        Refused("a weight must be a number, not 'NULL'", 3)),
+    "pgRouting, a missing cost": (
+        "a.csv", "source,target,reverse_cost\n1,2,4\n2,3,1\n",
+        Refused("the column 'reverse_cost' is about the reverse of an arc")),
+    "osm2pgrouting": (
+        "a.csv",
+        "gid,osm_id,tag_id,length,length_m,name,source,target,source_osm,target_osm,cost,"
+        "reverse_cost,cost_s,reverse_cost_s,rule,one_way,oneway,maxspeed_forward,"
+        "maxspeed_backward,the_geom\n"
+        "1,55,101,0.1,90,Main,1,2,7,8,3,-3,9,-9,,1,YES,50,50,01\n"
+        "2,56,101,0.1,90,Side,2,3,8,9,2,2,9,9,,2,NO,50,50,01\n",
+        Means([(1, 2, 3), (2, 3, 2), (3, 2, 2)])),
+    "a weight and its reverse": (
+        "a.csv", "source,target,weight,reverse_weight\n1,2,4,5\n2,3,1,1\n",
+        Refused("the column 'reverse_weight' is about the reverse of an arc")),
+    "a weight and a reverse cost": (
+        "a.csv", "source,target,weight,reverse_cost\n1,2,4,5\n2,3,1,1\n",
+        Refused("the column 'reverse_cost' is about the reverse of an arc")),
+    "a forward and a backward time": (
+        "a.csv", "source,target,time_forward,time_backward\n1,2,4,5\n2,3,1,1\n",
+        Refused("the column 'time_backward' is about the reverse of an arc")),
+    "streets that go both ways, each in one row": (
+        "a.csv", "u,v,osmid,oneway,length\n10,11,5,True,4\n11,12,6,False,2\n",
+        Refused("by the column 'oneway' this arc goes both ways", 3)),
+    "streets that go both ways, with the reverse in a row of its own": (
+        "a.csv", "u,v,osmid,oneway,length\n10,11,5,yes,4\n11,12,6,no,2\n12,11,6,no,3\n",
+        Means([(10, 11, 4), (11, 12, 2), (12, 11, 3)])),
+    "streets against their direction": (
+        "a.csv", "u,v,osmid,oneway,length\n10,11,5,-1,4\n11,12,6,yes,2\n",
+        Refused("'oneway' must be true or false, not '-1'", 2)),
+    "streets that are two-way": (
+        "a.csv", "u,v,two_way,length\n10,11,0,4\n11,12,1,2\n",
+        Refused("the column 'two_way' is about the reverse of an arc")),
     "pandas tabs": ("a.tsv", "source\ttarget\tweight\na\tb\t4\nb\tc\t2\n", Means(ABC)),
     "pandas spaces": ("a.txt", "source target weight\na b 4\nb c 2\n", Means(ABC)),
     "pandas spaces, quoted": (

@@ -368,3 +368,39 @@ def test_matrix_market_says_that_its_numbers_are_real(tmp_path):
         "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 0.5\n2 1 9007199254740993\n"
     )
     assert read(path).max_weight == 2**53
+
+
+LONG = 200_000
+# Lines of one column, of many columns, with a quote, of JSON, and a comment that may be an arc.
+LINES = [
+    "x" * LONG,
+    "1 " * LONG,
+    "1," * LONG,
+    '"' + "x" * LONG,
+    '{"a":[' + "1," * LONG,
+    "#x," + "y" * LONG,
+]
+HEADS = {
+    "a.mtx": C + "real general\n2 2 1\n",
+    "a.gr": "p sp 2 1\n",
+    "a.graph": "2 1\n",
+    "a.csv": "0,1\n",
+    "a.tsv": "0\t1\n",
+    "a.txt": "0 1\n",
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_a_very_long_line_has_a_short_message_of_ours(name: str, tmp_path: Path) -> None:
+    said = 0
+    for line in LINES:
+        for content in (line, line + "\n" + HEADS[name], HEADS[name] + line + "\n"):
+            (tmp_path / name).write_text(content)
+            try:
+                read(tmp_path / name)
+            except FormatError as error:
+                message = str(error)
+                assert len(message) < 1000
+                assert "field larger" not in message
+                said += "each arc needs a line of its own" in message
+    assert said or name in ("a.mtx", "a.gr", "a.graph")
