@@ -67,7 +67,7 @@ def match(
         K, the number of matches.
     similarity : (nodes, n) array-like, optional
         S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
-        are equal, otherwise 0.
+        are equal, otherwise 0. The labels 1 and "1" are different.
     threshold : float, optional
         For each query node, keep only the largest of the given similarities: this fraction of the
         target vertices. Then each row is divided by its largest entry.
@@ -115,7 +115,8 @@ def match(
     ParameterError
         An argument has a value that is not allowed.
     GraphError
-        A node of a NetworkX graph has no label.
+        A node of a NetworkX graph has no label, or labels of query and target differ in their types
+        alone.
     CapabilityError
         The query has too many nodes, or Numba is missing for the reference.
     NoDeviceError, DeviceMemoryError

@@ -302,3 +302,31 @@ def test_a_threshold_keeps_the_most_similar(device):
     assert kept.sum(axis=1).tolist() == [3, 3]
     assert kept[:, -3:].all()
     assert found.similarity.max(axis=1).tolist() == [65536, 65536]
+
+
+@pytest.mark.parametrize("method", ["device", "reference"])
+def test_labels_are_equal_as_python_compares_them(method, device):
+    """1 is 1.0 and not "1"; the right vertex is the only one of cost 0."""
+    target = Network.from_edges([(0, 1), (1, 2), (2, 3)], [1, "1", 2, "2"])
+    for label, vertex in ((1, 0), ("1", 1), (1.0, 0), (np.int16(2), 2), ("2", 3)):
+        query = Network.from_edges([], [label])
+        found = match(query, target, 4, method=method, device=device)
+        assert (found.best, found.costs.min()) == ({0: vertex}, 0)
+        assert np.array_equal(found.node_similarities(), found.partners == vertex)
+        p = probabilities(query, target, method=method, device=device)
+        assert p.argmax() == vertex
+    pair = Network.from_edges([(0, 1)], ["1", 2])
+    assert match(pair, target, 4, method=method, device=device).best == {0: 1, 1: 2}
+    third = Network.from_edges([(0, 1)], [3, 1])
+    assert match(third, target, 4, method=method, device=device).costs.min() > 0
+
+
+def test_labels_that_differ_in_their_type_alone(device):
+    texts = Network.from_edges([(0, 1), (1, 2)], ["1", "2", "3"])
+    for search in (match, probabilities):
+        with pytest.raises(GraphError, match="label 1 of the query and '1' of the target"):
+            search(Network.from_edges([(0, 1)], [1, 9]), texts, device=device)
+        search(Network.from_edges([(0, 1)], [1, "2"]), texts, device=device)
+        search(Network.from_edges([(0, 1)], [7, 8]), texts, device=device)
+    # similarities do not look at labels
+    match(Network.from_edges([], [1]), texts, similarity=np.ones((1, 3)), device=device)
