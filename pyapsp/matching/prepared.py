@@ -9,6 +9,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph.validation import is_real, real
@@ -86,6 +88,14 @@ class Query:
     def edges(self) -> int:
         """Number of edges."""
         return self.neighbours.size // 2
+
+    @property
+    def components(self) -> NDArray[np.int32]:
+        """The number of the component of each node."""
+        arcs = np.ones(self.neighbours.size, np.int8)
+        matrix = csr_array((arcs, self.neighbours, self.offsets), shape=(self.nodes, self.nodes))
+        found: NDArray[np.int32] = connected_components(matrix, directed=False)[1]
+        return found
 
     def distances(self, levels: int) -> NDArray[np.int32]:
         """Return the distances between nodes, `levels` for all that are as far or farther."""
