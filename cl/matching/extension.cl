@@ -3,7 +3,8 @@
  * Purpose   Each of the K chains of a query draws a pair (q, t) in proportion to the probabilities
  * of phase 1: every row of their matrix has the sum 1, so q is drawn uniformly, and t in proportion
  * to its score in row q (`seeds`). Then the chain adds pairs until no query node is left
- * (`extend`):
+ * (`extend`). If nothing is beside the match, but a component of the query has no matched node, a
+ * pair of this component is drawn as a seed is, from the vertices that are not used:
  *
  *     q   a query node beside matched ones, drawn uniformly; with CONNECTED from those with
  *         the largest number of matched neighbours
@@ -47,7 +48,7 @@
  *
  * Cost      A chain has |V| steps. A step takes log deg for every matched node, and constant time
  * for every candidate. A round takes the same for the nodes that it frees. A seed costs n random
- * numbers.
+ * numbers; there is one for each component of the query.
  *
  * Source    V. Bonnici, F. Busato, G. Micale, N. Bombieri, A. Pulvirenti and R. Giugno, APPAGATO:
  * an approximate parallel and stochastic graph querying tool for biological networks, 2016.
@@ -107,6 +108,7 @@ typedef struct {
     uint chain;
     ulong seed;
     __global const int *query_offsets, *query_neighbours, *offsets, *neighbours, *low, *high;
+    __global const int *components;
     __global const uint *given, *rows, *score, *table;
     __global uint *seen;
     __global int *list;
@@ -230,8 +232,8 @@ static int drawn(const chain_t *c, const int q, const int matched, const int com
     }
 }
 
-/* Add pairs until no query node or no target vertex is beside matched ones. */
-static uint grow(const chain_t *c, uint step)
+/* Add pairs that are beside matched ones, until there is no such query node or target vertex. */
+static uint spread(const chain_t *c, uint step)
 {
     const int me = (int)get_local_id(0);
     for (;;) {
@@ -272,6 +274,71 @@ static uint grow(const chain_t *c, uint step)
                 SEEN_USE(&c->seen[t]);
         }
         SYNC();
+    }
+}
+
+/* Draw a node of a component without a match, and a vertex for it, as a seed; return the vertex:
+ * NONE if there is none, and ASIDE if STRICT allows none. Without any match, nothing is drawn. */
+static int another(const chain_t *c, const uint step, int *node)
+{
+    const int me = (int)get_local_id(0);
+    __local int *matches = c->marks; /* of each component */
+    for (int q = me; q < c->nodes; q += PYAPSP_GROUP)
+        matches[q] = 0;
+    if (me == 0)
+        c->shared[1] = 0;
+    LOCAL_SYNC();
+    for (int q = me; q < c->nodes; q += PYAPSP_GROUP)
+        if (c->match[q] >= 0) {
+            LOCAL_ADD(&matches[c->components[c->first + q]], 1);
+            LOCAL_ADD(&c->shared[1], 1);
+        }
+    LOCAL_SYNC();
+    long best = 0;
+    int leader = NONE;
+    for (int q = me; q < c->nodes; q += PYAPSP_GROUP) {
+        const bool left = c->match[q] == FREE && matches[c->components[c->first + q]] == 0;
+        const long key = (long)philox((uint)q, step, c->chain, QUERY_NODE, c->seed);
+        if (left && c->shared[1] > 0 && BETTER(key, q, best, leader)) {
+            best = key;
+            leader = q;
+        }
+    }
+    const int q = winner(best, leader, c->keys, c->items);
+    leader = NONE;
+    for (int t = me; q != NONE && t < c->n; t += PYAPSP_GROUP) {
+        if ((c->seen[t] & USED) || ((c->flags & STRICT) && similarity(c, q, t) == DISSIMILAR))
+            continue;
+        const uint number = philox((uint)t, step, c->chain, TARGET_NODE, c->seed);
+        const ulong score = c->score[(size_t)(c->first + q) * c->n + t];
+        const long key = raced(log_or_least(score, c->table), c->power, number, c->table);
+        if (BETTER(key, t, best, leader)) {
+            best = key;
+            leader = t;
+        }
+    }
+    leader = winner(best, leader, c->keys, c->items);
+    *node = q;
+    return q != NONE && leader == NONE && (c->flags & STRICT) ? ASIDE : leader;
+}
+
+/* Add pairs until no query node is left, or no target vertex. */
+static uint grow(const chain_t *c, uint step)
+{
+    const int me = (int)get_local_id(0);
+    for (;;) {
+        int q;
+        step = spread(c, step);
+        const int t = another(c, step, &q);
+        if (t == NONE)
+            return step;
+        if (me == 0) {
+            c->match[q] = t;
+            if (t >= 0)
+                SEEN_USE(&c->seen[t]);
+        }
+        SYNC();
+        step++;
     }
 }
 
@@ -413,9 +480,9 @@ __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 extend(__global const int *work, const uint stream, __global const int *info,
        __global const int *query_offsets,
        __global const int *query_neighbours, __global const int *offsets,
-       __global const int *neighbours, const int n, __global const int *low,
-       __global const int *high, __global const uint *given, __global const uint *adjacency,
-       __global const uint *score, __global const uint *table, const int total, const int chains,
+       __global const int *neighbours, const int n, __global const int *components,
+       __global const int *low, __global const int *high, __global const uint *given,
+       __global const uint *adjacency, __global const uint *score, __global const uint *table, const int total, const int chains,
        const int power, const int flags, const int rounds, const ulong seed,
        __global const int *pairs,
        __global uint *seen, __global int *lists, volatile __global int *next,
@@ -436,6 +503,7 @@ extend(__global const int *work, const uint stream, __global const int *info,
     c.query_neighbours = query_neighbours;
     c.offsets = offsets;
     c.neighbours = neighbours;
+    c.components = components;
     c.low = low;
     c.high = high;
     c.given = given;

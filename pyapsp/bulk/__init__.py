@@ -27,6 +27,9 @@ depends on data, or the number of rounds of a loop with accesses does, an error 
 the reason. An ``if`` on data is allowed. Pointer variables, recursion, allocation, goto, input and
 output are not supported.
 
+A subscript that is known must lie in its array: constants, and the first and last values of
+counters in loops with known bounds. Other subscripts are not checked.
+
 Source: D. Takafuji's thesis, 2020, chapter 4.
 """
 

@@ -18,6 +18,7 @@ from pyapsp.bulk.generate import ARRANGEMENTS, Arrangement, Array, generate
 from pyapsp.bulk.oblivious import Accesses, check
 from pyapsp.bulk.resolve import Resolved, resolve
 from pyapsp.bulk.scalars import Number, dtype_of
+from pyapsp.bulk.subscripts import check_subscripts
 
 __all__ = ["Translation", "translate"]
 
@@ -92,6 +93,7 @@ def translate(
         unit = frontend.read(os.fspath(path), defines or {})
         resolved = resolve(unit)
         accesses = check(resolved)
+        check_subscripts(resolved)
         arrays = tuple(_arrays(unit, accesses))
         source = generate(resolved, accesses, arrays, arrangement)
     except RecursionError:

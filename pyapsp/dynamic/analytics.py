@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.device import device_errors
+from pyapsp.dynamic.arguments import vertex_there
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.ranks import katz, pagerank
 from pyapsp.dynamic.rows import CsrRows, Rows, RowsLike, rows_of
@@ -45,10 +46,15 @@ def bfs(graph: RowsLike, source: int) -> NDArray[np.int32]:
     graph : Hornet, CsrRows or graph-like
     source : int
 
+    Raises
+    ------
+    ParameterError
+        `source` is no vertex, or it was deleted.
+
     Source: F. Busato, thesis, Verona 2018, section 18.4.5.
     """
     rows = rows_of(graph)
-    source = validation.vertex("source", "bfs", source, rows.n)
+    source = vertex_there("source", "bfs", source, rows.there)
     with device_errors(rows.device, 16 * rows.n):
         run = Run(rows, rows.program())
         start = np.full(rows.n, -1, np.int32)
@@ -82,7 +88,7 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
     Raises
     ------
     ParameterError
-        The weights are of another type, or `source` is no vertex.
+        The weights are of another type, or `source` is no vertex or was deleted.
     PrecisionError
         The weight of an edge that is reached is negative, or a length is not below 2^31 - 2.
     """
@@ -91,7 +97,7 @@ def distances(graph: RowsLike, source: int) -> NDArray[np.int32]:
         return bfs(rows, source)
     if rows.weight.kind not in "iu":
         raise ParameterError.of("graph", "distances", "of integer weights", rows.weight.name)
-    source = validation.vertex("source", "distances", source, rows.n)
+    source = vertex_there("source", "distances", source, rows.there)
     with device_errors(rows.device, 20 * rows.n):
         run, most = Run(rows, rows.program()), np.iinfo(np.int32).max
         start = np.full(rows.n, most, np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import validation
 
-__all__ = ["Ends", "EndsLike", "arrays_of", "ends_of", "logarithm"]
+__all__ = ["Ends", "EndsLike", "arrays_of", "ends_of", "logarithm", "vertex_there"]
 
 #: Ends of edges, as a caller gives them.
 EndsLike: TypeAlias = ArrayLike | cl_array.Array
@@ -94,6 +94,20 @@ def _resident(context: cl.Context, name: str, array: EndsLike) -> cl_array.Array
 def _same_count(tails: int, heads: int) -> None:
     if tails != heads:
         raise GraphError(f"{tails} tails do not go with {heads} heads")
+
+
+def vertex_there(parameter: str, owner: str, value: SupportsIndex, there: NDArray[np.bool_]) -> int:
+    """Return the number of a vertex, given which numbers are vertices.
+
+    Raises
+    ------
+    ParameterError
+        It is no vertex, or it was deleted.
+    """
+    number = validation.vertex(parameter, owner, value, there.size)
+    if not there[number]:
+        raise ParameterError.of(parameter, owner, "a vertex that is not deleted", number)
+    return number
 
 
 def logarithm(parameter: str, value: int, low: int, high: int) -> int:

@@ -133,7 +133,7 @@ def packed(
     Raises
     ------
     ParameterError
-        A name is unknown, or its type cannot hold a value.
+        A name is unknown, its type cannot hold a value, or a weight is NaN or -inf.
     GraphError
         There are not as many values as edges.
     """
@@ -156,12 +156,24 @@ def packed(
             cast = values_of(owner, name, dtype, values)
             if cast.shape not in ((), (count,)):
                 raise GraphError(f"{count} edges and {name!r} of shape {cast.shape}")
+            if name == "weight":
+                _check_weights(owner, cast)
             if column.dtype.names is None:
                 items = np.broadcast_to(cast, (count,))
             else:
                 items[name] = cast
         arrays.append(items)
     return arrays
+
+
+def _check_weights(owner: str, weights: np.ndarray) -> None:
+    """Refuse what is no weight of a graph."""
+    if weights.dtype.kind != "f":
+        return
+    bad = np.isnan(weights) | np.isneginf(weights)
+    if bad.any():
+        rule = "neither NaN nor -inf"
+        raise ParameterError.of("weights", owner, rule, weights[bad].flat[0].item())
 
 
 def unpacked(columns: list[Column], items: list[np.ndarray]) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
-from pyapsp.dynamic.arguments import EndsLike, ends_of, logarithm
+from pyapsp.dynamic.arguments import EndsLike, ends_of, logarithm, vertex_there
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
@@ -218,12 +218,18 @@ class Hornet:
         return degrees[self._vertices.numbers("degree", vertices)]
 
     def neighbors(self, vertex: int) -> NDArray[np.int32]:
-        """Return the heads of the edges of a vertex, ascending."""
+        """Return the heads of the edges of a vertex, ascending; as `row`."""
         return self.row(vertex)["head"]
 
     def row(self, vertex: int) -> dict[str, np.ndarray]:
-        """Return the edges of a vertex, ascending by "head": with weights and properties."""
-        vertex = validation.vertex("vertex", "Hornet.row", vertex, self.n)
+        """Return the edges of a vertex, ascending by "head": with weights and properties.
+
+        Raises
+        ------
+        ParameterError
+            There is no such vertex, or it was deleted.
+        """
+        vertex = vertex_there("vertex", "Hornet.row", vertex, self._vertices.there)
         store = self._store
         with self._using():
             ends = np.empty(2, np.uint32)
@@ -305,7 +311,8 @@ class Hornet:
             Vertices. Also pyopencl arrays of int32, on a queue of the same context; with them,
             weights and properties are not supported.
         weights : array_like, optional
-            One for each edge, or one for all; 1 by default.
+            One for each edge, or one for all; 1 by default. Not NaN or -inf. An edge of the weight
+            inf is an edge here, and none in `to_graph`.
         properties : mapping of str to array_like, optional
             Values of each edge; 0 by default.
         duplicates : {"ignore", "update", "keep"}
@@ -324,7 +331,7 @@ class Hornet:
         GraphError
             An end is no vertex, or there are not as many values as edges.
         ParameterError
-            A type cannot hold a value, or an argument is wrong.
+            A type cannot hold a value, a weight is NaN or -inf, or an argument is wrong.
         DeviceMemoryError
             There is no memory for them.
         """

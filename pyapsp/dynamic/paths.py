@@ -51,7 +51,7 @@ class PathRows:
     Raises
     ------
     ParameterError
-        The weights are of another type, or a source is no vertex.
+        The weights are of another type, or a source is no vertex or was deleted.
     PrecisionError
         A weight is negative, or so large that a length may not be below 2^31.
 
@@ -80,6 +80,11 @@ class PathRows:
                 raise ParameterError.of("held", "PathRows", rule, values.dtype.name)
             self._check(values)
         self.sources = vertices(held.vertices if sources is None else sources, held.n, "PathRows")
+        self._vertices = held.vertices
+        deleted = self.sources[~np.isin(self.sources, self._vertices)]
+        if deleted.size:
+            rule = "vertices that are not deleted"
+            raise ParameterError.of("sources", "PathRows", rule, int(deleted[0]))
         self.lengths = np.full((self.sources.size, held.n), -1, np.int32)
         # rows that may not be those of the container as it is
         self._stale = np.ones(self.sources.size, bool)
@@ -126,6 +131,11 @@ class PathRows:
             raise ParameterError(
                 f"these rows have {self.lengths.shape[1]} vertices, and the container has "
                 f"{self._container.n} now: make new ones"
+            )
+        if not np.array_equal(self._container.vertices, self._vertices):
+            raise ParameterError(
+                "vertices of the container were deleted or inserted since these rows were made: "
+                "make new ones"
             )
         return arrays_of(tails, heads)
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import device_errors
 from pyapsp.dynamic.calls import Run
-from pyapsp.dynamic.hornet import Hornet
 from pyapsp.dynamic.rows import Rows, RowsLike, rows_of
 from pyapsp.graph import validation
 
@@ -44,8 +43,7 @@ def pagerank(
     limit = validation.integer("limit", "pagerank", limit, 1)
     if not validation.is_real(tolerance) or not tolerance >= 0:
         raise ParameterError.of("tolerance", "pagerank", "a number of at least 0", tolerance)
-    there = _there(graph, rows)
-    count = int(there.sum())
+    count = int(np.count_nonzero(rows.there))
     if count == 0:
         return np.zeros(rows.n, np.float32)
     with device_errors(rows.device, 12 * rows.n):
@@ -101,7 +99,7 @@ def katz(
     for name, value in (("alpha", alpha), ("beta", beta), ("tolerance", tolerance)):
         if not validation.is_real(value) or not 0 < value < np.inf:
             raise ParameterError.of(name, "katz", "a positive number", value)
-    if rows.n == 0 or not _there(graph, rows).any():
+    if not rows.there.any():
         return np.zeros(rows.n, np.float32)
     with device_errors(rows.device, 12 * rows.n):
         ranks = _Ranks(rows, whole=True)
@@ -155,12 +153,3 @@ class _Ranks:
     def fetch(self) -> NDArray[np.float32]:
         """Return the ranks."""
         return self._run.fetch(self._rank, self._rows.n, np.float32)
-
-
-def _there(graph: RowsLike, rows: Rows) -> NDArray[np.bool_]:
-    """Return which vertices there are."""
-    there = np.ones(rows.n, bool)
-    if isinstance(graph, Hornet):
-        there[:] = False
-        there[graph.vertices] = True
-    return there

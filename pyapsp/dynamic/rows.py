@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
@@ -50,6 +50,8 @@ class Rows(ABC):
         Vertices, and stored edges.
     symmetric : bool
         Whether every edge is known to have its reverse.
+    there : (n,) bool ndarray
+        Which numbers are vertices; the others were deleted.
     """
 
     device: Device
@@ -57,6 +59,7 @@ class Rows(ABC):
     n: int
     m: int
     symmetric: bool
+    there: NDArray[np.bool_]
 
     @property
     @abstractmethod
@@ -114,6 +117,7 @@ class HornetRows(Rows):
         self._store = graph._store
         self.device, self.queue = graph.device, graph._store.queue
         self.n, self.m, self.symmetric = graph.n, graph.m, not graph.directed
+        self.there = graph._vertices.there.copy()
 
     @property
     def weight(self) -> np.dtype | None:
@@ -160,6 +164,7 @@ class CsrRows(Rows):
         self.device = device if isinstance(device, Device) else choose(device)
         self.queue = self.device.queue()
         self.n, self.m, self.symmetric = source.n, source.m, not source.directed
+        self.there = np.ones(self.n, bool)
         unweighted = source.is_unweighted and weight is None
         kind = source.dtype if weight is None else weight
         self._weight = None if unweighted else number_type("CsrRows", "weight", kind)

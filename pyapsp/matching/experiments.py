@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.matching.matches import Matches
-from pyapsp.matching.network import Network
+from pyapsp.matching.network import Network, distinct_labels
 
 if TYPE_CHECKING:
     import pandas
@@ -20,7 +20,9 @@ __all__ = ["coherence", "costs_differ", "perturbed"]
 _Costs: TypeAlias = Sequence[float] | NDArray[np.float64]
 
 
-def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] = ()) -> Network:
+def perturbed(
+    query: Network, part: float, seed: int = 0, labels: Sequence[Hashable] = ()
+) -> Network:
     """Change labels and edges of a query.
 
     Parameters
@@ -30,7 +32,7 @@ def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] 
         The part of the nodes that are changed, from 0 to 1; at least one if it is not 0. Each gets
         another label, and one of its edges, if it has one, gets another end.
     seed : int
-    labels : sequence of str, optional
+    labels : sequence, optional
         The labels to choose from; by default those of the query.
 
     Returns
@@ -45,14 +47,14 @@ def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] 
     if not 0 <= part <= 1:
         raise ParameterError.of("part", "perturbed", "from 0 to 1", part)
     random = np.random.default_rng(seed)
-    known = np.unique(np.asarray(labels if len(labels) else query.labels, dtype=np.str_))
+    known = distinct_labels(labels if len(labels) else query.labels.tolist())
     changed = random.permutation(query.n)[: max(round(part * query.n), part > 0)]
-    texts = query.labels.astype(object)
+    changed_labels = query.labels.tolist()
     edges = {tuple(edge) for edge in query.edges.tolist()}
     for node in changed.tolist():
-        others = known[known != texts[node]]
-        if others.size:
-            texts[node] = str(random.choice(others))
+        others = [label for label in known if label != changed_labels[node]]
+        if others:
+            changed_labels[node] = others[int(random.integers(len(others)))]
         mine = sorted(edge for edge in edges if node in edge)
         free = [
             other
@@ -65,7 +67,7 @@ def perturbed(query: Network, part: float, seed: int = 0, labels: Sequence[str] 
             edges.add((min(node, end), max(node, end)))
     pairs = np.array(sorted(edges), np.int64).reshape(-1, 2)
     return Network.from_edges(
-        pairs, texts.tolist(), vertices=query.vertices.tolist(), name=query.name
+        pairs, changed_labels, vertices=query.vertices.tolist(), name=query.name
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-__all__ = ["Network"]
+__all__ = ["Network", "distinct_labels"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Network:
         The neighbours of v are ``neighbours[offsets[v]:offsets[v + 1]]``, in increasing order.
     neighbours : (2 m,) int32 ndarray
         Each edge is in the rows of both its ends.
-    labels : (n,) ndarray of str
-        The label of each vertex.
+    labels : (n,) ndarray of object
+        The label of each vertex. Labels are equal as keys of a dict are: 1 and 1.0, but not "1".
     vertices : (n,) ndarray of object
         The name of each vertex; 0 to n - 1 if the source has no names.
     name : str
@@ -40,7 +40,7 @@ class Network:
 
     offsets: NDArray[np.int32]
     neighbours: NDArray[np.int32]
-    labels: NDArray[np.str_]
+    labels: NDArray[np.object_]
     vertices: NDArray[np.object_]
     name: str = ""
 
@@ -60,7 +60,7 @@ class Network:
         edges : (m, 2) array-like of int
             In one direction or in both; loops are left out.
         labels : iterable
-            The label of each vertex, used as text. Their number is n.
+            The label of each vertex: text, a number, or what else is hashable. Their number is n.
         vertices : iterable of hashable, optional
             The name of each vertex.
         name : str, optional
@@ -68,16 +68,16 @@ class Network:
         Raises
         ------
         GraphError
-            There is no vertex, a label is missing, an edge is no pair of vertex numbers, or the
-            names are not n different ones.
+            There is no vertex, a label is missing or not hashable, an edge is no pair of vertex
+            numbers, or the names are not n different ones.
 
         Examples
         --------
         >>> Network.from_edges([(0, 1), (1, 2)], "ABA").m
         2
         """
-        texts = np.array(_texts(labels), dtype=np.str_)
-        n = texts.size
+        checked = _objects(_checked(labels))
+        n = checked.size
         if n == 0:
             raise GraphError("a network needs a vertex")
         if np.ma.is_masked(edges):
@@ -98,12 +98,11 @@ class Network:
         graph = Graph.from_arcs(n, pairs[:, 0], pairs[:, 1], directed=False)
         if graph.m >= 2**31:
             raise GraphError(f"{graph.m // 2} edges are too many: at most 2^30")
-        names = np.empty(n, object)
         distinct = range(n) if vertices is None else list(vertices)
         if len(distinct) != n or len(set(distinct)) != n:
             raise GraphError(f"a network of {n} vertices needs {n} different names of vertices")
-        names[:] = list(distinct)
-        return cls(graph.indptr.astype(np.int32), graph.indices, texts, names, name)
+        names = _objects(distinct)
+        return cls(graph.indptr.astype(np.int32), graph.indices, checked, names, name)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, label: str = "label") -> Network:
@@ -208,7 +207,7 @@ class Network:
         graph = networkx.Graph(name=self.name)
         names = self.vertices.tolist()
         graph.add_nodes_from(
-            (name, {"label": str(label)}) for name, label in zip(names, self.labels, strict=True)
+            (name, {"label": label}) for name, label in zip(names, self.labels, strict=True)
         )
         graph.add_edges_from((names[u], names[v]) for u, v in self.edges.tolist())
         return graph
@@ -218,13 +217,36 @@ class Network:
         return f"<Network {self.name!r}: {self.n:,} vertices, {self.m:,} edges>"
 
 
-def _texts(labels: Iterable[Hashable]) -> list[str]:
-    """Return labels as texts; missing ones would otherwise be equal to each other."""
+def distinct_labels(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Return the labels that differ, in the order of their texts."""
+    return sorted(dict.fromkeys(labels), key=str)
+
+
+def _objects(values: Sequence[Hashable]) -> NDArray[np.object_]:
+    """Return an array of objects, of which each may be a tuple."""
+    array = np.empty(len(values), object)
+    for number, value in enumerate(values):
+        array[number] = value
+    return array
+
+
+def _checked(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Return labels; missing ones would otherwise be equal to each other."""
     if np.ma.is_masked(labels) or not isinstance(labels, Iterable):
         raise GraphError("labels must be a sequence with a label for each vertex, none masked")
-    names = list(labels)
-    for number, label in enumerate(names):
+    checked: list[Hashable] = []
+    for number, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError:
+            raise GraphError(
+                f"the label of vertex number {number} is not hashable: {label!r}"
+            ) from None
         # NaN and pandas.NaT differ from themselves; pandas.NA is neither equal nor different
         if label is None or type(label).__name__ == "NAType" or label != label:
             raise GraphError(f"vertex number {number} has no label, but {label!r}")
-    return [str(label) for label in names]
+        if isinstance(label, np.generic) and label.dtype.kind in "biufU":
+            checked.append(label.item())
+        else:
+            checked.append(label)
+    return checked

@@ -41,6 +41,7 @@ class _Batch:
     source_offsets: NDArray[np.int32]
     sources: NDArray[np.int32]
     arcs: NDArray[np.uint32]
+    components: NDArray[np.int32]
     words: int
 
     @classmethod
@@ -81,6 +82,7 @@ class _Batch:
             np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int32),
             np.concatenate(sources).astype(np.int32),
             np.concatenate(arcs),
+            np.concatenate([query.components for query in queries]),
             word,
         )
 
@@ -208,6 +210,7 @@ class Searcher:
             # all buffers are kept until the copies below have ended
             buffers = self._phase_one(queries, batch)
             score, info, offsets, neighbours, low, high, similarities, bits = buffers[:8]
+            components = self._bring(batch.components)
             work, pairs, costs = (self.device.buffer(8 * paid.size) for _ in range(3))
             partners = self.device.buffer(flat.nbytes)
             following = self.device.buffer(4)
@@ -228,7 +231,7 @@ class Searcher:
                 event = self._extension.kernel("extend")(
                     self._queue, (min(slots, len(those)) * self.group,), (self.group,),
                     work, np.uint32(stream), info, offsets, neighbours, self._offsets,
-                    self._neighbours, np.int32(n), low, high, similarities, bits, score,
+                    self._neighbours, np.int32(n), components, low, high, similarities, bits, score,
                     self._table, np.int32(len(those)), np.int32(chains), power,
                     np.int32(chosen.flags), np.int32(chosen.rounds), seed, pairs, seen,
                     lists, following, partners, costs,

@@ -13,7 +13,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.matching.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -164,10 +164,10 @@ def _edges(
 
 
 def _nodes(
-    axes: Axes, spots: NDArray[np.float64], colours: NDArray[np.str_], labels: list[str]
+    axes: Axes, spots: NDArray[np.float64], colours: NDArray[np.str_], labels: Sequence[Hashable]
 ) -> None:
     axes.scatter(spots[:, 0], spots[:, 1], s=60, c=colours, zorder=2)
     for spot, label in zip(spots, labels, strict=True):
         axes.annotate(
-            label, spot, (0, 6), textcoords="offset points", ha="center", fontsize="x-small"
+            str(label), spot, (0, 6), textcoords="offset points", ha="center", fontsize="x-small"
         )

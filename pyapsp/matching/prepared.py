@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.graph.validation import is_real, real
-from pyapsp.matching.network import Network
+from pyapsp.matching.network import Network, distinct_labels
 
 __all__ = ["MOST_NODES", "ONE", "Query", "Target", "log_table", "prepared", "similarities"]
 
@@ -42,14 +44,14 @@ class Target:
         As in `Network`.
     vertices : (n,) int64 ndarray
         The vertex of the network for each vertex here.
-    ranges : dict of str to (int, int), or None
+    ranges : dict of a label to (int, int), or None
         The range of vertices with a label. None if there are matrices of similarities.
     """
 
     offsets: NDArray[np.int32]
     neighbours: NDArray[np.int32]
     vertices: NDArray[np.int64]
-    ranges: dict[str, tuple[int, int]] | None
+    ranges: dict[Hashable, tuple[int, int]] | None
 
     @property
     def n(self) -> int:
@@ -86,6 +88,14 @@ class Query:
     def edges(self) -> int:
         """Number of edges."""
         return self.neighbours.size // 2
+
+    @property
+    def components(self) -> NDArray[np.int32]:
+        """The number of the component of each node."""
+        arcs = np.ones(self.neighbours.size, np.int8)
+        matrix = csr_array((arcs, self.neighbours, self.offsets), shape=(self.nodes, self.nodes))
+        found: NDArray[np.int32] = connected_components(matrix, directed=False)[1]
+        return found
 
     def distances(self, levels: int) -> NDArray[np.int32]:
         """Return the distances between nodes, `levels` for all that are as far or farther."""
@@ -124,6 +134,8 @@ def prepared(
     ------
     CapabilityError
         A query has more than `MOST_NODES` nodes.
+    GraphError
+        Labels of a query and of the target are the same text, but of different types.
     """
     for query in queries:
         if query.n > MOST_NODES:
@@ -144,14 +156,32 @@ def prepared(
     assert sorted_target.ranges is not None
     prepared_queries = []
     for query in queries:
+        _check_types(query, sorted_target.ranges)
         spans = [sorted_target.ranges.get(label, (0, 0)) for label in query.labels.tolist()]
         low, high = np.array(spans, np.int32).T.copy()
         prepared_queries.append(Query(query.offsets, query.neighbours, low, high, None))
     return prepared_queries, sorted_target
 
 
+def _check_types(query: Network, known: Collection[Hashable]) -> None:
+    """Refuse labels that only differ in their type from those of the target, such as 1 and "1"."""
+    labels = set(query.labels.tolist())
+    if not labels.isdisjoint(known):
+        return
+    texts = {str(label): label for label in known}
+    for label in query.labels.tolist():
+        if str(label) in texts:
+            raise GraphError(
+                f"no label of {query!r} is in the target: the label {label!r} of the query and "
+                f"{texts[str(label)]!r} of the target have different types"
+            )
+
+
 def _by_label(target: Network) -> Target:
-    order = np.argsort(target.labels, kind="stable")
+    distinct = distinct_labels(target.labels)
+    number = {label: at for at, label in enumerate(distinct)}
+    codes = np.array([number[label] for label in target.labels.tolist()], np.int64)
+    order = np.argsort(codes, kind="stable")
     place = np.empty(target.n, np.int32)
     place[order] = np.arange(target.n, dtype=np.int32)
     tails = np.repeat(place, target.degrees)
@@ -159,9 +189,8 @@ def _by_label(target: Network) -> Target:
     sizes = target.degrees[order]
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     neighbours = heads[np.lexsort((heads, tails))]
-    labels, starts = np.unique(target.labels[order], return_index=True)
-    ends = [*starts[1:].tolist(), target.n]
-    ranges = dict(zip(labels.tolist(), zip(starts.tolist(), ends, strict=True), strict=True))
+    bounds = np.searchsorted(codes[order], np.arange(len(distinct) + 1)).tolist()
+    ranges = {label: (bounds[at], bounds[at + 1]) for at, label in enumerate(distinct)}
     return Target(offsets, neighbours, order, ranges)
 
 

@@ -29,7 +29,7 @@ def read_network(path: str | os.PathLike[str]) -> Network:
     Returns
     -------
     Network
-        If all labels are different, they are also the names of the vertices.
+        Its labels are text. If all are different, they are also the names of the vertices.
 
     Raises
     ------
@@ -116,13 +116,16 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     GraphError
-        A label or the name is empty, or does not fit in a line.
+        A label is no text: the file does not tell types. Or a label or the name is empty, or does
+        not fit in a line.
     OSError
         The file cannot be written.
     """
     from pyapsp.base.files import atomic_write
 
     for label in network.labels.tolist():
+        if not isinstance(label, str):
+            raise GraphError(f"the label {label!r} is no text, and the format holds only text")
         if not label.strip() or len(label.splitlines()) != 1:
             raise GraphError(f"the label {label!r} does not fit in a line")
     if len(f"#{network.name}".splitlines()) != 1:

@@ -209,6 +209,37 @@ def _drawn(
 
 
 @compiled
+def _again(
+    components: NDArray[np.int32], similarities: _Similarities, score: _Units, table: _Units,
+    power: int, strict: bool, seed: np.uint64, chain: np.int64, step: int, match: _Places,
+    used: _Flags,
+) -> tuple[int, int]:  # fmt: skip
+    """Draw a node of a component without a match, and a vertex for it."""
+    some = False
+    reached = np.zeros(match.size, np.bool_)
+    for p in range(match.size):
+        if match[p] >= 0:
+            reached[components[p]] = some = True
+    best, q = np.int64(-1), _NONE
+    for node in range(match.size):
+        if some and match[node] == _FREE and not reached[components[node]]:
+            key = philox(node, step, chain, 2, seed)
+            if key > best:
+                best, q = key, node
+    if q == _NONE:
+        return q, _NONE
+    leader, best = _NONE, np.int64(0)
+    for t in range(used.size):
+        if used[t] or (strict and _similar(q, t, similarities) == 0):
+            continue
+        weight = fixed_log2(np.int64(score[q, t]), table)
+        key = raced(weight, power, philox(t, step, chain, 3, seed), table)
+        if leader < 0 or key > best:
+            leader, best = t, key
+    return q, _ASIDE if strict and leader < 0 else leader
+
+
+@compiled
 def _cost(
     query: _Rows, target: _Rows, similarities: _Similarities, match: _Places, bad: _Flags
 ) -> np.int64:
@@ -228,9 +259,9 @@ def _cost(
 
 @compiled
 def extended(
-    query: _Rows, target: _Rows, similarities: _Similarities, score: _Units, table: _Units,
-    chains: _Places, pairs: _Places, power: int, rounds: int, connected: bool, guided: bool,
-    strict: bool, seed: np.uint64,
+    query: _Rows, target: _Rows, similarities: _Similarities, components: NDArray[np.int32],
+    score: _Units, table: _Units, chains: _Places, pairs: _Places, power: int, rounds: int,
+    connected: bool, guided: bool, strict: bool, seed: np.uint64,
 ) -> tuple[NDArray[np.int32], _Places]:  # fmt: skip
     """Return phase 3: the matches, and their costs in units of 1 / 65536."""
     nodes, n = query[0].size - 1, target[0].size - 1
@@ -260,15 +291,21 @@ def extended(
                         key += (common << 32) if connected else 0
                         if key > best:
                             best, q = key, node
-                if q == _NONE:
-                    break
-                t = _drawn(
-                    q, query, target, similarities, score, table, power, guided, strict,
-                    seed, chain, step, match, used, counts, candidates,
-                )  # fmt: skip
-                step += 1
-                if t == _NONE:
-                    break
+                t = _NONE
+                if q != _NONE:
+                    t = _drawn(
+                        q, query, target, similarities, score, table, power, guided, strict,
+                        seed, chain, step, match, used, counts, candidates,
+                    )  # fmt: skip
+                    step += 1
+                if t == _NONE:  # nothing is beside the match
+                    q, t = _again(
+                        components, similarities, score, table, power, strict,
+                        seed, chain, step, match, used,
+                    )  # fmt: skip
+                    if t == _NONE:
+                        break
+                    step += 1
                 match[q] = t
                 if t >= 0:
                     used[t] = True

@@ -56,7 +56,8 @@ def match(
     """Find approximate matches of a query network in a target network (APPAGATO).
 
     Each match maps query nodes to different target vertices. It grows from a random pair of a node
-    and a vertex. Its cost is the fraction of the nodes and edges of the query that do not match.
+    and a vertex; if the query has several components, from such a pair of each. Its cost is the
+    fraction of the nodes and edges of the query that do not match.
     The same arguments and seed give the same matches on every device.
 
     Parameters
@@ -67,7 +68,7 @@ def match(
         K, the number of matches.
     similarity : (nodes, n) array-like, optional
         S(q, t), from 0 to 1, of each query node and target vertex. By default S is 1 if the labels
-        are equal, otherwise 0.
+        are equal, otherwise 0. The labels 1 and "1" are different.
     threshold : float, optional
         For each query node, keep only the largest of the given similarities: this fraction of the
         target vertices. Then each row is divided by its largest entry.
@@ -86,7 +87,7 @@ def match(
     edge_degrees : bool, default True
         Whether an edge matches in such a search only if no end has a smaller degree in the target.
     strict : bool, default False
-        Leave a node unmatched if no candidate is similar to it.
+        Leave a node unmatched if no candidate is similar to it, unless it is the first one.
     focus : float, default 64
         The power, from 1 to 1024, to which weights are raised before a draw.
     guided : bool, default True
@@ -115,7 +116,8 @@ def match(
     ParameterError
         An argument has a value that is not allowed.
     GraphError
-        A node of a NetworkX graph has no label.
+        A node of a NetworkX graph has no label, or labels of query and target differ in their types
+        alone.
     CapabilityError
         The query has too many nodes, or Numba is missing for the reference.
     NoDeviceError, DeviceMemoryError
@@ -333,7 +335,7 @@ def _of_one(
     """Return matches of one query, (K, nodes), and their costs."""
     seed, table = np.uint64(options.seed), log_table()
     score = _reference_scores(query, target, options)
-    arguments = _reference_arguments(query, target)
+    arguments, components = _reference_arguments(query, target), query.components
     partners = np.empty((options.matches, query.nodes), np.int32)
     cost = np.empty(options.matches, np.int64)
 
@@ -341,8 +343,8 @@ def _of_one(
         chains = work[:, 1].astype(np.int64)
         pairs = reference.seeded(score, chains + stream, chosen.power, seed, table)
         partners[chains], cost[chains] = reference.extended(
-            *arguments, score, table, chains + stream, pairs, chosen.power, chosen.rounds,
-            chosen.order == "connected", chosen.guided, chosen.strict, seed,
+            *arguments, components, score, table, chains + stream, pairs, chosen.power,
+            chosen.rounds, chosen.order == "connected", chosen.guided, chosen.strict, seed,
         )  # fmt: skip
 
     run_chains([partners], options, run)

@@ -110,6 +110,7 @@ def ensemble(
         device=device,
         scheme="interleaved",
         vectors=True,
+        checked=False,  # the text is ours, and long for large models
         progress=progress,
         defines={
             "PYAPSP_REAL": "double" if kind == "float64" else "float",

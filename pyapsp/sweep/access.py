@@ -2,7 +2,8 @@
 
 In the paper, the developer must find out whether accesses are *similar* (neighbouring tasks access
 the same entry) or *continuous* (neighbouring threads access neighbouring entries). Here the body is
-built a second time with macros that record each access, and run for the first tasks.
+built a second time with macros that record each access, and run for the first tasks. These macros
+also find accesses outside of an array, and reads of entries that have no value yet.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from pyapsp.device import Device, device_errors
 from pyapsp.sweep.arrays import Array, Repeat, Step, flattened
 from pyapsp.sweep.forms import Form, shape_of
 from pyapsp.sweep.plan import FLAGS, is_arranged
-from pyapsp.sweep.run import Slice
-from pyapsp.sweep.source import PREFIX, Body, built, generate
+from pyapsp.sweep.run import Slice, require_right
+from pyapsp.sweep.source import FAULT, PREFIX, Body, built, generate
 
 __all__ = ["Pattern", "Traced", "guideline"]
 
@@ -118,6 +119,11 @@ class Traced:
         common : mapping of str to ndarray
         lanes : int
             V.
+
+        Raises
+        ------
+        ParameterError
+            One of these tasks accesses an entry outside of an array, or reads one without a value.
         """
         form, named = Form("naive", 1), {array.name: array for array in self._arrays}
         tasks = whole.tasks
@@ -126,18 +132,23 @@ class Traced:
             for step in flattened(self._steps)
         }
         defines = dict(self._defines) | {"SWEEP_THREADS": lanes}
-        source = generate(self._body, self._arrays, shapes, form, defines, _LOGGED)
+        source = generate(self._body, self._arrays, shapes, form, defines, logged=_LOGGED)
         program = built(self._device, source)
-        zero = np.zeros(1, np.int32)
         log = np.zeros((tasks, lanes, 1 + 2 * _LOGGED), np.int32)
+        fault, again, zero = np.zeros(FAULT, np.int32), np.zeros(1, np.int32), np.zeros(1, np.uint8)
+        states = sum(array.size for array in self._arrays if array.unknown) * tasks
         size = sum(a.nbytes * (1 if a.role == "common" else tasks) for a in self._arrays)
         records: list[tuple[Step, NDArray[np.int32]]] = []
-        with device_errors(self._device, size + log.nbytes):
+        with device_errors(self._device, size + log.nbytes + states):
             queue, buffers = self._device.queue(), self._buffers(whole, common, tasks)
-            place = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, log.nbytes)
-            flags = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * FLAGS)
-            cl.enqueue_fill_buffer(queue, flags, zero, 0, 4 * FLAGS)
-            for number, step in self._order():
+            place, wrong, state, flags = (
+                cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, count)
+                for count in (log.nbytes, fault.nbytes, max(states, 4), 4 * FLAGS)
+            )
+            for buffer in (wrong, state, flags):
+                cl.enqueue_fill_buffer(queue, buffer, zero, 0, buffer.size)
+
+            def launch(step: Step, *, record: bool) -> None:
                 cl.enqueue_fill_buffer(queue, place, zero, 0, log.nbytes)
                 shape = shapes[step]
                 arguments: list[cl.Buffer | np.int32] = [
@@ -145,23 +156,28 @@ class Traced:
                     np.int32(whole.first),
                     np.int32(tasks),
                 ]
-                arguments += [flags, np.int32(number)] if self._body.repeats else []
+                arguments += [flags, np.int32(0)] if self._body.repeats else []
                 kernel = program.kernel(PREFIX + step.name)
                 items = shape.groups(step, tasks) * shape.items
-                kernel(queue, (items,), (shape.items,), *arguments, place)
-                cl.enqueue_copy(queue, log, place)
-                records.append((step, log.copy()))
-        return self._summed(records, lanes)
+                kernel(queue, (items,), (shape.items,), *arguments, wrong, state, place)
+                cl.enqueue_copy(queue, fault, wrong)
+                require_right(fault, self._arrays, list(shapes))
+                if record:
+                    cl.enqueue_copy(queue, log, place)
+                    records.append((step, log.copy()))
 
-    def _order(self) -> list[tuple[int, Step]]:
-        """Return each step with the number of its round."""
-        order = []
-        for step in self._steps:
-            if isinstance(step, Repeat):
-                order += [(n, each) for n in range(min(_ROUNDS, step.limit)) for each in step.steps]
-            else:
-                order.append((0, step))
-        return order
+            for each in self._steps:
+                if not isinstance(each, Repeat):
+                    launch(each, record=True)
+                    continue
+                for number in range(each.limit):
+                    cl.enqueue_fill_buffer(queue, flags, zero, 0, 4)
+                    for step in each.steps:
+                        launch(step, record=number < _ROUNDS)
+                    cl.enqueue_copy(queue, again, flags)
+                    if not again[0]:
+                        break
+        return self._summed(records, lanes)
 
     def _buffers(
         self, whole: Slice, common: Mapping[str, np.ndarray], tasks: int

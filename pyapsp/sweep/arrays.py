@@ -107,6 +107,11 @@ class Array:
         return prod(self.shape)
 
     @property
+    def unknown(self) -> bool:
+        """Whether its entries have no value before the first step."""
+        return self.role in ("output", "scratch") and self.fill is None
+
+    @property
     def nbytes(self) -> int:
         """Number of bytes of one task."""
         return self.size * self.dtype.itemsize

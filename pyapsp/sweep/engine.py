@@ -114,6 +114,11 @@ class Sweep:
         ``SCRATCH`` then have the type ``LANE(type)``, with a lane for each of V tasks. A branch
         must not depend on them, except ``if (ANY(mask))``; ``mask ? a : b`` selects by lane, and
         ``CONVERT(type, x)`` converts to ``LANE(type)``.
+    checked : bool, optional
+        None: before the first run, the accesses of the first tasks are checked: whether an entry is
+        outside of its array, and whether an entry of an output or scratch array is read before it
+        has a value. True: also, every access of every task is bounded, which takes more time; a
+        wrong one is an error, and changes nothing outside of its array. False: no checks.
     memory_limit : int, optional
         Largest number of bytes of device memory to use.
     progress : callable, optional
@@ -157,6 +162,7 @@ class Sweep:
         per_launch: int | None = None,
         staging: bool | None = None,
         vectors: bool = False,
+        checked: bool | None = None,
         memory_limit: int | None = None,
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
@@ -173,6 +179,9 @@ class Sweep:
         if staging is not None:
             staging = flag("staging", "Sweep", staging)
         vectors = flag("vectors", "Sweep", vectors)
+        if checked is not None:
+            checked = flag("checked", "Sweep", checked)
+        self._checked, self._tried = checked, checked is False
         self.device = choose(device)
         for array in self.arrays:
             need = _NEEDS.get(array.dtype.name)
@@ -209,7 +218,8 @@ class Sweep:
         Raises
         ------
         ParameterError
-            An array is missing, unknown, of another shape, or not of its type.
+            An array is missing, unknown, of another shape, or not of its type. Or the body accesses
+            an entry outside of an array, or reads one without a value: see `checked`.
         DeviceMemoryError
             One task needs more memory than the device has or `memory_limit` allows.
         """
@@ -285,7 +295,11 @@ class Sweep:
         return sweep.patterns(some, common, self._lanes)
 
     def _choice(self, whole: Slice, common: Mapping[str, np.ndarray]) -> tuple[str, str]:
-        """Return a scheme and the reason for it."""
+        """Check the first tasks at the first run; return a scheme and the reason for it."""
+        patterns = None
+        if not self._tried and whole.tasks:
+            patterns = self._traced(whole, common)
+            self._tried = True
         if self._scheme in ("naive", "interleaved"):
             return self._scheme, "asked for"
         if whole.tasks < self._lanes:
@@ -294,7 +308,7 @@ class Sweep:
             return "naive", f"{self._lanes} tasks do not fit the memory"
         if self._chosen is None:
             if self._scheme == "auto":
-                patterns = self._traced(whole, common)
+                patterns = patterns or self._traced(whole, common)
                 self._chosen = access.guideline(patterns, self.arrays, self._lanes)
             else:
                 self._chosen = self._measured(whole, common)
@@ -371,8 +385,9 @@ class Sweep:
             step: shape_of(step, form, named, self.device, tasks=most, staging=self._staging)
             for step in flattened(self.steps)
         }
-        source = generate(self._body, self.arrays, shapes, form, self._defines)
-        return Kernels(form, built(self.device, source), shapes, self._body.repeats)
+        checked = self._checked is True
+        source = generate(self._body, self.arrays, shapes, form, self._defines, checked=checked)
+        return Kernels(form, built(self.device, source), shapes, self._body.repeats, checked)
 
 
 def _part(whole: Slice, first: int, tasks: int, *, copied: bool = False) -> Slice:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, device_errors
@@ -23,9 +24,9 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.sweep.arrays import Array, Repeat, Step
 from pyapsp.sweep.forms import Form, Shape
 from pyapsp.sweep.plan import FLAGS, Plan, is_arranged
-from pyapsp.sweep.source import PREFIX
+from pyapsp.sweep.source import FAULT, PREFIX
 
-__all__ = ["PHASES", "Kernels", "Run", "Slice"]
+__all__ = ["PHASES", "Kernels", "Run", "Slice", "require_right"]
 
 #: The phases in which times are reported.
 PHASES = ("upload", "arrangement", "kernel", "readback")
@@ -62,6 +63,29 @@ class Kernels:
     program: Program
     shapes: Mapping[Step, Shape]
     repeats: bool
+    checked: bool
+
+
+def require_right(fault: NDArray[np.int32], arrays: Sequence[Array], steps: Sequence[Step]) -> None:
+    """Raise the error of a wrong access that a kernel has recorded.
+
+    Raises
+    ------
+    ParameterError
+        There is one; the message names step, array, entry, length and task.
+    """
+    kind, number, task, entry, step = fault.tolist()
+    if not kind:
+        return
+    array = arrays[number]
+    where = f"step {steps[step].name!r} of the body, in task {task},"
+    what = f"entry {entry} of {array.role} {array.name!r}, whose length is {array.size}"
+    if kind == 1:
+        raise ParameterError(f"{where} accesses {what}")
+    raise ParameterError(
+        f"{where} reads {what}, before anything is written there: write it first, or give the "
+        "array a fill"
+    )
 
 
 def _arrangement(device: Device, itemsize: int, lanes: int) -> tuple[Program, int]:
@@ -116,6 +140,8 @@ class Run:
                 if array.role == "scratch" or is_arranged(array, plan.form)
             }
             self._flags = self._allocate(4 * FLAGS)
+            self._fault = self._allocate(4 * FAULT)
+            cl.enqueue_fill_buffer(self._queue, self._fault, _ZERO, 0, 4 * FAULT).wait()
             self._slots = [_Slot(self) for _ in range(plan.slots)]
 
     def process(self, slices: Iterable[Slice]) -> Generator[Slice, None, None]:
@@ -125,6 +151,7 @@ class Run:
                 for each in slices:
                     [slot] = self._slots
                     slot.save(each, self._compute(each, slot, slot.load(each)))
+                    self._require_right()
                     yield each
             else:
                 yield from self._overlapped(slices)
@@ -137,11 +164,18 @@ class Run:
                 for phase in PHASES
             }
 
+    def _require_right(self) -> None:
+        """Raise the error of a wrong access in the slices that are computed, in checked builds."""
+        if self._kernels.checked:
+            fault = np.empty(FAULT, np.int32)
+            cl.enqueue_copy(self._down, fault, self._fault)
+            require_right(fault, self._arrays, list(self._kernels.shapes))
+
     def close(self) -> None:
         """Free the buffers."""
         for slot in self._slots:
             slot.release()
-        for buffer in (*self._common.values(), *self._own.values(), self._flags):
+        for buffer in (*self._common.values(), *self._own.values(), self._flags, self._fault):
             buffer.release()
 
     def _overlapped(self, slices: Iterable[Slice]) -> Generator[Slice, None, None]:
@@ -158,6 +192,7 @@ class Run:
             def finish() -> Slice:
                 each, slot, taken = going.popleft()
                 taken.result()
+                self._require_right()
                 free.append(slot)
                 return each
 
@@ -272,6 +307,8 @@ class _Launch:
         again: tuple[cl.Buffer | np.int32, ...] = ()
         if run._kernels.repeats:
             again = (run._flags, np.int32(round_))
+        if run._kernels.checked:
+            again += (run._fault,)
         event = kernel(run._queue, size, (shape.items,), *self._arguments, *again)
         run._watches["device"].add("kernel", event)
 

@@ -22,12 +22,56 @@ from pyapsp.device.kernels import source as kernel_files
 from pyapsp.sweep.arrays import C_TYPES, Array, Step
 from pyapsp.sweep.forms import Form, Shape
 
-__all__ = ["PREFIX", "Body", "built", "generate"]
+__all__ = ["FAULT", "PREFIX", "Body", "built", "generate"]
 
 #: The prefix of the names of kernels; the name of the step follows.
 PREFIX = "sweep_"
+#: Ints of the record of the first wrong access: kind (1: outside; 2: a value that nobody wrote),
+#: array, task, entry, step.
+FAULT = 5
 _STEP = re.compile(r"\bSTEP\s*\(\s*(\w+)\s*\)")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+_OWN = re.compile(r"\b(OUT|SCRATCH)\s*\(")
+# What follows an entry that is only written, or of which it is not known.
+_WRITTEN = re.compile(r"=(?!=)|[.\[]")
+# The functions with which a checked build bounds accesses. The first wrong one is recorded.
+_INSIDE = """\
+static void sweep_wrong(__global int *fault, const int kind, const int array, const int task,
+    const sweep_index j, const int step)
+{
+    if (atomic_cmpxchg(fault, 0, kind) == 0) {
+        fault[1] = array;
+        fault[2] = task;
+        fault[3] = convert_int_sat(j);
+        fault[4] = step;
+    }
+}
+static sweep_index sweep_inside(__global int *fault, const int array, const int task,
+    const sweep_index j, const int step, const sweep_index size)
+{
+    if (j >= 0 && j < size)
+        return j;
+    sweep_wrong(fault, 1, array, task, j, step);
+    return 0;
+}
+"""
+# The functions with which a traced build records which entries are written, and by which it finds
+# those that are read before.
+_STATE = """\
+static sweep_index sweep_written(__global uchar *state, const sweep_index j)
+{
+    state[j] = 1;
+    return j;
+}
+static sweep_index sweep_known(__global uchar *state, __global int *fault, const int array,
+    const int task, const sweep_index j, const int step)
+{
+    if (!state[j])
+        sweep_wrong(fault, 2, array, task, j, step);
+    return j;
+}
+"""
 # The function with which a traced build records accesses.
 _NOTE = """\
 #define SWEEP_LOGGED {logged}
@@ -75,6 +119,8 @@ class Body:
     ----------
     text : str
         The text, with markers that give the compiler the line numbers of the user's file.
+    reading : str
+        The text in which ``SWEEP_READ`` reads entries of outputs and scratch arrays.
     repeats : bool
         Whether a thread may request another round.
     """
@@ -94,6 +140,7 @@ class Body:
                 rule = f"a text with one STEP({step.name})"
                 raise ParameterError.of("body", "Sweep", rule, [f"STEP({name})" for name in names])
         self.text = text.rstrip("\n") + "\n"
+        self.reading = _with_reads(self.text)
         self.repeats = re.search(r"\bAGAIN\s*\(", code) is not None
 
     @staticmethod
@@ -106,13 +153,47 @@ class Body:
             raise ParameterError.of("body", "Sweep", f"readable ({error})", str(path)) from None
 
 
+def _with_reads(text: str) -> str:
+    """Return a body in which ``SWEEP_READ`` stands where an own entry is read.
+
+    Entries that are assigned to, or whose address is taken, as for atomics, stay as they are; so do
+    those in macros of the body.
+    """
+    code = _COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    macros = [(each.start(), each.end()) for each in _DIRECTIVE.finditer(code)]
+    pieces, last = [], 0
+    for found in _OWN.finditer(code):
+        end = _closed(code, found.end())
+        before, after = code[: found.start()].rstrip(), code[end:].lstrip()
+        while before.endswith("(") and after.startswith(")"):
+            before, after = before[:-1].rstrip(), after[1:].lstrip()
+        address = re.search(r"(^|[^\w)\]&\s])\s*&$", before)
+        if _WRITTEN.match(after) or address or any(a <= found.start() < b for a, b in macros):
+            continue
+        pieces += [text[last : found.start()], "SWEEP_READ"]
+        last = found.start() + len(found[1])
+    return "".join([*pieces, text[last:]])
+
+
+def _closed(code: str, start: int) -> int:
+    """Return the place behind the parenthesis that is closed after `start`."""
+    depth = 1
+    for place in range(start, len(code)):
+        depth += (code[place] == "(") - (code[place] == ")")
+        if not depth:
+            return place + 1
+    return len(code)
+
+
 def generate(
     body: Body,
     arrays: Sequence[Array],
     shapes: Mapping[Step, Shape],
     form: Form,
     defines: Mapping[str, str | int | float],
+    *,
     logged: int = 0,
+    checked: bool = False,
 ) -> str:
     """Return the OpenCL C of all steps in one scheme.
 
@@ -126,7 +207,10 @@ def generate(
         Macros for the body.
     logged : int
         Number of recorded accesses of a thread, for `pyapsp.sweep.access`; 0 in normal builds.
+    checked : bool
+        Whether every access is bounded; so it is if accesses are recorded.
     """
+    checked = checked or logged > 0
     stageable = {name for shape in shapes.values() for name, _ in shape.staged}
     largest = max(array.size * (1 if array.role == "common" else form.lanes) for array in arrays)
     lines = ['#line 1 "<sweep>"']
@@ -135,22 +219,40 @@ def generate(
         if any(array.dtype.name == name for array in arrays):
             lines.append(f"#pragma OPENCL EXTENSION {kind} : enable")
     lines.append(f"typedef {'int' if largest < 2**31 else 'long'} sweep_index;")
+    if checked:
+        lines += _INSIDE.splitlines()
     if logged:
-        lines += _NOTE.format(logged=logged).splitlines()
-    lines += _macros(arrays, form, stageable, logged > 0)
-    text = "\n".join([*lines, body.text.rstrip("\n"), '#line 1 "<kernels>"']) + "\n"
-    for step, shape in shapes.items():
-        text += _kernel(body, arrays, step, shape, form, stageable, logged)
+        lines += [*_NOTE.format(logged=logged).splitlines(), *_STATE.splitlines()]
+    lines += _macros(arrays, form, stageable, logged > 0, checked)
+    code = body.reading if logged else body.text
+    text = "\n".join([*lines, code.rstrip("\n"), '#line 1 "<kernels>"']) + "\n"
+    for number, (step, shape) in enumerate(shapes.items()):
+        text += _kernel(body, arrays, number, step, shape, form, stageable, logged, checked)
     return text
 
 
-def _macros(arrays: Sequence[Array], form: Form, stageable: set[str], traced: bool) -> list[str]:
+def _macros(
+    arrays: Sequence[Array], form: Form, stageable: set[str], traced: bool, checked: bool
+) -> list[str]:
     """Return the definitions of the macros of the body in this scheme."""
     stride = "" if form.lanes == form.width else f" * {form.lanes // form.width}"
     vector = "" if form.width == 1 else form.width
-    lines = []
+    lines, first = [], 0
     for number, array in enumerate(arrays):
-        noted = f"sweep_note(sweep_log, {number}, (j))" if traced else "(sweep_index)(j)"
+        noted = "(sweep_index)(j)"
+        if checked:
+            access = f"{number}, sweep_task, {noted}, sweep_step"
+            noted = f"sweep_inside(sweep_fault, {access}, {array.size})"
+        if traced:
+            noted = f"sweep_note(sweep_log, {number}, {noted})"
+            read = f"array_{array.name}[{noted}]"
+            if array.unknown:
+                state = f"sweep_state + {first}"
+                access = f"{number}, sweep_task, {noted}, sweep_step"
+                read = f"array_{array.name}[sweep_known({state}, sweep_fault, {access})]"
+                noted = f"sweep_written({state}, {noted})"
+                first += array.size
+            lines.append(f"#define READ_{array.name}(j) {read}")
         own = "" if array.role == "common" else stride
         macro = "COMMON" if array.role == "common" else "SWEEP"
         entry = f"array_{array.name}[{noted}{own}]"
@@ -170,14 +272,17 @@ def _macros(arrays: Sequence[Array], form: Form, stageable: set[str], traced: bo
             ]
     parameters += [f"const int sweep_{name}" for name in ("x", "y", "z", "task")]
     parameters.append("__local int *sweep_again")
+    if checked:
+        parameters += ["__global int *sweep_fault", "const int sweep_step"]
     if traced:
-        parameters.append("__global int *sweep_log")
+        parameters += ["__global uchar *sweep_state", "__global int *sweep_log"]
     listed = ", \\\n    ".join(parameters)
     return [
         *lines,
         "#define IN(name, j) SWEEP_##name(j)",
         "#define OUT(name, j) SWEEP_##name(j)",
         "#define SCRATCH(name, j) SWEEP_##name(j)",
+        *(["#define SWEEP_READ(name, j) READ_##name(j)"] if traced else []),
         "#define COMMON(name, j) COMMON_##name(j)",
         "#define THREAD_X sweep_x",
         "#define THREAD_Y sweep_y",
@@ -222,11 +327,13 @@ def _pointer(array: Array, form: Form) -> str:
 def _kernel(
     body: Body,
     arrays: Sequence[Array],
+    number: int,
     step: Step,
     shape: Shape,
     form: Form,
     stageable: set[str],
     logged: int,
+    checked: bool,
 ) -> str:
     """Return the kernel of a step."""
     items, parts = shape.items, shape.parts(step)
@@ -234,8 +341,10 @@ def _kernel(
     parameters += ["const int first", "const int tasks"]
     if body.repeats:
         parameters += ["__global int *again", "const int round"]
+    if checked:
+        parameters.append("__global int *fault")
     if logged:
-        parameters.append("__global int *log")
+        parameters += ["__global uchar *state", "__global int *log"]
     side = shape.tasks // shape.width
     if side == 1:
         near_task, near_thread = "0", "item"
@@ -280,8 +389,11 @@ def _kernel(
             called += [f"(__local const {C_TYPES[array.dtype.name]} *)0", "0", "0"]
     called += [*_places(step), "first + task"]
     called.append("&near_again" if body.repeats else "(__local int *)0")
+    if checked:
+        called += ["fault", str(number)]
     if logged:
-        called.append(_log(step, logged))
+        states = sum(array.size for array in arrays if array.unknown)
+        called += [f"state + (size_t)task * {states}", _log(step, logged)]
     text += f"{indent * 4}task_{step.name}({', '.join(called)});\n{indent * 2}}}\n"
     if body.repeats:
         text += f"{indent}barrier(CLK_LOCAL_MEM_FENCE);\n"

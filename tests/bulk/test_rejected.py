@@ -371,3 +371,112 @@ def test_refused(name, written):
     with pytest.raises(ProgramError, match="not oblivious") as caught:
         translate(written(f"{HELPERS}{REFUSED[name]}\n}}\n"))
     assert caught.value.line == HELPERS.count("\n") + 1
+
+
+BOUNDED = """
+#define N 8
+#define LAST (N - 1)
+int a[N], m[3][4], s;
+const int table[2] = {5, 6};
+const int wide = 9;
+int at(const int *x, int i) { return x[i]; }
+int last(const int *x) { return x[N - 1]; }
+void run(void);
+int main(void)
+{
+#pragma kernel
+    run();
+    return 0;
+}
+void run(void)
+{
+"""
+
+# statement -> what the message says of it
+OUTSIDE = {
+    "s = a[8];": "this subscript of a is 8, but the length is 8",
+    "a[-1] = s;": "this subscript of a is -1, but the length is 8",
+    "a[N] += 1;": "this subscript of a is 8",
+    "s = a[LAST + 1];": "this subscript of a is 8",
+    "s = a[wide];": "this subscript of a is 9",
+    "s = a[2 * sizeof(int)];": "this subscript of a is 8",
+    "s = a[1 ? 9 : 0];": "this subscript of a is 9",
+    "s = m[3][0];": "this subscript of m is 3, but the length is 3",
+    "m[0][4] = s;": "this subscript of m is 4, but the length is 4",
+    "s = table[2];": "this subscript of table is 2, but the length is 2",
+    "int c[2]; c[2] = s; s = c[0];": "this subscript of c is 2",
+    "if (s > 0) a[9] = 1;": "this subscript of a is 9",
+    "s = s > 0 && a[8] > 0;": "this subscript of a is 8",
+    "s = fabs(a[8]);": "this subscript of a is 8",
+    "int x[2] = {1, a[8]}; s = x[0];": "this subscript of a is 8",
+    "s = *(a + 8);": "this is element 8 of a, whose length is 8",
+    "*(a - 1) = 1;": "this is element -1 of a",
+    "s = *(&a[4] + 4);": "this is element 8 of a",
+    "s = (*(m + 3))[0];": "this is element 12 of m, whose length is 12",
+    "s = *&a[8];": "this is element 8 of a",
+    "s = at(a, 8);": "this is element 8 of a",
+    "s = at(a + 4, 4);": "this is element 8 of a",
+    "s = at(&a[8], 0);": "this is element 8 of a",
+    "s = at(m[2], 4);": "this is element 12 of m",
+    "s = at(&s, 1);": "this is element 1 of s, whose length is 1",
+    "s = last(a + 1);": "this is element 8 of a",
+    "s = last(table);": "this is element 7 of table",
+    "int k = 8; a[k] = 1;": "this subscript of a is 8",
+    "const int k = N; a[k] = 1;": "this subscript of a is 8",
+    "for (int i = 0; i <= N; i++) a[i] = 1;": "this subscript of a is 8",
+    "int i; for (i = N; i > 0; --i) a[i] = 1;": "this subscript of a is 8",
+    "for (int i = N - 1; i >= 0; i -= 2) s += a[i - 2];": "this subscript of a is -1",
+    "for (int i = 0; i != N; i += 2) s += a[i + 2];": "this subscript of a is 8",
+    "for (int i = 0; i < 3; i++) for (int j = 0; j < 4; j++) s += m[j][i];": "of m is 3",
+    "for (int i = 0; i < N; i++) s += *(a + i + 1);": "this is element 8 of a",
+    "for (int i = 0; i < N; i++) if (s > 0) s += a[N];": "this subscript of a is 8",
+    "switch (s) { case 1: a[8] = 1; }": "this subscript of a is 8",
+    "int k = 3; while (k-- > 0) a[8] = 1;": "this subscript of a is 8",
+    "do a[8] = 1; while (0);": "this subscript of a is 8",
+}
+
+
+@pytest.mark.parametrize("text", OUTSIDE)
+def test_a_known_subscript_outside_of_its_array(text, written, capsys):
+    path = written(f"#include <math.h>{BOUNDED}{text}\n}}\n")
+    line = 1 + BOUNDED.count("\n")
+    for name in ("at", "last"):  # the access is in the function
+        if f" {name}(" in text:
+            line = 1 + BOUNDED[: BOUNDED.index(f" {name}(")].count("\n")
+    with pytest.raises(ProgramError, match=re.escape(OUTSIDE[text])) as caught:
+        translate(path)
+    assert caught.value.line == line
+    assert main(["bulk", str(path), "--check"]) == 3
+    assert capsys.readouterr().err.startswith(f"pyapsp: {path}:{line}:")
+
+
+# what is not outside, or does not run
+INSIDE = [
+    "a[0] = s + a[7] + a[LAST] + m[2][3] + table[1] + *(a + 7) + *(&a[8] - 1);",
+    "s = at(&a[4], 3) + at(&a[7], -7) + at(&s, 0) + last(a) + at(m[0], 11);",
+    "if (N > 8) a[8] = 1; else a[0] = s;",
+    "s = N > 8 ? a[8] : a[0];",
+    "s = N > 8 && a[8] > 0 || N == 8 || a[9] > 0;",
+    "for (int i = 8; i < N; i++) a[8] = 1; s = 2;",
+    "for (int i = 0; i < N; i++) if (i > 0) s += a[i - 1];",
+    "for (int i = 0; i < N; i++) s += i < N - 1 ? a[i + 1] : 0;",
+    "for (int i = 0; i < N; i++) { if (i == N - 1) break; s += a[i + 1]; }",
+    "for (int i = 0; i <= N; i++) { if (i == N) continue; s += a[i]; }",
+    "for (int i = 0; i <= N; i++) { i += 1; s += a[i - 1]; if (i > 6) i = 100; }",
+    "for (int i = 0; i < 3; i++) for (int j = 0; j < i; j++) s += a[i + j + 4];",
+    "for (int i = 0; i < N; i++) for (int j = i; j > i; j--) s += a[i + 1];",
+    "for (unsigned char i = 0; i < N; i++) s += a[i];",
+    "int k = 9; k = 1; a[k] = s;",
+    "while (N > 8) a[8] = 1; s = 1;",
+    "a[sizeof(int)] = s;",
+    "if (N < 9) { s = 1; return; } a[8] = 1;",
+]
+
+
+@pytest.mark.parametrize("text", INSIDE)
+def test_what_is_not_outside_runs(text, written, assert_same):
+    import numpy as np
+
+    numbers = np.arange(40, dtype=np.int32).reshape(5, 8)
+    scalars = np.zeros(5, np.int32)
+    assert_same(written(f"{BOUNDED}{text}\n}}\n"), {"a": numbers, "s": scalars})

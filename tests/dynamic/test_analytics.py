@@ -9,6 +9,7 @@ from scipy.sparse import csgraph
 
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.dynamic.calls import Run
+from pyapsp.dynamic.rows import HornetRows
 from pyapsp.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 
@@ -62,6 +63,7 @@ def test_ranks(pair, device):
     assert np.allclose(found[there], [right[vertex] for vertex in there], rtol=1e-3, atol=1e-7)
     gone = np.setdiff1d(np.arange(400), there)
     assert (found[gone] == 0).all()
+    assert (analytics.pagerank(HornetRows(held)) == found).all()
 
 
 def test_katz(pair, device):
@@ -73,6 +75,7 @@ def test_katz(pair, device):
     found = analytics.katz(held, alpha=0.02)
     assert np.allclose(found[there], [right[vertex] for vertex in there], rtol=1e-4)
     assert (np.delete(found, there) == 0).all()
+    assert (analytics.katz(HornetRows(held), alpha=0.02) == found).all()
     assert analytics.katz(Hornet(0, device=device)).size == 0
     for wrong in ({"alpha": 10.0}, {"alpha": 0.02, "limit": 2}):
         with pytest.raises(ParameterError, match="settle"):

@@ -12,10 +12,12 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
+from scipy.sparse import csr_array
 
 from pyapsp.device import Device
-from pyapsp.dynamic import Hornet, analytics, loading, store
+from pyapsp.dynamic import Hornet, PathRows, analytics, loading, store
 from pyapsp.dynamic.blocks import NEW, NO_BLOCK, BlockArrays, room, tree_words
+from pyapsp.dynamic.rows import HornetRows
 from pyapsp.dynamic.store import Store
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, generators
@@ -508,3 +510,60 @@ def test_updates_reach_all_equal_edges(form, device, directed):
     own = graph.row(66)
     assert set(own["weight"][own["head"] == 66]) == {2}
     assert directed or set(own["weight"][own["head"] == 65]) == {1}
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+@pytest.mark.parametrize("duplicates", ["ignore", "update", "keep"])
+def test_weights_that_are_none(kind, bad, duplicates, device):
+    graph = Hornet(3, weight=kind, edge_properties={"note": "float32"}, device=device)
+    graph.insert_edges([0], [1], [2.5], properties={"note": np.nan})  # a property may be anything
+    for weights in ([1.0, bad], bad, np.full(2, bad)):
+        with pytest.raises(ParameterError, match=r"'weights' .* neither NaN nor -inf"):
+            graph.insert_edges([0, 1], [1, 2], weights, duplicates=duplicates)
+    assert graph.m == 1
+    assert graph.row(0)["weight"].tolist() == [2.5]
+    assert graph.insert_edges([1], [2], np.inf) == 1
+    assert graph.to_graph().m == 1  # a weight of inf means that there is no arc
+
+
+def test_no_graph_brings_weights_that_are_none(device):
+    for bad in (np.nan, -np.inf):
+        matrix = csr_array(([1.0, bad], ([0, 1], [1, 2])), shape=(3, 3))
+        with pytest.raises(GraphError, match="the weight of the arc 1 -> 2"):
+            Hornet.from_graph(matrix, device=device)
+        network = nx.DiGraph()
+        network.add_edge(0, 1, weight=bad)
+        with pytest.raises(GraphError, match="the weight of"):
+            Hornet.from_networkx(network, device=device)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph: graph.row(1),
+        lambda graph: graph.neighbors(1),
+        lambda graph: graph.degree([0, 1]),
+        lambda graph: analytics.bfs(graph, 1),
+        lambda graph: analytics.bfs(HornetRows(graph), 1),
+        lambda graph: analytics.distances(graph, 1),
+        lambda graph: analytics.distances(HornetRows(graph), 1),
+        lambda graph: PathRows(graph, [0, 1]),
+        lambda graph: graph.delete_vertices([1]),
+        lambda graph: graph.set_vertex_property("size", 1, [1]),
+        lambda graph: graph.insert_edges([0], [1]),
+        lambda graph: graph.delete_edges([1], [0]),
+        lambda graph: graph.has_edges([1], [0]),
+    ],
+)
+@pytest.mark.parametrize("weight", [None, "int32"])
+def test_a_deleted_vertex_is_refused(call, weight, device):
+    graph = Hornet(3, weight=weight, vertex_properties={"size": "int8"}, device=device)
+    graph.insert_edges([0, 1], [1, 2])
+    graph.delete_vertices([1])
+    gone = r"(not deleted|of the graph)\. Got 1 instead|not deleted: edge number 0"
+    with pytest.raises((ParameterError, GraphError), match=gone):
+        call(graph)
+    graph.insert_vertices(1)
+    assert graph.neighbors(1).size == 0
+    assert analytics.bfs(graph, 1).tolist() == [-1, 0, -1]

@@ -156,3 +156,16 @@ def test_rows_of_what_is_no_container_any_more(device):
         with pytest.raises(ParameterError, match="2 vertices, and the container has 3"):
             update([0], [2])
     assert held.m == 0
+
+
+def test_rows_of_other_vertices(device):
+    """The number of vertices is the same, but they are others."""
+    held = Hornet(3, device=device)
+    rows = PathRows(held, [0])
+    rows.insert_edges([0, 1], [1, 2])
+    held.delete_vertices([1])
+    for update in (rows.insert_edges, rows.delete_edges):
+        with pytest.raises(ParameterError, match="were deleted or inserted"):
+            update([0], [2])
+    assert held.m == 0
+    assert PathRows(held).sources.tolist() == [0, 2]

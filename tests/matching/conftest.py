@@ -12,7 +12,9 @@ def network(n, edges, labels, seed):
     """A random network."""
     random = np.random.default_rng(seed)
     pairs = random.integers(0, n, (edges, 2))
-    return Network.from_edges(pairs, random.integers(0, labels, n), name=f"random-{seed}")
+    return Network.from_edges(
+        pairs, random.integers(0, labels, n).astype(str), name=f"random-{seed}"
+    )
 
 
 def part(target, nodes, seed):

@@ -233,11 +233,53 @@ def test_a_node_without_a_similar_vertex(device):
     assert (free.partners >= 0).all()
 
 
-def test_unconnected_queries_stay_unmatched(device):
-    query = Network.from_edges([(0, 1), (2, 3)], "0000")
-    found = match(query, TARGET, 20, device=device)
-    assert set((found.partners >= 0).sum(axis=1).tolist()) == {2}
-    assert found.costs.min() == pytest.approx(3 / 6)
+# edges and labels of a query -> the only match of cost 0
+COMPONENTS = [
+    ([(0, 1), (2, 3)], "0123", [0, 1, 2, 3]),
+    ([(1, 2)], "x01", [6, 0, 1]),
+    ([], "30x7", [3, 0, 6, 4]),
+    ([(0, 1), (1, 2), (3, 4)], "32817", [3, 2, 5, 1, 4]),
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"strict": True}, {"published": True}])
+@pytest.mark.parametrize(("edges", "labels", "partners"), COMPONENTS)
+def test_every_component_of_a_query_is_matched(edges, labels, partners, options, group, device):
+    target = Network.from_edges([(0, 1), (1, 4), (4, 5), (5, 2), (2, 3), (5, 6)], "012378x")
+    query = Network.from_edges(edges, labels)
+    for method in ("device", "reference"):
+        found = match(query, target, 100, method=method, device=device, **options)
+        assert found.costs.min() == 0
+        assert list(found.best.values()) == partners
+        # by similarities instead of labels
+        given = (query.labels[:, None] == target.labels).astype(float)
+        found = match(query, target, 100, method=method, device=device, similarity=given, **options)
+        assert (found.costs.min(), list(found.best.values())) == (0, partners)
+
+
+def test_exact_queries_of_several_components_are_found(device):
+    target = network(2000, 5000, 16, 9)
+    one, other = part(target, 12, 1), part(target, 5, 2)
+    assert not set(one.vertices) & set(other.vertices)
+    edges = np.concatenate([one.edges, other.edges + one.n])
+    query = Network.from_edges(edges, [*one.labels, *other.labels, target.labels[0]])
+    found = match(query, target, device=device, seed=1)
+    again = match(query, target, method="reference", seed=1)
+    assert np.array_equal(found.partners, again.partners)
+    assert found.costs.min() == 0
+
+
+def test_components_beyond_the_target(device):
+    """All vertices of the target get a node, or nodes get all similar vertices if strict."""
+    query = Network.from_edges([(0, 1), (2, 3)], "00000")
+    small = Network.from_edges([(0, 1), (1, 2)], "001")
+    for options, most in (({}, {3}), ({"strict": True}, {2, 3})):
+        one, other = (
+            match(query, small, 30, method=method, device=device, **options)
+            for method in ("device", "reference")
+        )
+        assert np.array_equal(one.partners, other.partners)
+        assert set((one.partners >= 0).sum(axis=1).tolist()) <= most
 
 
 def test_graphs_of_networkx(device):
@@ -302,3 +344,31 @@ def test_a_threshold_keeps_the_most_similar(device):
     assert kept.sum(axis=1).tolist() == [3, 3]
     assert kept[:, -3:].all()
     assert found.similarity.max(axis=1).tolist() == [65536, 65536]
+
+
+@pytest.mark.parametrize("method", ["device", "reference"])
+def test_labels_are_equal_as_python_compares_them(method, device):
+    """1 is 1.0 and not "1"; the right vertex is the only one of cost 0."""
+    target = Network.from_edges([(0, 1), (1, 2), (2, 3)], [1, "1", 2, "2"])
+    for label, vertex in ((1, 0), ("1", 1), (1.0, 0), (np.int16(2), 2), ("2", 3)):
+        query = Network.from_edges([], [label])
+        found = match(query, target, 4, method=method, device=device)
+        assert (found.best, found.costs.min()) == ({0: vertex}, 0)
+        assert np.array_equal(found.node_similarities(), found.partners == vertex)
+        p = probabilities(query, target, method=method, device=device)
+        assert p.argmax() == vertex
+    pair = Network.from_edges([(0, 1)], ["1", 2])
+    assert match(pair, target, 4, method=method, device=device).best == {0: 1, 1: 2}
+    third = Network.from_edges([(0, 1)], [3, 1])
+    assert match(third, target, 4, method=method, device=device).costs.min() > 0
+
+
+def test_labels_that_differ_in_their_type_alone(device):
+    texts = Network.from_edges([(0, 1), (1, 2)], ["1", "2", "3"])
+    for search in (match, probabilities):
+        with pytest.raises(GraphError, match="label 1 of the query and '1' of the target"):
+            search(Network.from_edges([(0, 1)], [1, 9]), texts, device=device)
+        search(Network.from_edges([(0, 1)], [1, "2"]), texts, device=device)
+        search(Network.from_edges([(0, 1)], [7, 8]), texts, device=device)
+    # similarities do not look at labels
+    match(Network.from_edges([], [1]), texts, similarity=np.ones((1, 3)), device=device)

@@ -51,6 +51,10 @@ def test_a_network_is_written_and_read(tmp_path):
         assert np.array_equal(getattr(found, name), getattr(given, name))
     with pytest.raises(GraphError, match="does not fit in a line"):
         write_network(Network.from_edges([], ["a\nb"]), tmp_path / "b.gfu")
+    for label in (1, 1.5, (1, 2)):
+        with pytest.raises(GraphError, match="is no text, and the format holds only text"):
+            write_network(Network.from_edges([], [label]), tmp_path / "b.gfu")
+    assert not (tmp_path / "b.gfu").exists()
 
 
 @pytest.mark.parametrize("suffix", ["gfu", "gfd"])
@@ -152,10 +156,10 @@ def test_graphs_of_networkx_and_back():
     graph = nx.DiGraph([("x", "y"), ("y", "x"), ("y", "z"), ("z", "z")], name="g")
     nx.set_node_attributes(graph, {"x": 1, "y": 2, "z": 1}, "label")
     found = Network.from_networkx(graph)
-    assert (found.name, found.m, found.labels.tolist()) == ("g", 2, ["1", "2", "1"])
+    assert (found.name, found.m, found.labels.tolist()) == ("g", 2, [1, 2, 1])
     back = found.to_networkx()
     assert nx.utils.edges_equal(back.edges, [("x", "y"), ("y", "z")])
-    assert back.nodes["y"] == {"label": "2"}
+    assert back.nodes["y"] == {"label": 2}
 
 
 def test_data_frames():
@@ -186,8 +190,25 @@ def test_data_frames():
         ([(0, 1)], ["A", None], "vertex number 1 has no label, but None"),
         ([(0, 1)], [float("nan"), float("nan")], "vertex number 0 has no label, but nan"),
         ([(0, 1)], pd.array(["A", None], dtype="string"), "vertex number 1 has no label"),
+        ([(0, 1)], ["A", ["B"]], r"the label of vertex number 1 is not hashable: \['B'\]"),
+        ([(0, 1)], [(1, [2]), "A"], "the label of vertex number 0 is not hashable"),
+        ([(0, 1)], [np.zeros(2), "A"], "the label of vertex number 0 is not hashable"),
     ],
 )
 def test_wrong_edges_are_named(edges, labels, message):
     with pytest.raises(GraphError, match=message):
         Network.from_edges(edges, labels)
+
+
+def test_labels_keep_their_types():
+    labels = [1, "1", 1.5, True, (1, 2), np.int8(3), np.str_("x"), np.float32(0.5), 2**70]
+    found = Network.from_edges([], labels, vertices=[(at, "name") for at in range(len(labels))])
+    assert found.labels.tolist() == [1, "1", 1.5, True, (1, 2), 3, "x", 0.5, 2**70]
+    kinds = [int, str, float, bool, tuple, int, str, float, int]
+    assert [type(label) for label in found.labels.tolist()] == kinds
+    assert found.vertices[0] == (0, "name")
+    back = Network.from_networkx(found.to_networkx())
+    assert [type(label) for label in back.labels.tolist()] == kinds
+    frame = pd.DataFrame({"vertex": ["x", "y"], "label": [1, 2]})
+    edges = pd.DataFrame({"source": ["x"], "target": ["y"]})
+    assert Network.from_frames(edges, frame).labels.tolist() == [1, 2]

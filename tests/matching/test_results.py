@@ -119,6 +119,9 @@ def test_perturbed_queries():
         assert 0 < len(new - old) <= changed
     with pytest.raises(ParameterError, match="from 0 to 1"):
         perturbed(query, 5)
+    numbers = Network.from_edges(query.edges, range(query.n))
+    assert {type(label) for label in perturbed(numbers, 1).labels.tolist()} == {int}
+    assert set(perturbed(numbers, 1, labels=[1.5, (2,)]).labels.tolist()) == {1.5, (2,)}
 
 
 def test_coherence_is_the_hypergeometric_tail():

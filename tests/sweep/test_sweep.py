@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import count, islice
 
@@ -556,3 +557,145 @@ def test_a_driver_that_fails_is_a_device_error(device, monkeypatch):
     monkeypatch.setattr(cl, "enqueue_copy", refuse)
     with pytest.raises(DeviceError, match="out of luck"):
         sweep(**arrays)
+
+
+def short_arrays():
+    return [
+        Array("x", "input", "int32"),
+        Array("c", "common", "int32", 3),
+        Array("y", "output", "int32", 2),
+        Array("z", "output", "int32", (2, 2), fill=0),
+        Array("s", "scratch", "int32", 4),
+    ]
+
+
+# body -> what the message says
+WRONG = {
+    "OUT(y, 0) = IN(x, 1);": "accesses entry 1 of input 'x', whose length is 1",
+    "OUT(y, 0) = IN(x, -1);": "accesses entry -1 of input 'x', whose length is 1",
+    "OUT(y, 0) = IN(x, get_work_dim() * 4294967295u);": "accesses entry -1 of input 'x'",
+    "OUT(y, 2) = 1;": "accesses entry 2 of output 'y', whose length is 2",
+    "OUT(z, 4)++;": "accesses entry 4 of output 'z', whose length is 4",
+    "atomic_inc(&OUT(z, 4));": "accesses entry 4 of output 'z', whose length is 4",
+    "SCRATCH(s, 4) = 1;": "accesses entry 4 of scratch 's', whose length is 4",
+    "OUT(y, 0) = COMMON(c, 3 + IN(x, 0) * 0);": "accesses entry 3 of common 'c'",
+    "OUT(y, 0) = OUT(y, 1);": "reads entry 1 of output 'y', whose length is 2, before anything",
+    "OUT(y, 0) += 1;": "reads entry 0 of output 'y'",
+    "OUT(y, 1)++;": "reads entry 1 of output 'y'",
+    "--OUT(y, 1);": "reads entry 1 of output 'y'",
+    "OUT(y, 0) = 1 & OUT(y, 1);": "reads entry 1 of output 'y'",
+    "OUT(y, 0) = (1) & OUT(y, 1);": "reads entry 1 of output 'y'",
+    "if (1 && OUT(y, 1)) OUT(y, 0) = 1;": "reads entry 1 of output 'y'",
+    "if (OUT(y, 0) == 1) OUT(y, 0) = 1;": "reads entry 0 of output 'y'",
+    "OUT(y, SCRATCH(s, 3)) = 1;": "reads entry 3 of scratch 's'",
+    "SCRATCH(s, 0) = 1; OUT(y, 0) = SCRATCH(s, 0) + SCRATCH(s, 1);": "reads entry 1 of scratch",
+    "OUT /* a */ ( y, 0 ) = OUT\n(y,\n1);": "reads entry 1 of output 'y'",
+}
+
+
+@pytest.mark.parametrize("checked", [None, True])
+@pytest.mark.parametrize("body", WRONG)
+def test_wrong_accesses_are_found_before_the_run(body, checked, device, monkeypatch):
+    x, c = np.arange(40, dtype=np.int32), np.arange(3, dtype=np.int32)
+    monkeypatch.setattr(engine, "Run", None)  # nothing runs
+    for tasks in (1, 40):
+        for scheme in (*SCHEMES, "auto", "measure"):
+            sweep = Sweep(body, short_arrays(), device=device, scheme=scheme, checked=checked)
+            for _ in range(2):  # the second call does not run either
+                with pytest.raises(ParameterError, match=re.escape(WRONG[body])) as caught:
+                    sweep(x=x[:tasks], c=c)
+                assert re.match(r"step 'task' of the body, in task \d+,", str(caught.value))
+            with pytest.raises(ParameterError, match=re.escape(WRONG[body])):
+                list(sweep.over(({"x": each} for each in x[:tasks]), c=c))
+            with pytest.raises(ParameterError, match=re.escape(WRONG[body])):
+                sweep.analyse(x=x[:tasks], c=c)
+
+
+# body -> y and z of a task with x; what is not given stays
+RIGHT = {
+    "OUT(y, 0) = 1; OUT(y, 1) = OUT(y, 0) + 1; OUT(y, 0)++;": ([2, 2], [0, 0, 0, 0]),
+    "(OUT(y, 0)) = 5; ((OUT(y, 1))) = OUT(y, 0);": ([5, 5], [0, 0, 0, 0]),
+    "atomic_add(&OUT(z, 3), 2); OUT(z, 0) += OUT(z, 1) + 7; YES": ([1, 1], [7, 0, 0, 2]),
+    "*(&OUT(y, 0)) = 3; OUT(y, 1) = atomic_add( & OUT(y, 0), 4);": ([7, 3], [0, 0, 0, 0]),
+    "SCRATCH(s, 2) = 4; OUT(y, 0) = SCRATCH(s, 2); OUT(y, 1) = LAST;": ([4, 4], [0, 0, 0, 0]),
+    "/* OUT(y, 9) */ YES // = OUT(y, 0)": ([1, 1], [0, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("checked", [None, True, False])
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("body", RIGHT)
+def test_right_accesses_run(body, scheme, checked, device):
+    text = f"#define LAST \\\n  SCRATCH(s, 2)\n#define YES OUT(y, 0) = OUT(y, 1) = 1;\n{body}\n"
+    sweep = Sweep(text, short_arrays(), device=device, scheme=scheme, checked=checked)
+    found = sweep(x=np.zeros(40, np.int32), c=[0, 0, 0])
+    y, z = RIGHT[body]
+    assert (found["y"] == y).all()
+    assert (found["z"].reshape(40, 4) == z).all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("vectors", [False, True])
+def test_every_access_of_every_task_is_bounded(scheme, vectors, device, overlapping):
+    """Only task 300 is wrong, which is not among the first."""
+    body = "OUT(y, COMMON(at, TASK)) = IN(x, 0);"
+    arrays = [
+        Array("x", "input", "int32"),
+        Array("at", "common", "int32", 400),
+        Array("y", "output", "int32", fill=7),
+    ]
+    at = np.zeros(400, np.int32)
+    at[(304 if vectors else 300)] = 1
+    options = {"device": device, "scheme": scheme, "vectors": vectors, "per_launch": 64}
+    sweep = Sweep(body, arrays, checked=True, **options)
+    where = r"in task 30[04], accesses entry 1 of output 'y', whose length is 1"
+    x = np.arange(400, dtype=np.int32)
+    with pytest.raises(ParameterError, match=where):
+        sweep(x=x, at=at)
+    taken = []
+    with pytest.raises(ParameterError, match=where):
+        taken.extend(sweep.over(({"x": each} for each in x), at=at))
+    assert (sweep(x=x, at=at * 0)["y"] == x).all()
+    # without the option only the first tasks are looked at
+    assert len(Sweep(body, arrays, **options)(x=x[:200], at=at)["y"]) == 200
+
+
+def test_a_later_round_is_checked(device):
+    body = """
+    STEP(count)
+    {
+        if (SCRATCH(rounds, 0) < 9) {
+            SCRATCH(rounds, 0)++;
+            AGAIN();
+        }
+        OUT(y, SCRATCH(rounds, 0)) = 1;
+    }
+    STEP(end) { OUT(z, 0) = OUT(y, SCRATCH(rounds, 0)); }
+    """
+    steps = [Repeat(Step("count")), Step("end")]
+
+    def run(length):
+        arrays = [
+            Array("rounds", "scratch", "int32", fill=0),
+            Array("y", "output", "int32", length),
+            Array("z", "output", "int32"),
+        ]
+        return Sweep(body, arrays, steps, device=device, scheme="naive")(3)["z"]
+
+    assert (run(10) == 1).all()
+    with pytest.raises(ParameterError, match=r"step 'count' .* accesses entry 9 of output 'y'"):
+        run(9)
+
+
+def test_steps_read_what_earlier_ones_wrote(device):
+    body = "STEP(one) { OUT(y, THREAD_X) = 1; }\nSTEP(two) { OUT(z, 0) = OUT(y, 1 - THREAD_X); }\n"
+    arrays = [Array("y", "output", "int32", 2), Array("z", "output", "int32")]
+
+    def run(*steps):
+        return Sweep(body, arrays, steps, device=device)(40)
+
+    assert (run(Step("one", 2), Step("two"))["z"] == 1).all()
+    with pytest.raises(ParameterError, match=r"step 'two' .* reads entry 1 of output 'y'"):
+        run(Step("two"), Step("one", 2))
+    with pytest.raises(ParameterError, match=r"step 'two' .* reads entry 1 of output 'y'"):
+        run(Step("one"), Step("two"))

@@ -13,6 +13,7 @@ from papers.published import Published
 from papers.report import write_source
 
 from pyapsp.errors import VerificationError
+from pyapsp.mining.inference import Survivors
 from pyapsp.mining.planted import TRACES, planted
 
 N = 600
@@ -88,12 +89,58 @@ def test_parts_are_measured_one_by_one(device, monkeypatch):
     assert {run["invariants"] for run in document["runs"]} == {142, 1788}
 
 
-def test_wrong_invariants_are_noticed(device, monkeypatch):
+def invented(found):
+    found.batches[0][1].words[0] ^= np.uint32(1)
+
+
+def lost(count):
+    """Remove invariants, as a miner that contradicts them wrongly."""
+
+    def spoil(found):
+        left = count
+        for number, (batch, each) in enumerate(found.batches):
+            words = each.words.copy()
+            for place, bit in np.ndindex(len(words), len(batch.statements)):
+                if left and not batch.statements[bit].hidden and words[place] >> bit & 1:
+                    words[place] ^= np.uint32(1 << bit)
+                    left -= 1
+            found.batches[number] = batch, Survivors(each.entries, words).keep()
+        assert left == 0
+
+    return spoil
+
+
+# of trace 4 a sample is verified, of trace 2 all entries of set I
+@pytest.mark.parametrize(("trace", "count"), [(2, 0), (2, 1), (2, 57), (4, 0), (4, 400)])
+def test_lost_invariants_are_noticed(trace, count, device):
+    """57 of 142 were removed, and none of the entries that were left is wrong."""
+    given = planted(trace, N)
+    judge = experiments._Judge(given, "I", known=False)
+    found = experiments.mine(given, "I", device=device)
+    assert len(found) == TRACES[trace].published["I"]
+    lost(count)(found)
+    if not count:
+        judge.require(found, "all")
+        return
+    with pytest.raises(VerificationError, match=r"some lost: .* is wrong"):
+        judge.require(found, "some lost")
+
+
+def test_a_lost_batch_is_noticed(device):
+    given = planted(2, N)
+    found = experiments.mine(given, "I", device=device)
+    found.batches[:] = [each for each in found.batches if each[0].kind == "boolean"]
+    with pytest.raises(VerificationError, match=r"is wrong"):
+        experiments._Judge(given, "I", known=False).require(found, "no numbers")
+
+
+@pytest.mark.parametrize("spoil", [invented, lost(57)])
+def test_wrong_invariants_are_noticed(spoil, device, monkeypatch):
     right = experiments.mine
 
     def wrong(*arguments, **options):
         found = right(*arguments, **options)
-        found.batches[0][1].words[0] ^= np.uint32(1)
+        spoil(found)
         return found
 
     monkeypatch.setattr(experiments, "mine", wrong)

@@ -64,7 +64,7 @@ def physical(n: int, labels: int, folder: Path | None) -> tuple[Network, str]:
         if (path := _file(n, labels, folder)) is not None:
             return read_network(path), f"{name}, file of the authors"
         network = read_network(next(folder.rglob(_LABELLED[32].format(name))))
-        drawn = np.random.default_rng(labels).integers(0, labels, n)
+        drawn = np.random.default_rng(labels).integers(0, labels, n).astype(str)
         return Network.from_edges(network.edges, drawn, name=name), f"{name}, labels drawn again"
     return _stand_in(n, _DEGREE, labels), "stand-in: power law of degrees"
 
@@ -101,7 +101,7 @@ def _stand_in(n: int, degree: int, labels: int) -> Network:
     graph = generators.power_law(n, n * degree // 2, seed=n)
     tails = np.repeat(np.arange(n), np.diff(graph.indptr))
     pairs = np.stack([tails, graph.indices], axis=1)
-    drawn = np.random.default_rng(labels).integers(0, labels, n)
+    drawn = np.random.default_rng(labels).integers(0, labels, n).astype(str)
     return Network.from_edges(pairs, drawn, name=f"stand-in-{n}")
 
 

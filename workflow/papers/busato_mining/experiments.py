@@ -22,7 +22,7 @@ from pyapsp.mining.evaluate import evaluate
 from pyapsp.mining.inference import Survivors, combinations
 from pyapsp.mining.planted import TRACES, planted
 from pyapsp.mining.sequential import sequential
-from pyapsp.mining.templates import SETS
+from pyapsp.mining.templates import SETS, Batch, Statement
 from pyapsp.registry.timing import Turn
 
 __all__ = ["EXPERIMENTS", "MINERS", "PARTS"]
@@ -48,8 +48,9 @@ PARTS: dict[str, Parameters] = {
 _PARALLEL, _SEQUENTIAL = (10**9, 3 * 10**12), 4 * 10**9
 # Statements that NumPy checks in some seconds, one by one.
 _LOOP = 20_000
-# Entries of each batch that are verified by NumPy where the sequential miner takes too long.
-_SAMPLED = 20
+# Entries of each batch of the dictionary, and again of those with invariants, that are verified by
+# NumPy where the sequential miner takes too long; and instants that it looks at together.
+_SAMPLED, _TOGETHER = 200, 2**16
 
 
 class _Judge:
@@ -59,27 +60,51 @@ class _Judge:
         self.trace, self.chosen = trace, chosen
         self.what = "the sequential miner" if known else "NumPy, for a sample of the entries"
         self._right = frozenset(sequential(trace, chosen)) if known else None
+        self._values = {kind: trace.values(kind) for kind in ("boolean", "numeric")}
 
     def require(self, invariants: Invariants, what: str) -> None:
         """Raise a VerificationError if invariants are wrong."""
         formulas = frozenset(invariants)
         if self._right is None:
-            self._sample(invariants, what)
+            self._sample_dictionary(formulas, what)
+            self._sample_invariants(invariants, what)
             self._right = formulas
         if formulas != self._right:
             wrong = sorted(formulas ^ self._right)
             raise VerificationError(f"{what}: {len(wrong)} invariants are wrong, e.g. {wrong[0]}")
 
-    def _sample(self, found: Invariants, what: str) -> None:
-        random = np.random.default_rng(0)
-        values = {kind: self.trace.values(kind) for kind in ("boolean", "numeric")}
+    def _sample_dictionary(self, formulas: frozenset[str], what: str) -> None:
+        """Check entries of the whole dictionary: an invariant that is missing has no entry left."""
+        for batch in SETS[self.chosen].batches():
+            names = self.trace.names(batch.kind)
+            entries = combinations(len(names), batch.arity)
+            for place in _sampled(len(entries)):
+                about = [names[row] for row in entries[place]]
+                for statement in batch.statements:
+                    text = statement.about(about)
+                    if self._holds(batch, statement, entries[place]) != (text in formulas):
+                        raise VerificationError(f"{what}: {text} is wrong")
+
+    def _sample_invariants(self, found: Invariants, what: str) -> None:
+        """Check entries with invariants, which may be few of the dictionary."""
         for batch, each in found.batches:
-            for place in random.integers(len(each.words), size=_SAMPLED) if len(each.words) else ():
-                rows = [values[batch.kind][row] for row in each.entries[place]]
+            for place in _sampled(len(each.words)):
                 for bit, statement in enumerate(batch.statements):
-                    holds = bool(np.all(evaluate(statement.root, rows)))
+                    holds = self._holds(batch, statement, each.entries[place])
                     if not statement.hidden and holds != bool(each.words[place] >> bit & 1):
                         raise VerificationError(f"{what}: {statement.formula.text} is wrong")
+
+    def _holds(self, batch: Batch, statement: Statement, entry: np.ndarray) -> bool:
+        rows = [self._values[batch.kind][row] for row in entry]
+        return all(
+            np.all(evaluate(statement.root, [row[start : start + _TOGETHER] for row in rows]))
+            for start in range(0, self.trace.n, _TOGETHER)
+        )
+
+
+def _sampled(count: int) -> np.ndarray:
+    """Return places of a sample, all if they are few."""
+    return np.random.default_rng(0).permutation(count)[:_SAMPLED]
 
 
 def _loop(trace: Trace, chosen: str, values: dict[str, np.ndarray]) -> Invariants:
