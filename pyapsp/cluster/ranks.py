@@ -10,9 +10,11 @@ import errno
 import os
 import pickle
 import socket
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +36,8 @@ __all__ = ["Ranks", "ended", "joined", "world"]
 _SPIN, _PAUSE = 5e-5, 1e-3
 # Pauses that `tune` tries, and what is about as fast as the fastest.
 _PAUSES, _ABOUT = (_PAUSE, 5e-5, 0.0), 1.3
+# Letters of a value of rank 0 in a message.
+_SHOWN = 60
 # Bytes of a broadcast: more are sent as several, which follow each other through the network.
 _CHUNK = 2**25
 
@@ -221,24 +225,44 @@ class Ranks:
         """Return the largest of the values of all ranks."""
         return float(max(self.all(float(value))))
 
-    def same(self, **values: object) -> None:
+    def same(self, owner: str, /, **values: object) -> None:
         """Check that all ranks were called with the same values.
+
+        Parameters
+        ----------
+        owner : str
+            The function they are of, for messages.
+        **values
+            Sequences and arrays are compared by all their elements.
 
         Raises
         ------
         ParameterError
             With the first that differs from that of rank 0.
         """
-        for name, first in self.share({name: repr(each) for name, each in values.items()}).items():
-            if repr(values[name]) != first:
-                raise ParameterError.of(
-                    name, "solve", f"that of rank 0, {first}, on all ranks", values[name]
+        mine = {name: _written(each) for name, each in values.items()}
+        digests = {name: sha256(text.encode()).digest() for name, text in mine.items()}
+        short = {name: textwrap.shorten(text, _SHOWN) for name, text in mine.items()}
+        theirs, told = self.share((digests, short))
+        for name, digest in digests.items():
+            if digest != theirs[name]:
+                raise ParameterError(
+                    f"The {name!r} parameter of {owner} must be that of rank 0, {told[name]}, on "
+                    f"all ranks. Got {short[name]} instead."
                 )
 
     def name(self) -> str:
         """Return a new name, the same on all ranks, for `Lifeline.take`."""
         self._names += 1
         return str(self._names)
+
+
+def _written(value: object) -> str:
+    """Return a text that is equal for equal values, whatever holds them."""
+    if isinstance(value, np.ndarray | np.generic | list | tuple | range):
+        with suppress(ValueError):  # of lists that are no array
+            return repr(np.asarray(value).tolist())
+    return repr(value)
 
 
 def joined(comm: MPI.Comm | Ranks) -> Ranks:
