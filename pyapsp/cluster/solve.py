@@ -77,9 +77,9 @@ def solve_on_ranks(
         As `pyapsp.solve`; `RankError` if another rank has failed.
     """
     out = arguments.out
-    if arguments.keep != "host":
-        raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
-    with joined(comm) as ranks:
+    with joined(comm) as ranks:  # the others learn of an error in it
+        if arguments.keep != "host":
+            raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
         if out is not None and not isinstance(out, str | os.PathLike):
             raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
         ranks.same("solve", out=out, **{name: getattr(arguments, name) for name in _SAME})
