@@ -66,8 +66,9 @@ def solve(
         Return only the rows of these vertices, in this order; a vertex may occur twice. The sparse
         methods compute only these rows. The dense methods compute all rows.
     cutoff : float, optional
-        Report vertices farther than this as unreachable, without predecessors. Methods may stop
-        at this distance. A distance that is too large for its type is no error if it is above the
+        Report vertices farther than this as unreachable, without predecessors. Both are compared
+        as numbers of the dtype: a vertex at the cutoff is not farther. Methods may stop at this
+        distance. A distance that is too large for its type is no error if it is above the
         cutoff. With negative weights, a path to a nearer vertex may lead through a vertex beyond
         the cutoff; `Result.path` then raises an error.
     dtype : dtype-like or "auto", optional

@@ -36,16 +36,9 @@ Source: D. Takafuji's thesis, 2020, chapter 4.
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
-if find_spec("pycparser") is None:
-    raise ModuleNotFoundError(
-        "pyapsp.bulk needs pycparser; install the extra 'bulk' of pyapsp", name="pycparser"
-    )
-
-from pyapsp.bulk.accesses import count_accesses
-from pyapsp.bulk.program import Program, Run, load, programs, split
-from pyapsp.bulk.stream import Stream
-from pyapsp.bulk.translate import Translation, translate
+from pyapsp.base.errors import PyApspError
 
 __all__ = [
     "Program",
@@ -58,3 +51,23 @@ __all__ = [
     "split",
     "translate",
 ]
+
+
+def _without_parser(name: str) -> type:
+    """Return what stands for a public name: it can be looked at and imported, but not called."""
+
+    def refuse(cls: type, *arguments: object, **options: object) -> None:
+        raise PyApspError("pyapsp.bulk needs pycparser; install the extra 'bulk' of pyapsp")
+
+    about = "Needs pycparser, which the extra 'bulk' of pyapsp installs."
+    return type(name, (), {"__new__": refuse, "__doc__": about, "__module__": __name__})
+
+
+if TYPE_CHECKING or find_spec("pycparser") is not None:
+    from pyapsp.bulk.accesses import count_accesses
+    from pyapsp.bulk.program import Program, Run, load, programs, split
+    from pyapsp.bulk.stream import Stream
+    from pyapsp.bulk.translate import Translation, translate
+else:
+    # Documentation and completion look at every name, and must not fail.
+    globals().update({name: _without_parser(name) for name in __all__})

@@ -66,14 +66,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Translate, or check, or list."""
-    from pyapsp.base.errors import ParameterError, PyApspError
+    from pyapsp import bulk
+    from pyapsp.base.errors import ParameterError
 
-    try:
-        from pyapsp import bulk
-    except ModuleNotFoundError as error:
-        raise PyApspError(
-            f"pyapsp bulk needs {error.name}; install the extra 'bulk' of pyapsp"
-        ) from None
     if arguments.list:
         listed = {name: str(path) for name, path in bulk.programs().items()}
         if arguments.json:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,10 +48,18 @@ def add_cutoff(parser: argparse.ArgumentParser) -> None:
     """Add ``--cutoff``."""
     parser.add_argument(
         "--cutoff",
-        type=float,
+        type=_number,
         metavar="LENGTH",
         help="report vertices farther than LENGTH as unreachable",
     )
+
+
+def _number(text: str) -> int | float:
+    """Return a number; a large integer is not rounded."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number")
 
 
 def add_device(parser: argparse.ArgumentParser, several: str = "") -> None:

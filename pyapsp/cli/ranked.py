@@ -90,7 +90,10 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
     from pyapsp.base.errors import RankError
     from pyapsp.cluster.ranks import Ranks, ended, world
 
-    ranks = Ranks(world())
+    try:
+        ranks = Ranks(world())
+    except RankError as error:  # the other rank prints it
+        os._exit(_code(error, code_of))
 
     def say(error: RankError) -> int:
         speaker = error.rank

@@ -193,6 +193,7 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
         graph = pyapsp.read(arguments.graph)
         if arguments.sources is not None:
             sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
+    sources = ranks.share(sources)
     shown = first and graph is not None and wants_progress(arguments)
     with Progress(graph.n) if shown and graph else nullcontext() as progress:
         result = pyapsp.solve(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+from zlib import crc32
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks, joined
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import Graph, GraphLike
 from pyapsp.paths.result import Result
 from pyapsp.registry.ranks import register_on_ranks
 
@@ -84,6 +85,18 @@ def collected(ranks: Ranks, mine: Sequence[int], *arrays: np.ndarray | None) -> 
                     ranks.broadcast(array[run[0] : run[-1] + 1], root)
 
 
+def _content(graphs: Sequence[GraphLike] | np.ndarray) -> str:
+    """Return the number of the graphs, and a checksum of those that need no conversion."""
+    checksum = 0
+    for each in [graphs] if isinstance(graphs, np.ndarray) else graphs:
+        if isinstance(each, np.ndarray) and each.dtype.kind in "biuf":
+            checksum = crc32(f"{each.dtype} {each.shape}".encode(), checksum)
+            checksum = crc32(np.ascontiguousarray(each).data, checksum)
+        elif isinstance(each, Graph):
+            checksum = crc32(each.content_hash.encode(), checksum)
+    return f"{len(graphs)} graphs with the checksum {checksum:08x}"
+
+
 @register_on_ranks("solve_each")
 def solve_each_on_ranks(
     comm: MPI.Comm | Ranks,
@@ -97,7 +110,7 @@ def solve_each_on_ranks(
             graphs = list(graphs)
         elif options["dtype"] is None or isinstance(options["dtype"], str):
             options = {**options, "dtype": array_dtype(graphs, options["dtype"])}  # one for all
-        ranks.same(**options, graphs=len(graphs))
+        ranks.same("solve_each", **options, graphs=_content(graphs))
         own = own_device(ranks, device)
         options = {**options, "memory_limit": own.limit(options["memory_limit"])}
 

@@ -84,16 +84,34 @@ class SharedCheckpoint:
         self._ranks, self._folder = ranks, Path(folder)
         self._subject = manifest.plain(subject)
         self._lock: folders.Lock | None = None
-        content = None
-        if ranks.rank == 0:
-            with folders.errors_of(self._folder, "use"):
-                folders.make(self._folder)
-                self._lock = folders.Lock(self._folder)
-                content = manifest.parsed(self._folder / _MANIFEST, _FORMAT, _SCHEMA, self._subject)
-                self._sweep(content)
-        self._content: dict[str, Any] | None = ranks.share(content)
-        if not self._folder.is_dir():
-            raise CheckpointError(f"{self._folder} is not shared with rank 0 on {ranks.hosts[0]}")
+        try:
+            content = self._read() if ranks.rank == 0 else None
+            self._content: dict[str, Any] | None = ranks.share(content)
+            if not self._folder.is_dir():
+                raise CheckpointError(
+                    f"{self._folder} is not shared with rank 0 on {ranks.hosts[0]}"
+                )
+        except BaseException:
+            self._release()
+            raise
+
+    def _read(self) -> Record | None:
+        """Lock the folder, and return the manifest in it."""
+        path = self._folder / _MANIFEST
+        with folders.errors_of(self._folder, "use"):
+            folders.make(self._folder)
+            self._lock = folders.Lock(self._folder)
+            content = manifest.parsed(path, _FORMAT, _SCHEMA, self._subject)
+            if content is not None and not _is_whole(content):
+                raise CheckpointError(
+                    f"{path} is damaged, it lacks a field: {manifest.remedy(self._folder)}"
+                )
+            self._sweep(content)
+        return content
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     @property
     def state(self) -> dict[str, Any] | None:
@@ -110,8 +128,7 @@ class SharedCheckpoint:
             if kind is None:
                 self._remove()
         finally:
-            if self._lock is not None:
-                self._lock.release()
+            self._release()
 
     def check_space(self, needed: int) -> None:
         """Raise an error if the disk is too small for two snapshots, or one more.
@@ -243,3 +260,24 @@ class SharedCheckpoint:
             if stray and path.name not in present:
                 with suppress(OSError):  # the next sweep tries again
                     path.unlink()
+
+
+def _is_whole(content: Record) -> bool:
+    """Return whether a manifest says what a run needs to continue."""
+    state, parts = content.get("state"), content.get("parts")
+    if not (isinstance(state, dict) and isinstance(parts, list)):
+        return False
+    return {"block", "closing", "pass"} <= state.keys() and all(map(_is_part, parts))
+
+
+def _is_part(part: Json) -> bool:
+    """Return whether this describes the file of a rank."""
+    if not isinstance(part, dict):
+        return False
+    file, checksums = part.get("file"), part.get("crc32")
+    if not (isinstance(file, str) and _PART.fullmatch(file) and isinstance(checksums, list)):
+        return False
+    given = (part.get("first"), part.get("last"), part.get("rows"), *checksums)
+    first, last, rows, *_ = counts = [each if type(each) is int else -1 for each in given]
+    sound = min(counts) >= 0 and first < last and rows > 0
+    return sound and len(checksums) == -(-(last - first) // rows)

@@ -14,6 +14,7 @@ import os
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
@@ -30,18 +31,17 @@ DIED = "its process ended without a message, as if it was killed"
 
 # Seconds until all ranks must be connected, for the answer of the hub, and until all must end.
 _CONNECT, _ANSWER, _END = 60.0, 3.0, 4.0
+# Seconds between two looks for a rank that has failed, while ranks connect.
+_LOOK = 0.1
 
 
 class Lifeline:
-    """The connections of a rank. All ranks make theirs at the same time.
+    """The connections of a rank.
 
     Parameters
     ----------
-    rank : int
-    hosts : list of str
-        The host of each rank.
-    share : callable
-        ``share(value)`` returns the value of rank 0 on all ranks.
+    rank, size : int
+    host : str
 
     Attributes
     ----------
@@ -51,10 +51,8 @@ class Lifeline:
         Called with the verdict in a thread, if it came some seconds ago and `leave` was not called.
     """
 
-    def __init__(
-        self, rank: int, hosts: list[str], share: Callable[[_Address | None], _Address]
-    ) -> None:
-        self.rank, self._hosts = rank, hosts
+    def __init__(self, rank: int, size: int, host: str) -> None:
+        self.rank, self._hosts = rank, [host] * size
         self.verdict: RankError | None = None
         self.deadline: Callable[[RankError], None] | None = None
         self._changed = threading.Condition()
@@ -63,18 +61,39 @@ class Lifeline:
         self._served: dict[str, int] = {}
         self._ranges: list[tuple[int, int]] = []
         self._leaving = False
+
+    def connect(
+        self,
+        hosts: list[str],
+        share: Callable[[_Address | None], _Address],
+        attend: Callable[[], None],
+    ) -> None:
+        """Make the connections. All ranks make theirs at the same time.
+
+        Parameters
+        ----------
+        hosts : list of str
+            The host of each rank.
+        share : callable
+            ``share(value)`` returns the value of rank 0 on all ranks.
+        attend : callable
+            Raises the error of a rank that has failed.
+        """
+        self._hosts = hosts
         if len(hosts) == 1:
             return
-        if rank == 0:
-            self._listen(share)
+        if self.rank == 0:
+            self._listen(share, attend)
         else:
-            self._connect(share(None))
+            self._connect(share(None), attend)
         for other, link in self._links.items():
             threading.Thread(target=self._follow, args=(other, link), daemon=True).start()
 
     # -- connections -------------------------------------------------------------------------
 
-    def _listen(self, share: Callable[[_Address | None], _Address]) -> None:
+    def _listen(
+        self, share: Callable[[_Address | None], _Address], attend: Callable[[], None]
+    ) -> None:
         one_host = len(set(self._hosts)) == 1
         token = secrets.token_hex(16)
         with socket.create_server(
@@ -84,20 +103,24 @@ class Lifeline:
             with suppress(OSError):
                 names += socket.gethostbyname_ex(names[0])[2]
             share((names, server.getsockname()[1], token))
-            server.settimeout(_CONNECT)
+            server.settimeout(_LOOK)
+            end = time.monotonic() + _CONNECT
             while len(self._links) < len(self._hosts) - 1:
+                attend()
                 try:
                     link, _ = server.accept()
                 except TimeoutError:
+                    if time.monotonic() < end:
+                        continue
                     missing = set(range(1, len(self._hosts))) - set(self._links)
                     raise NoDeviceError(f"no connection from the ranks {sorted(missing)}") from None
-                link.settimeout(_CONNECT)
+                link.settimeout(_ANSWER)
                 with suppress(OSError, ValueError):
                     message = json.loads(_line(link))
                     if secrets.compare_digest(str(message.get("token")), token):
                         self._links[int(message["rank"])] = _ready(link)
 
-    def _connect(self, address: _Address) -> None:
+    def _connect(self, address: _Address, attend: Callable[[], None]) -> None:
         names, port, token = address
         if self._hosts[self.rank] == self._hosts[0]:
             names = ["127.0.0.1", *names]
@@ -107,6 +130,10 @@ class Lifeline:
                 self._links[0] = _ready(link)
                 self._send(0, {"rank": self.rank, "token": token})
                 return
+        end = time.monotonic() + _ANSWER
+        while time.monotonic() < end:  # rank 0 may have failed, and its message be under way
+            attend()
+            time.sleep(_LOOK)
         raise NoDeviceError(f"cannot connect to rank 0 on {self._hosts[0]}, port {port}")
 
     def _send(self, other: int, message: Record) -> None:

@@ -1,7 +1,8 @@
 """The ranks of a run: collective operations that end when a rank has failed.
 
 A blocking call of MPI waits for ever for a rank that has ended, and keeps a core busy. Here every
-wait polls the requests, sleeps, and checks whether a rank has failed (`lifeline`).
+wait polls the requests, sleeps, and checks whether a rank has failed (`lifeline`). Until the ranks
+have connections, a rank that fails sends a message of MPI to the others.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import errno
 import os
 import pickle
 import socket
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,6 +37,10 @@ __all__ = ["Ranks", "ended", "joined", "world"]
 _SPIN, _PAUSE = 5e-5, 1e-3
 # Pauses that `tune` tries, and what is about as fast as the fastest.
 _PAUSES, _ABOUT = (_PAUSE, 5e-5, 0.0), 1.3
+# The seconds in which a rank that fails tells the others without connections, and the tag of that.
+_TELL, _FAILED = 3.0, 1
+# Letters of a value of rank 0 in a message.
+_SHOWN = 60
 # Bytes of a broadcast: more are sent as several, which follow each other through the network.
 _CHUNK = 2**25
 
@@ -78,19 +85,60 @@ class Ranks:
     """
 
     def __init__(self, comm: MPI.Comm) -> None:
-        if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Dup")):
+        if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Idup")):
             raise ParameterError.of("comm", "solve", "an mpi4py communicator", type(comm).__name__)
         if comm.Get_size() == 1:
             world()
-        self._comm = comm.Dup()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
         self.host = socket.gethostname()
-        self.hosts: list[str] = self._comm.allgather(self.host)
-        self.lifeline = Lifeline(self.rank, self.hosts, self._comm.bcast)
+        self.hosts: list[str] = [self.host]
+        self.lifeline = Lifeline(self.rank, self.size, self.host)
         self._depth, self._names = 0, 0
         self._window: Window | None = None
         self._tokens: list[MPI.Comm] = []
         self._pause = _PAUSE
+        self._own: tuple[MPI.Comm, MPI.Request] | None = None
+        self._joining = False
+        try:
+            self._join(comm)
+        except BaseException as error:
+            if not isinstance(error, RankError):
+                self._tell(comm, error)
+            raise
+
+    def _join(self, comm: MPI.Comm) -> None:
+        """Make a communicator and the connections, together with the other ranks."""
+        self._own = comm.Idup()
+        self._comm, request = self._own
+        self.wait([request])
+        self._joining = True
+        self.hosts = self.all(self.host)
+        self.lifeline.connect(self.hosts, self.share, self._attend)
+        self.barrier()
+        self._joining = False
+
+    def _tell(self, comm: MPI.Comm, error: BaseException) -> None:
+        """Tell the other ranks of an error of this one, while some have no connections."""
+        end = time.monotonic() + _TELL
+        with suppress(Exception):  # the error itself is raised
+            own, request = self._own or comm.Idup()
+            while not request.Test() and time.monotonic() < end:
+                time.sleep(_PAUSE)
+            message = self.rank, self.host, *_named(error)
+            _messages.extend(
+                own.isend(message, other, _FAILED)
+                for other in range(self.size)
+                if other != self.rank
+            )
+            while not all(each.Test() for each in _messages) and time.monotonic() < end:
+                time.sleep(_PAUSE)
+            self.lifeline.fail(*_named(error))
+
+    def _attend(self) -> None:
+        """Raise the error of another rank, if there is one."""
+        if self._joining and self._comm.Iprobe(tag=_FAILED):
+            self.lifeline.verdict = RankError(*self._comm.recv(tag=_FAILED))
+        self.lifeline.check()
 
     def __enter__(self) -> Ranks:
         self._depth += 1
@@ -100,14 +148,19 @@ class Ranks:
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
         self._depth -= 1
-        if error is not None:
-            if not isinstance(error, RankError):
-                full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-                name = "DiskSpaceError" if full else type(error).__name__
-                self.lifeline.fail(name, str(error) or name)
-            return
-        if self._depth == 0:
-            self.close()
+        if error is None and self._depth == 0:
+            try:
+                self.close()
+            except BaseException as late:
+                self._fail(late)
+                raise
+        elif error is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell the other ranks of an error, if it is one of this rank."""
+        if not isinstance(error, RankError):
+            self.lifeline.fail(*_named(error))
 
     def close(self) -> None:
         """End the connections, after a run without an error."""
@@ -134,7 +187,7 @@ class Ranks:
         """
         started, pause = time.monotonic(), 0.0
         while not done():
-            self.lifeline.check()
+            self._attend()
             if self._window is not None:
                 self._window.progress()
             if time.monotonic() - started > _SPIN:
@@ -164,7 +217,9 @@ class Ranks:
             Broadcasts something, and returns the seconds that the slowest rank took.
         """
         if len(set(self.hosts)) == 1 < self.size and self._window is None:
-            self._tokens = [self._comm.Dup()]
+            token, request = self._comm.Idup()
+            self.wait([request])
+            self._tokens = [token]
             self._window = Window.opened(self._tokens[0], self.share, self.all)
         if self._window is not None:
             return min(seconds() for _ in range(3))  # the first touches its pages
@@ -221,24 +276,55 @@ class Ranks:
         """Return the largest of the values of all ranks."""
         return float(max(self.all(float(value))))
 
-    def same(self, **values: object) -> None:
+    def same(self, owner: str, /, **values: object) -> None:
         """Check that all ranks were called with the same values.
+
+        Parameters
+        ----------
+        owner : str
+            The function they are of, for messages.
+        **values
+            Sequences and arrays are compared by all their elements.
 
         Raises
         ------
         ParameterError
             With the first that differs from that of rank 0.
         """
-        for name, first in self.share({name: repr(each) for name, each in values.items()}).items():
-            if repr(values[name]) != first:
-                raise ParameterError.of(
-                    name, "solve", f"that of rank 0, {first}, on all ranks", values[name]
+        mine = {name: _written(each) for name, each in values.items()}
+        digests = {name: sha256(text.encode()).digest() for name, text in mine.items()}
+        short = {name: textwrap.shorten(text, _SHOWN) for name, text in mine.items()}
+        theirs, told = self.share((digests, short))
+        for name, digest in digests.items():
+            if digest != theirs[name]:
+                raise ParameterError(
+                    f"The {name!r} parameter of {owner} must be that of rank 0, {told[name]}, on "
+                    f"all ranks. Got {short[name]} instead."
                 )
 
     def name(self) -> str:
         """Return a new name, the same on all ranks, for `Lifeline.take`."""
         self._names += 1
         return str(self._names)
+
+
+# Messages of ranks that failed: MPI may read their memory until they have arrived.
+_messages: list[MPI.Request] = []
+
+
+def _named(error: BaseException) -> tuple[str, str]:
+    """Return the kind of an error, and what it says."""
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    name = "DiskSpaceError" if full else type(error).__name__
+    return name, str(error) or name
+
+
+def _written(value: object) -> str:
+    """Return a text that is equal for equal values, whatever holds them."""
+    if isinstance(value, np.ndarray | np.generic | list | tuple | range):
+        with suppress(ValueError):  # of lists that are no array
+            return repr(np.asarray(value).tolist())
+    return repr(value)
 
 
 def joined(comm: MPI.Comm | Ranks) -> Ranks:

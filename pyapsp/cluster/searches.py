@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
+from inspect import signature
 from typing import Any, TypeAlias, TypeVar
-from zlib import crc32
 
 import numpy as np
 
@@ -27,6 +27,8 @@ __all__ = ["SummaryTeam", "part_of", "solve_searches", "summary_on_ranks", "tota
 _R = TypeVar("_R")
 _Progress: TypeAlias = Callable[[int, int], None]
 
+# Arguments of a summary that may differ; all ranks have the graph of rank 0.
+_OWN = ("graph", "method", "device", "memory_limit", "progress", "comm")
 # Bytes of rows of a rank before they go to the answer. Blocks of a rank, at the least.
 _ROWS, _BLOCKS = 2**26, 2
 
@@ -101,7 +103,7 @@ def totals_of_all(
     report : callable or None
         Called on rank 0 as ``report(done, total)``.
     """
-    ranks.same(sources=crc32(places.tobytes()), width=width)
+    ranks.same("totals", sources=places, width=width)
     name, unit = ranks.name(), min(ranks.all(session.size))
     mine: list[tuple[int, Totals]] = []
     counts = np.zeros(1, np.int64)
@@ -142,7 +144,7 @@ class SummaryTeam(Team):
 
     def same(self, **values: object) -> None:
         """Raise an error on all ranks if one has other values."""
-        self._ranks.same(**values)
+        self._ranks.same("a summary", **values)
 
     def order(self, order: np.ndarray | None) -> np.ndarray | None:
         """Return the order of the vertices of rank 0."""
@@ -172,6 +174,10 @@ def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: An
         others = list(arguments)
         graph = others.pop(0) if others else options.pop("graph")
         graph = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        given = signature(function).bind(graph, *others, **options).arguments
+        ranks.same(
+            function.__name__, **{name: each for name, each in given.items() if name not in _OWN}
+        )
         own = own_device(ranks, options.get("device"))
         limit = own.limit(options.get("memory_limit"))
         options |= {"device": own.device, "memory_limit": limit, "comm": SummaryTeam(ranks)}

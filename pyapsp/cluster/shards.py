@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from pyapsp.base.errors import FormatError, ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.base.json import Record
+from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import DTYPES
 
@@ -23,6 +24,8 @@ __all__ = ["CONTENT", "RowFile", "beside", "described", "open_rows"]
 #: The file of a folder that says what is in it.
 CONTENT = "rows.json"
 _FORMAT, _SCHEMA = "rows of pyapsp", 1
+# What names the files of a rank.
+_KINDS = "file", "predecessors"
 
 
 def beside(path: str | os.PathLike[str]) -> Path:
@@ -169,12 +172,14 @@ def _one(array: np.ndarray, predecessors: RowFile | None = None) -> RowFile:
 def _mapped(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
     """Map a NumPy file."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = archive.mapped(path, "no rows of distances")
+    except FormatError:
+        raise
     except FileNotFoundError:
         raise FormatError(path, None, "there is no such file") from None
-    except (ValueError, OSError, EOFError) as error:
+    except (OSError, ValueError) as error:  # of the name
         raise FormatError(path, None, f"no rows of distances: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim != 2:
+    if array.ndim != 2:
         raise FormatError(path, None, "not a matrix")
     if shape is not None and array.shape != shape:
         raise FormatError(path, None, f"its shape is {array.shape} instead of {shape}")
@@ -191,20 +196,23 @@ def _folder(path: Path) -> RowFile:
         count, n = map(int, content["shape"])
         dtype = np.dtype({name: name for name in DTYPES}[content["dtype"]])
         shards = [
-            (str(each["file"]), each["predecessors"], [tuple(map(int, r)) for r in each["ranges"]])
+            (
+                [None if each[kind] is None else str(each[kind]) for kind in _KINDS],
+                [(int(low), int(high)) for low, high in each["ranges"]],
+            )
             for each in content["shards"]
         ]
     except FileNotFoundError:
         raise FormatError(about, None, "missing: the run did not end, or not here") from None
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise FormatError(about, None, f"not the rows of a run: {error!r}") from None
     spans: list[_Span] = []
     befores: list[_Span] = []
-    for name, companion, ranges in shards:
+    for files, ranges in shards:
         size = sum(high - low for low, high in ranges)
         if size == 0:
             continue
-        for file, target in ((name, spans), (companion, befores)):
+        for file, target in zip(files, (spans, befores), strict=True):
             if file is None:
                 continue
             if Path(file).name != file:

@@ -39,12 +39,14 @@ _DENSE = "fw-outofcore"
 _SAME = (
     "method",
     "directed",
+    "sources",
     "cutoff",
     "dtype",
     "predecessors",
     "memory_limit",
     "checkpoint",
     "check",
+    "fallback",
 )
 
 
@@ -75,16 +77,15 @@ def solve_on_ranks(
         As `pyapsp.solve`; `RankError` if another rank has failed.
     """
     out = arguments.out
-    if arguments.keep != "host":
-        raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
-    with joined(comm) as ranks:
+    with joined(comm) as ranks:  # the others learn of an error in it
+        if arguments.keep != "host":
+            raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
         if out is not None and not isinstance(out, str | os.PathLike):
             raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
-        ranks.same(out=out, **{name: getattr(arguments, name) for name in _SAME})
-        sources = cast("np.ndarray | None", ranks.share(arguments.sources))
+        ranks.same("solve", out=out, **{name: getattr(arguments, name) for name in _SAME})
         whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
         own = own_device(ranks, arguments.device)
-        own_arguments = replace(arguments, sources=sources, device=own.device, out=None)
+        own_arguments = replace(arguments, device=own.device, out=None)
         return _run(ranks, own, requested(whole, own_arguments), out, started)
 
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from pyapsp.base.errors import FormatError, ParameterError, PyApspError
 from pyapsp.base.json import Record
+from pyapsp.graph.io import archive
 from pyapsp.mining.trace import numbers
 
 if TYPE_CHECKING:
@@ -193,18 +194,14 @@ def parquet(path: Path, instants: int | None, variables: Sequence[str] | None) -
 
 def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
     """Yield the columns of an ``.npy`` file; see `csv`."""
-    with open(path, "rb"):
-        pass  # an OSError about the file; later ones are about its content
-    try:
-        whole = np.load(path, mmap_mode="r", allow_pickle=False)
-        if whole.dtype.names:
-            columns = {name: whole[name] for name in whole.dtype.names}
-        elif whole.ndim == 2:
-            columns = {f"v{number}": column for number, column in enumerate(whole.T)}
-        else:
-            raise ValueError("a 2-D array or an array with named fields is expected")
-    except Exception as error:  # NumPy has several kinds for files that are spoilt
-        raise FormatError(path, None, f"no array: {error}") from None
+    whole = archive.mapped(path, "no array")
+    if whole.dtype.names:
+        columns = {name: whole[name] for name in whole.dtype.names}
+    elif whole.ndim == 2:
+        columns = {f"v{number}": column for number, column in enumerate(whole.T)}
+    else:
+        said = "no array: a 2-D array or an array with named fields is expected"
+        raise FormatError(path, None, said)
     chosen = _chosen(path, variables, columns)
     if any(columns[name].ndim != 1 for name in chosen):
         raise FormatError(path, None, "there must be a 1-D array for each variable")
@@ -219,14 +216,14 @@ def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
         pass
     with ExitStack() as open_files:
         try:
-            archive = open_files.enter_context(zipfile.ZipFile(path))
-            members = {each.removesuffix(".npy"): each for each in archive.namelist()}
+            arrays = open_files.enter_context(zipfile.ZipFile(path))
+            members = {each.removesuffix(".npy"): each for each in arrays.namelist()}
         except Exception as error:  # several kinds for files that are spoilt
             raise FormatError(path, None, f"no archive of arrays: {error}") from None
         chosen, streams, lengths = _chosen(path, variables, members), {}, set()
         for name in chosen:
             try:
-                stream = open_files.enter_context(archive.open(members[name]))
+                stream = open_files.enter_context(arrays.open(members[name]))
                 length, dtype = _header(stream)
             except Exception as error:
                 raise FormatError(path, None, f"variable {name!r}: {error}") from None

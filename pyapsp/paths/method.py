@@ -94,8 +94,8 @@ class PathOptions(Options):
         The vertices whose rows are wanted, in any order; a vertex may be repeated. None means all
         vertices in order. Methods that compute all rows at once get None.
     cutoff : float or None
-        Larger distances are reported as unreachable, and need not be computed. It is smaller than
-        the largest number of the type. Methods that compute all rows at once get None.
+        Larger distances are reported as unreachable, and need not be computed. It is a number of
+        the type, and smaller than the largest one. Methods that compute all rows at once get None.
     targets : (t,) int64 ndarray or None
         Vertices, at least one. If all of them are reached, larger distances than theirs are
         reported as unreachable, and need not be computed. For methods that search from one source.
@@ -126,12 +126,19 @@ class PathOptions(Options):
         return self.check and (self.cutoff is None or graph.has_negative)
 
     def computed_in(self: _Options, dtype: np.dtype) -> _Options:
-        """Return the options of a run that computes distances in this type."""
-        if self.cutoff is None and dtype == self.dtype:
-            return self
-        largest = infinity(dtype) - 1 if dtype.kind in "iu" else float(np.finfo(dtype).max)
-        hides = self.cutoff is not None and self.cutoff < largest
-        return replace(self, dtype=dtype, cutoff=self.cutoff if hides else None)
+        """Return the options of a run that computes distances in this type.
+
+        The cutoff is rounded as the weights are: a vertex at that distance is within the cutoff.
+        """
+        cutoff = self.cutoff
+        if cutoff is None:
+            return self if dtype == self.dtype else replace(self, dtype=dtype)
+        whole = dtype.kind in "iu"
+        if not cutoff < (infinity(dtype) - 1 if whole else float(np.finfo(dtype).max)):
+            cutoff = None
+        else:
+            cutoff = math.floor(cutoff) if whole else float(dtype.type(cutoff))
+        return replace(self, dtype=dtype, cutoff=cutoff)
 
     def reaches_targets(self, distances: np.ndarray) -> bool:
         """Return whether there are targets, and a row (n,) has the distances of all of them."""
@@ -149,7 +156,7 @@ class PathOptions(Options):
         """Mark vertices beyond the cutoff as unreachable, in rows of the answer."""
         if self.cutoff is None:
             return
-        # a float type must not round the cutoff, and integers are compared without conversion
+        # rows may have a type that does not hold the cutoff; integers are compared as integers
         is_float = distances.dtype.kind == "f"
         exact = np.float64(self.cutoff) if is_float else math.floor(self.cutoff)
         rows = max(1, _VALUES // max(distances.shape[1], 1))

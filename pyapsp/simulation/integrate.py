@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import CheckpointError, PrecisionError
+from pyapsp.base.errors import CheckpointError, FormatError, PrecisionError
 from pyapsp.base.files import atomic_write
+from pyapsp.graph.io import archive
 from pyapsp.simulation.methods import Reals
 
 __all__ = ["Course", "Engine", "Plan"]
@@ -219,15 +219,22 @@ class Course:
         """Continue from the checkpoint, if there is one."""
         if self._path is None or not self._path.exists():
             return
+        fault = "damaged, or no checkpoint"
         try:
-            with np.load(self._path, allow_pickle=False) as file:
-                snapshot = {name: file[name] for name in file.files}
+            snapshot = archive.load(self._path, fault)
             same = str(snapshot["identity"]) == self._identity
             states, rows = snapshot["states"], snapshot["rows"]
-            self._done, self._length = int(snapshot["done"]), float(snapshot["length"])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise CheckpointError(f"{self._path}: damaged, or no checkpoint: {error}") from None
+            done, length = int(snapshot["done"].item()), float(snapshot["length"].item())
+        except FormatError as error:
+            raise CheckpointError(str(error)) from None
+        except (OSError, LookupError, TypeError, ValueError, OverflowError) as error:
+            raise CheckpointError(f"{self._path}: {fault}: {error}") from None
         if not same:
             raise CheckpointError(f"{self._path}: the checkpoint of another simulation")
+        now = self._engine.get()
+        inside = 0 <= done <= self._plan.steps and 0 < length < np.inf
+        if not inside or rows.ndim != 2 or (states.shape, states.dtype) != (now.shape, now.dtype):
+            raise CheckpointError(f"{self._path}: {fault}: numbers of another run")
+        self._done, self._length = done, length
         self._engine.put(states)
         self._rows.append(rows)

@@ -17,11 +17,14 @@ from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import errors
+from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.graph.dense import DenseGraph
 from pyapsp.numbers import bounds
 from pyapsp.numbers.checks import check_answer, convert
 from pyapsp.numbers.precision import infinity
+from pyapsp.paths import Rows
+from pyapsp.paths.certificate import oracle
 from pyapsp.paths.result import Result
 
 # One vertex is unreachable, one arc weighs nothing, and the long way round is shorter.
@@ -145,6 +148,36 @@ def test_a_cutoff_between_large_integers(device):
     for cutoff in (2**53, float(2**53)):
         result = pyapsp.solve(graph, cutoff=cutoff, dtype="int64", device=device)
         assert (result.distances < result.infinity).tolist() == [[True, False], [True, True]]
+
+
+def real(problem):
+    """The methods of a problem that take weights which are not whole numbers."""
+    known = pyapsp.methods(problem)
+    return [each for each in known if not (each.requires.integer or each.requires.unweighted)]
+
+
+# Each is a weight and a cutoff; float32 rounds the first up, and the second down.
+@pytest.mark.parametrize("length", [0.1, 0.7])
+def test_a_vertex_at_the_cutoff_is_within_it(length, device):
+    """The cutoff is compared in the type of the answer, whatever the method and the function."""
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [length, 1.0])
+    options = {"dtype": "float32", "device": device, "cutoff": length}
+    both = {**options, "predecessors": True}
+    results = [pyapsp.solve(graph, each(), **both) for each in real("all-pairs")]
+    results += [pyapsp.sssp(graph, [0], each(), **both).rows for each in real("sssp")]
+    results += [next(pyapsp.row_blocks(graph, **both)), pyapsp.solve(graph, sources=[0], **both)]
+    results += [pyapsp.solve(graph, keep="device", **options)]
+    request = requested(graph, Arguments(**both), "solve")
+    for each in results:
+        assert each.distances[0].tolist() == [0, np.float32(length), np.inf]
+        if each.predecessors is not None:
+            assert each.predecessors[0].tolist() == [-9999, 0, -9999]
+        if each.distances.shape == (3, 3):
+            assert oracle(graph, request.options)(Rows(each.distances, None)).ok
+    below = np.nextafter(np.float32(length), np.float32(0))
+    for cutoff, kept in ((below, False), (float(length), True), (float(np.float32(length)), True)):
+        found = pyapsp.solve(graph, dtype="float32", cutoff=cutoff, device=device)
+        assert (found.distances[0, 1] < np.inf) is np.bool_(kept)
 
 
 def test_out_is_filled_and_returned(device, tmp_path):
@@ -333,8 +366,8 @@ def test_float16_where_the_device_has_it(device):
         pyapsp.solve(chain(3, 2049), dtype="float16", device=device)
     with pytest.raises(errors.PrecisionError, match="a distance is too large for float16"):
         pyapsp.solve(chain(3, 60000.0), dtype="float16", device=device)
-    # 0.2 and 2049 round to what is below and above them
-    for weight, cutoff, kept in ((0.2, 0.2, True), (2052.0, 2051, False)):
+    # as a cutoff, 0.2 and 2051 are what they are as distances
+    for weight, cutoff, kept in ((0.2, 0.2, True), (2052.0, 2051, True), (2052.0, 2050, False)):
         cut = pyapsp.solve(chain(2, weight), dtype="float16", cutoff=cutoff, device=device)
         assert (cut.distances[0, 1] < np.inf) is np.bool_(kept)
 

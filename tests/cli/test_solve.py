@@ -102,6 +102,16 @@ def test_sources_and_cutoff(graph, graph_file, tmp_path, capsys):
     assert (code, "sources: 3" in text) == (0, True)
 
 
+def test_a_cutoff_is_not_rounded_to_a_float(tmp_path, capsys):
+    """9007199254740993 as a float is one less."""
+    (tmp_path / "g.csv").write_text("0,1,9007199254740993\n1,0,9007199254740994\n")
+    out = tmp_path / "d.npy"
+    asked = ["--dtype", "int64", "--cutoff", "9007199254740993"]
+    assert run(capsys, "solve", tmp_path / "g.csv", "-o", out, *asked)[0] == 0
+    infinity = 2**62 - 1
+    assert np.load(out).tolist() == [[0, 9007199254740993], [infinity, 0]]
+
+
 def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):
     asked = ["solve", graph_file, "--dry-run", "--dtype", "int32", "--sources", "1", "2"]
     code, text, _ = run(capsys, *asked, "--predecessors", "--method", "fw-naive")
@@ -162,7 +172,7 @@ def test_sources_from_a_file_and_predecessors_beside_a_mapped_result(graph, tmp_
         (["--sources", "@none.txt"], 3, "none.txt"),
         (["--sources", ""], 2, "Got '' instead"),
         (["--cutoff", "-1"], 2, "'cutoff' parameter of solve"),
-        (["--cutoff", "far"], 2, "invalid float value"),
+        (["--cutoff", "far"], 2, "'far' is not a number"),
     ],
 )
 def test_bad_sources_and_cutoffs(options, code, message, graph_file, tmp_path, capsys):

@@ -206,13 +206,47 @@ def errors() -> None:
             assert kind is None or isinstance(error, kind)
         else:
             raise AssertionError("no error")
-    if COMM.size > 1:
-        try:  # ranks that ask for different things
-            pyapsp.solve(path, cutoff=COMM.rank, comm=COMM)
-        except (ParameterError, RankError) as error:
-            assert "cutoff" in str(error)
-        else:
-            raise AssertionError("no error")
+
+
+def different() -> None:
+    """Ranks that ask for different things are told which argument it is."""
+    one, graph = COMM.rank, drawn(16)
+    long = np.zeros(3000, int)
+    long[1500] = one
+    matrices = np.random.default_rng(17).random((6, 9, 9))
+    calls = [
+        (pyapsp.solve, graph, {"cutoff": one}),
+        (pyapsp.solve, graph, {"sources": [one]}),
+        (pyapsp.solve, graph, {"sources": long}),
+        (pyapsp.solve, graph, {"sources": None if one else [0]}),
+        (pyapsp.solve, graph, {"fallback": one == 0}),
+        (pyapsp.closeness_centrality, graph, {"sources": [one, 5]}),
+        (pyapsp.distance_histogram, graph, {"width": 1 + one}),
+        *((getattr(pyapsp, name), graph, {"directed": one == 0}) for name in SUMMARIES),
+        (pyapsp.solve_many, matrices, {"directed": one == 0}),
+    ]
+    batches = (matrices + one, [matrices[0] + one], [drawn(18 + one)], matrices[: 6 - one])
+    if COMM.size == 1:
+        return
+    for function, what, options in calls:
+        expect(next(iter(options)), lambda: function(what, comm=COMM, **options))  # noqa: B023
+    for batch in batches:
+        expect("graphs", lambda: pyapsp.solve_many(batch, comm=COMM))  # noqa: B023
+    # the same numbers in other containers
+    kinds = ([3, 7], (3, 7), np.array([3, 7], np.int16), range(3, 8, 4))
+    solved(graph, "near-far", sources=kinds[one % len(kinds)])
+
+
+def expect(name: str, call) -> None:
+    """Check that every rank gets an error that names an argument."""
+    try:
+        call()
+    except (ParameterError, RankError) as error:
+        assert f"The '{name}' parameter of" in str(error), error
+        assert "on all ranks" in str(error)
+        assert COMM.rank > 0 or isinstance(error, RankError)
+    else:
+        raise AssertionError(f"{name}: no error")
 
 
 def memory() -> None:
@@ -234,7 +268,10 @@ def memory() -> None:
         entrance.own_device = own
 
 
-PARTS = dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, memory
+PARTS = (
+    *(dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, different),
+    memory,
+)
 for part in PARTS:
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:
         part()

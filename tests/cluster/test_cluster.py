@@ -86,8 +86,16 @@ sys.exit(main(sys.argv[1:]))
             5,
             "disk space are needed",
         ),
+        (
+            "from pyapsp.cluster import measure\n"
+            "    from pyapsp.errors import CapabilityError\n"
+            "    def lost(*_): raise CapabilityError('no rates')\n"
+            "    measure.measure = lost",
+            4,
+            "no rates",
+        ),
     ],
-    ids=["no device", "disk full"],
+    ids=["no device", "disk full", "no rates"],
 )
 def test_an_error_of_one_rank_ends_all(folder, before, code, words):
     started = time.monotonic()
@@ -99,6 +107,21 @@ def test_an_error_of_one_rank_ends_all(folder, before, code, words):
     assert words in told[0]
     assert done.returncode == code
     assert os.listdir(folder) == ["graph.npz"]  # nothing incomplete
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("sparse", "dense"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("summary", "batch", "rates")),
+    ],
+)
+def test_an_error_at_any_collective_operation_reaches_all_ranks(call, tmp_path):
+    done = launching.run(3, str(HERE / "failing.py"), call, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    raised, operations = re.fullmatch(r"raised (\d+) at (.*)\n", done.stdout).groups()
+    assert int(raised) > 20
+    assert operations == "Iallgather Iallgatherv Ibarrier Ibcast Idup"
 
 
 def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after: float) -> str:

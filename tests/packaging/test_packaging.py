@@ -164,6 +164,55 @@ def test_a_solve_without_what_other_systems_lack(tmp_path, device):
     ]
 
 
+# What only the extras install.
+EXTRAS = (
+    *("igraph", "jinja2", "libsbml", "matplotlib", "mpi4py", "myokit", "networkit", "networkx"),
+    *("numba", "pandas", "polars", "pycparser", "pygments", "roadrunner", "rustworkx"),
+    *("snakemake", "tabulate", "tropical_gemm"),
+)
+
+# A public module must be there, and must be shown, without the packages that some of it needs.
+LOOKED_AT = """
+import inspect, pydoc, sys
+from importlib.machinery import PathFinder
+
+class Installed(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name.split(".")[0] in EXTRAS:
+            return None
+        return super().find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Installed
+import pyapsp
+from pyapsp import *
+
+for name in pyapsp.__all__:
+    assert hasattr(pyapsp, name), name
+    value = getattr(pyapsp, name)
+    if name != "__version__":
+        pydoc.render_doc(value)
+    if inspect.ismodule(value):
+        for inner in dir(value):
+            assert hasattr(value, inner), (name, inner)
+        exec(f"from {value.__name__} import *", {})
+pydoc.render_doc(pyapsp)
+
+from pyapsp.bulk import Program, load
+assert not isinstance(0, Program)
+try:
+    load("sort.c")
+except pyapsp.errors.PyApspError as error:
+    assert "install the extra 'bulk'" in str(error)
+else:
+    raise AssertionError("it has no parser")
+"""
+
+
+def test_a_missing_extra_shows_when_it_is_used(tmp_path):
+    run(sys.executable, "-c", f"EXTRAS = {EXTRAS}" + LOOKED_AT, cwd=tmp_path)
+
+
 def project() -> dict:
     """What pyproject.toml says of the project."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -269,6 +269,79 @@ def _read_series(path: Path) -> None:
         interpolation(times, column)
 
 
+class _Engine:
+    """Takes the states of a checkpoint."""
+
+    def get(self) -> np.ndarray:
+        return np.zeros(3)
+
+    def put(self, states: np.ndarray) -> None:
+        assert states.shape == (3,)
+
+
+def _course(path: Path):
+    from pyapsp.simulation.integrate import Course, Plan
+
+    return Course(_Engine(), Plan(0.0, 0.5, 40, 4), list("abc"), None, path, b"")
+
+
+def _simulations(folder: Path) -> list[bytes]:
+    path = folder / "run.npz"
+    course = _course(path)
+    course._done, course._rows = 8, [np.ones((2, 2))]
+    course._note()
+    return [path.read_bytes()]
+
+
+def _simulation(path: Path) -> None:
+    _course(path)._load()
+
+
+def _row_files(folder: Path) -> list[bytes]:
+    path = folder / "rows.npy"
+    contents = []
+    for rows in (np.eye(3), np.ones((2, 4), np.int32)):
+        np.save(path, rows)
+        contents.append(path.read_bytes())
+    return contents
+
+
+def _open_rows(path: Path) -> None:
+    from pyapsp.cluster.shards import open_rows
+
+    np.asarray(open_rows(path))
+
+
+def _row_lists(_: Path) -> list[bytes]:
+    from pyapsp.cluster.shards import described
+
+    shards = [
+        {"file": "a.npy", "predecessors": None, "ranges": [[0, 1], [3, 4]]},
+        {"file": "b.npy", "predecessors": "c.npy", "ranges": [[1, 3]]},
+    ]
+    return [json.dumps(described((4, 2), np.dtype(np.float64), shards)).encode()] * 2
+
+
+def _open_folder(path: Path) -> None:
+    for name in "abc":
+        np.save(path.parent / f"{name}.npy", np.ones((2, 2), np.int32 if name == "c" else float))
+    _open_rows(path.parent)
+
+
+def _traces(folder: Path) -> list[bytes]:
+    contents, arrays = [], {"x": np.arange(5.0), "flag": np.arange(5) > 2}
+    for save in (np.savez, np.savez_compressed):
+        save(folder / "trace.npz", **arrays)
+        contents.append((folder / "trace.npz").read_bytes())
+    return contents
+
+
+def _read_trace(path: Path) -> None:
+    from pyapsp.mining import read_trace
+
+    read_trace(path)
+
+
 MATRICES = (
     b"%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
     b"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n2 1 4\n",
@@ -288,6 +361,11 @@ READERS = [
     Reader("result", _results, _load_result, "a.npz", 6),
     Reader("checkpoint", _checkpoints, _load_checkpoint, "manifest.json", 2),
     Reader("signed", _checkpoints, _signed, "manifest.json", 2),
+    Reader("simulation", _simulations, _simulation, "run.npz", 4),
+    Reader("rows", _row_files, _open_rows, "a.npy", 4),
+    Reader("folder", _row_lists, _open_folder, "rows.json", 2),
+    Reader("trace", _traces, _read_trace, "a.npz", 4),
+    Reader("table", _row_files, _read_trace, "a.npy", 2),
     Reader("database", _databases, _database, "a.json", 4),
     Reader("journal", _journals, _journal, "journal", 2),
     Reader("record", _records, _report, "a.json", 4),

@@ -11,6 +11,7 @@ import re
 import resource
 import signal
 import zipfile
+from contextlib import suppress
 
 import fuzz
 import numpy as np
@@ -20,6 +21,7 @@ import scipy.sparse
 from pyapsp.all_pairs.dense.outofcore import manifest
 from pyapsp.all_pairs.dense.outofcore.checkpoint import Checkpoint
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
+from pyapsp.cluster.checkpoint import SharedCheckpoint
 from pyapsp.errors import CheckpointError, FormatError, ProgramError
 from pyapsp.graph import Graph, generators, read, write
 from pyapsp.graph.io import source
@@ -299,6 +301,78 @@ def test_manifests_that_somebody_wrote(spoil, tmp_path):
         ):
             again.load(matrix)
         assert sorted(os.listdir(tmp_path / "c"))[-1] == "manifest.json"
+
+
+class _OneRank:
+    """The only rank."""
+
+    rank, hosts = 0, ("here",)
+
+    def share(self, content):
+        return content
+
+    def all(self, content):
+        return [content]
+
+    def largest(self, value):
+        return value
+
+    def barrier(self):
+        pass
+
+
+PARTS = [
+    lambda content: content.pop("parts"),
+    lambda content: content.pop("state"),
+    lambda content: content["state"].pop("pass"),
+    lambda content: content.update(parts=[3]),
+    lambda content: content["parts"][0].pop("file"),
+    lambda content: content["parts"][0].update(file="../../etc/passwd"),
+    lambda content: content["parts"][0].update(rows=0),
+    lambda content: content["parts"][0].update(last="6"),
+    lambda content: content["parts"][0].update(crc32=[]),
+    lambda content: content["parts"][0].update(first=1),
+    lambda content: content["matrix"].update(n="6"),
+]
+
+
+@pytest.mark.parametrize("spoil", PARTS)
+def test_manifests_of_ranks_that_somebody_wrote(spoil, tmp_path):
+    """The folder is free again after the error."""
+    folder, state = tmp_path / "c", {"block": 2, "closing": {}, "pass": 1}
+    with Matrix(np.arange(36, dtype=np.int32).reshape(6, 6)) as matrix:
+        first = SharedCheckpoint(_OneRank(), folder, {"n": 6})
+        first.save(matrix, state)
+        first.__exit__(ValueError, ValueError(), None)  # keeps the snapshot
+        path = folder / "manifest.json"
+        sound = path.read_bytes()
+        content = json.loads(sound)
+        del content["sha256"]
+        spoil(content)
+        path.write_bytes(manifest.encoded(content))
+        with (
+            pytest.raises(CheckpointError, match="c") as caught,
+            SharedCheckpoint(_OneRank(), folder, {"n": 6}) as again,
+        ):
+            again.load(matrix)
+        path.write_bytes(sound)
+        with SharedCheckpoint(_OneRank(), folder, {"n": 6}) as again:
+            again.load(matrix)
+        assert caught.value.__traceback__ is not None  # it still has the frames
+
+
+def test_any_bit_of_the_checkpoint_of_a_simulation(tmp_path):
+    """Also those of the headers of the archive, which have no checksum."""
+    [content] = fuzz._simulations(tmp_path)
+    path, outcomes = tmp_path / "spoilt.npz", set()
+    for place in range(len(content)):
+        for bit in (0, 3, 5, 6):
+            changed = bytes([content[place] ^ 1 << bit])
+            path.write_bytes(content[:place] + changed + content[place + 1 :])
+            with suppress(CheckpointError):
+                fuzz._simulation(path)
+                outcomes.add((place, bit))
+    assert 0 < len(outcomes) < len(content)
 
 
 PROGRAM = """#define N 4

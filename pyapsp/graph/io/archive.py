@@ -1,4 +1,4 @@
-"""Safe reading of ``.npz`` archives from any source: no code in them is run.
+"""Safe reading of ``.npz`` and ``.npy`` files from any source: no code in them is run.
 
 For damaged content NumPy, zipfile and their parsers raise a dozen kinds of exceptions, which depend
 on their versions. Here all of them become a `FormatError`.
@@ -15,7 +15,7 @@ import numpy as np
 from pyapsp.base.errors import FormatError
 from pyapsp.graph.io.source import LineError, check_size
 
-__all__ = ["load"]
+__all__ = ["load", "mapped"]
 
 # The largest code point of Unicode. Surrogates are no valid characters either.
 _LAST_LETTER = 0x10FFFF
@@ -51,6 +51,20 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
             raise error.of(path) from None
         except Exception as error:  # see above
             raise FormatError(path, None, f"{fault}: {error}") from None
+
+
+def mapped(path: str | os.PathLike[str], fault: str) -> np.ndarray:
+    """Return the array of an ``.npy`` file, read-only and without loading it.
+
+    Parameters and errors are those of `load`.
+    """
+    with open(path, "rb"):
+        pass  # an OSError about the file; later ones are about its content
+    try:
+        array: np.ndarray = np.lib.format.open_memmap(path, "r")
+    except Exception as error:  # see above
+        raise FormatError(path, None, f"{fault}: {error}") from None
+    return array
 
 
 def _array(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:

@@ -90,8 +90,6 @@ def farthest_of(options: PathOptions, dtype: np.dtype) -> np.generic:
         farthest = dtype.type(math.floor(options.cutoff))
     else:
         farthest = dtype.type(options.cutoff)
-        if float(farthest) > options.cutoff:
-            farthest = np.nextafter(farthest, dtype.type(0))
     return farthest
 
 

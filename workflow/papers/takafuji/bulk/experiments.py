@@ -15,7 +15,6 @@ from papers.runner import Runner, require_equal
 from papers.takafuji.bulk.c_program import CProgram
 from pyapsp.base.json import Record
 from pyapsp.device import Device
-from pyapsp.errors import PyApspError
 from pyapsp.registry.timing import Turn
 from pyapsp.verify import spread
 
@@ -73,12 +72,8 @@ class _Algorithm:
 
     def load(self, n: int, device: Device, arrangement: Arrangement | None = None) -> Program:
         """Build it."""
-        try:
-            from pyapsp import bulk
-        except ModuleNotFoundError as error:
-            raise PyApspError(
-                f"bulk execution needs {error.name}; install the extra 'bulk' of pyapsp"
-            ) from None
+        from pyapsp import bulk
+
         path = bulk.programs()[self.program]
         return bulk.load(path, defines={self.define: n}, device=device, arrangement=arrangement)
 
