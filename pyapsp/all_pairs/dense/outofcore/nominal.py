@@ -19,7 +19,7 @@ __all__ = ["nominal_speeds"]
 
 # Updates a second of a device without tuning rows, by kind; bytes a second between a device with
 # its own memory and the host, and between the host and a matrix in memory, or in a file.
-_UPDATES, _OTHER, _BUS, _MEMORY, _FILE = {"cpu": 1e10, "gpu": 2e12}, 1e11, 2e10, 1e10, 2e9
+_UPDATES, _OTHER, _BUS, _MEMORY, _FILE = {"cpu": 1e10, "gpu": 2e12}, 1e11, 5e10, 2e10, 2e9
 
 
 def nominal_speeds(
