@@ -107,10 +107,10 @@ def solve(
         another method may differ by rounding. False raises the error.
     comm : mpi4py.MPI.Comm, optional
         Share the work among the ranks of this communicator: all of them make this call, with the
-        same arguments. Only the graph of rank 0 is used. Ranks on a host take its devices in turns.
-        Dense graphs are solved by ``fw-outofcore``, whose checkpoints another number of ranks can
-        resume. `out` is None, or the name of a file ``OUT.npy`` or a folder ``OUT.rows``; see
-        `pyapsp.open_rows`.
+        same arguments. Only the graph of rank 0 is used, and only its `progress` is called. Ranks
+        on a host take its devices in turns. Dense graphs are solved by ``fw-outofcore``, whose
+        checkpoints another number of ranks can resume. `out` is None, or the name of a file
+        ``OUT.npy`` or a folder ``OUT.rows``; see `pyapsp.open_rows`.
 
     Returns
     -------

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pyapsp.base.errors import CapabilityError, ParameterError, RankError
+from pyapsp.cluster import leftovers
 from pyapsp.cluster.launchers import started
 from pyapsp.cluster.lifeline import Lifeline
 from pyapsp.cluster.window import LEAST, Broadcast, Window
@@ -113,6 +114,8 @@ class Ranks:
         self.wait([request])
         self._joining = True
         self.hosts = self.all(self.host)
+        if self.hosts.index(self.host) == self.rank:
+            leftovers.remove()
         self.lifeline.connect(self.hosts, self.share, self._attend)
         self.barrier()
         self._joining = False

@@ -56,12 +56,15 @@ class RowFile:
     """
 
     def __init__(
-        self, shape: tuple[int, int], spans: list[_Span], predecessors: RowFile | None = None
+        self,
+        shape: tuple[int, int],
+        dtype: np.dtype,
+        spans: list[_Span],
+        predecessors: RowFile | None = None,
     ) -> None:
-        self.shape, self.predecessors = shape, predecessors
+        self.shape, self.dtype, self.predecessors = shape, dtype, predecessors
         self._spans = sorted(spans, key=lambda span: span.first)
         self._starts = np.array([span.first for span in self._spans], np.int64)
-        self.dtype = self._spans[0].rows.dtype if spans else np.dtype(np.float64)
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -166,7 +169,8 @@ def described(shape: tuple[int, int], dtype: np.dtype, shards: Sequence[Record])
 
 
 def _one(array: np.ndarray, predecessors: RowFile | None = None) -> RowFile:
-    return RowFile(array.shape, [_Span(0, array)] if len(array) else [], predecessors)
+    spans = [_Span(0, array)] if len(array) else []
+    return RowFile(array.shape, array.dtype, spans, predecessors)
 
 
 def _mapped(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
@@ -218,8 +222,8 @@ def _folder(path: Path) -> RowFile:
             if Path(file).name != file:
                 raise FormatError(about, None, f"{file!r} is not in this folder")
             rows, start = _mapped(path / file, (size, n)), 0
-            if target is spans and rows.dtype != dtype:
-                raise FormatError(path / file, None, f"its type is not {dtype}")
+            if rows.dtype != (wanted := dtype if target is spans else np.dtype(np.int32)):
+                raise FormatError(path / file, None, f"its type is not {wanted}")
             for low, high in ranges:
                 target.append(_Span(low, rows[start : start + high - low]))
                 start += high - low
@@ -227,5 +231,7 @@ def _folder(path: Path) -> RowFile:
     ends = [0, *(high for _, high in covered)]
     if [low for low, _ in covered] != ends[:-1] or ends[-1] != count:
         raise FormatError(about, None, f"the files do not have each of the {count} rows once")
-    before = RowFile((count, n), befores) if befores else None
-    return RowFile((count, n), spans, before)
+    before = None
+    if any(companion is not None for (_, companion), _ in shards):
+        before = RowFile((count, n), np.dtype(np.int32), befores)
+    return RowFile((count, n), dtype, spans, before)

@@ -103,6 +103,11 @@ def _run(
     with ExitStack() as outside, opened(ranks, graph.n, options, out) as answers:
         if method.by_source:
             plan, stats = _searched(ranks, own, request, choice, answers)
+        elif graph.n == 0:  # there are no rows to share: each rank answers as one process does
+            told = options.progress if ranks.rank == 0 else None
+            alone = replace(choice.options, checkpoint=None, progress=told)
+            plan = method.plan(graph, alone)
+            stats = method.run(plan).stats
         else:
             parameters = method.parameters
             plan, stats = solve_dense(ranks, own, graph, options, parameters, answers, outside)
@@ -127,14 +132,12 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
     Raises
     ------
     CapabilityError
-        If the method that was asked for does not run on ranks, or there are no rows to share.
+        If the method that was asked for does not run on ranks.
     """
     common = None
     if ranks.rank == 0:
         choice = next(request.problem.choices(request))
         first = cast("AllPairsMethod", choice.method)
-        if request.input.n == 0 and not first.by_source:
-            raise CapabilityError("a graph without vertices has no rows for ranks")
         if isinstance(request.method, Method):
             if not first.by_source and first.id != _DENSE:
                 raise CapabilityError(

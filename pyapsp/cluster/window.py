@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyapsp.base import host
+from pyapsp.cluster.leftovers import FOLDER
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -28,7 +29,6 @@ __all__ = ["LEAST", "Broadcast", "Window"]
 #: Bytes from which a broadcast goes through shared memory.
 LEAST = 2**18
 
-_FOLDER = "/dev/shm"
 # Bytes of a slot.
 _SLOT = 2**26
 
@@ -69,7 +69,7 @@ class Window:
         first, name = comm.Get_rank() == 0, ""
         if first:
             with suppress(OSError):
-                descriptor, name = mkstemp(prefix="pyapsp-", dir=_FOLDER)
+                descriptor, name = mkstemp(prefix="pyapsp-", dir=FOLDER)
                 try:
                     os.posix_fallocate(descriptor, 0, 2 * _SLOT)
                 except OSError:

@@ -237,6 +237,44 @@ def different() -> None:
     solved(graph, "near-far", sources=kinds[one % len(kinds)])
 
 
+def empty() -> None:
+    """A graph without vertices gives what it gives without ranks, also in files."""
+    nothing = Graph.from_arcs(0, [], [], [])
+    for method in (DENSE, "auto", "near-far"):
+        for options in ({}, {"predecessors": True, "sources": [], "dtype": "int32"}):
+            mine, one = (
+                pyapsp.solve(nothing, method, **options, **comm) for comm in ({"comm": COMM}, {})
+            )
+            same(mine.distances, one.distances)
+            same(mine.sources, one.sources)
+            assert (mine.predecessors is None) == (one.predecessors is None)
+        for name in ("none.npy", "none.rows"):
+            path = FOLDER / name
+            pyapsp.solve(nothing, method, comm=COMM, out=path, predecessors=True, dtype="int32")
+            COMM.Barrier()
+            rows = pyapsp.open_rows(path)
+            same(rows[:], np.empty((0, 0), np.int32))
+            same(rows.predecessors[:], np.empty((0, 0), np.int32))
+            COMM.Barrier()
+
+
+def progress() -> None:
+    """Rank 0 alone reports it."""
+    for method in (DENSE, RESIDENT, "near-far"):
+        told: list[tuple[int, int]] = []
+        pyapsp.solve(
+            drawn(19),
+            method,
+            comm=COMM,
+            progress=lambda *done: told.append(done),  # noqa: B023
+        )
+        assert bool(told) == (COMM.rank == 0)
+    told = []
+    pyapsp.eccentricity(drawn(19), comm=COMM)
+    pyapsp.closeness_centrality(drawn(19), comm=COMM, progress=lambda *done: told.append(done))
+    assert bool(told) == (COMM.rank == 0)
+
+
 def expect(name: str, call) -> None:
     """Check that every rank gets an error that names an argument."""
     try:
@@ -270,7 +308,7 @@ def memory() -> None:
 
 PARTS = (
     *(dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, different),
-    memory,
+    *(empty, progress, memory),
 )
 for part in PARTS:
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:

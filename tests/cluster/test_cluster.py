@@ -19,7 +19,7 @@ import pytest
 
 import pyapsp
 from pyapsp import cli
-from pyapsp.cluster import answers, files, launchers
+from pyapsp.cluster import answers, files, launchers, leftovers
 from pyapsp.cluster.band import shares
 from pyapsp.cluster.model import Rates, best, predict
 from pyapsp.cluster.shards import CONTENT
@@ -200,6 +200,32 @@ def test_memory_of_killed_ranks_is_removed(folder, monkeypatch):
         memory.close()
     finally:
         used.unlink(missing_ok=True)
+
+
+def test_memory_that_killed_ranks_left_is_removed(tmp_path, monkeypatch):
+    """Not what is new, what a process maps, or what has another name."""
+    monkeypatch.setattr(leftovers, "FOLDER", tmp_path)
+    names = ("mpich_shm_1", "mpich_shm_2", "mpich_shm_3", "pyapsp-x", "other")
+    first, used, new, window, other = (tmp_path / name for name in names)
+    for path in (first, used, new, window, other):
+        path.write_bytes(bytes(10))
+        if path is not new:
+            os.utime(path, (time.time() - 100,) * 2)
+    with used.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        leftovers.remove.__wrapped__()
+    assert {*tmp_path.iterdir()} == {used, new, other}
+
+
+def test_ranks_remove_what_others_left(tmp_path):
+    left = launching.SHARED / f"{launching.PREFIX}left-{os.getpid()}"
+    left.touch()
+    os.utime(left, (time.time() - 100,) * 2)
+    try:
+        code = "from pyapsp.cluster.ranks import Ranks, world\nwith Ranks(world()): pass"
+        assert launching.run(2, "-c", code, cwd=tmp_path).returncode == 0
+        assert not left.exists()
+    finally:
+        left.unlink(missing_ok=True)
 
 
 @pytest.mark.kills

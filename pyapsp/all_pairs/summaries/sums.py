@@ -67,7 +67,7 @@ def eccentricity(
         ends the run.
     comm : mpi4py.MPI.Comm, optional
         Share the sources among the ranks of this communicator: all of them make this call, with the
-        graph of rank 0, and all return the same.
+        graph of rank 0, and all return the same. The `progress` of rank 0 is called.
 
     Returns
     -------
