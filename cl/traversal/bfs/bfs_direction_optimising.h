@@ -183,8 +183,8 @@ static inline void append(const search_t *search, const int v, const int tail, c
         search->queue[tail + atomic_inc(&record[LIGHT])] = v;
 }
 
-/* Append the vertices that wait to the queue. Called by the whole group, after a barrier. A macro: PoCL
- * 3 compiles a function with these barriers to code that crashes. */
+/* Append the vertices that wait to the queue. Executed by the whole group, after a barrier. A macro,
+ * because a compiler for CPUs makes a crash of a function with these barriers. */
 #define APPEND_HELD()                                                                              \
     do {                                                                                           \
         const int count = min(sums.count, HELD);                                                   \
