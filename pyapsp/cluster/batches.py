@@ -97,7 +97,9 @@ def solve_each_on_ranks(
             graphs = list(graphs)
         elif options["dtype"] is None or isinstance(options["dtype"], str):
             options = {**options, "dtype": array_dtype(graphs, options["dtype"])}  # one for all
-        ranks.same(**options, graphs=len(graphs))
+        # the text of a function has an address, which may differ
+        weight = "a function" if callable(options["weight"]) else options["weight"]
+        ranks.same(**{**options, "weight": weight}, graphs=len(graphs))
         own = own_device(ranks, device)
         options = {**options, "memory_limit": own.limit(options["memory_limit"])}
 

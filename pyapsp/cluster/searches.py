@@ -171,7 +171,8 @@ def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: An
     with Ranks(options["comm"]) as ranks:
         others = list(arguments)
         graph = others.pop(0) if others else options.pop("graph")
-        graph = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        weight, first = options.pop("weight", ...), ranks.rank == 0
+        graph = ranks.share(as_graph(graph, weight=weight, copy=False) if first else None)
         own = own_device(ranks, options.get("device"))
         limit = own.limit(options.get("memory_limit"))
         options |= {"device": own.device, "memory_limit": limit, "comm": SummaryTeam(ranks)}

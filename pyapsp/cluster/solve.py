@@ -82,9 +82,10 @@ def solve_on_ranks(
             raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
         ranks.same(out=out, **{name: getattr(arguments, name) for name in _SAME})
         sources = cast("np.ndarray | None", ranks.share(arguments.sources))
-        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        weight, first = arguments.weight, ranks.rank == 0
+        whole = ranks.share(as_graph(graph, weight=weight, copy=False) if first else None)
         own = own_device(ranks, arguments.device)
-        own_arguments = replace(arguments, sources=sources, device=own.device, out=None)
+        own_arguments = replace(arguments, weight=..., sources=sources, device=own.device, out=None)
         return _run(ranks, own, requested(whole, own_arguments), out, started)
 
 

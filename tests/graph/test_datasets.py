@@ -300,6 +300,7 @@ def test_an_http_error_is_listed(
         datasets.fetch("toy")
 
 
+@pytest.mark.filterwarnings("ignore::pyapsp.errors.NamesWarning")
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_survive_other_formats(name: str, tmp_path: Path) -> None:
     graph = datasets.load(name)
