@@ -29,7 +29,7 @@ from pyapsp.all_pairs.solver import solve
 from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, DeviceLike, choose
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.convert import is_sparse
 from pyapsp.graph.families import FAMILIES
 from pyapsp.graph.validation import flag, integer
@@ -52,7 +52,7 @@ from pyapsp.registry import method as find_method
 from pyapsp.registry.record import record
 from pyapsp.registry.trials import fault_of
 
-__all__ = ["Batch", "Solved", "batch_of"]
+__all__ = ["Batch", "Solved", "batch_of", "check_nameless"]
 
 # Graphs of an iterable are collected until their distances take this many bytes.
 _WINDOW = 2**28
@@ -82,6 +82,7 @@ class Batch:
 
     method: str | Method
     directed: bool
+    weight: Weight
     predecessors: bool
     device: Device
     memory_limit: int | None
@@ -117,7 +118,7 @@ class Batch:
         for number, source in enumerate(graphs):
             with _named(number):
                 # an iterator may fill the same array again for the next graph
-                graph = as_graph(source, self.directed)
+                graph = as_graph(source, self.directed, weight=self.weight)
                 chosen, _ = resolve(graph, dtype, "solve_many")
                 check_weights(graph, chosen)
             window.append(((padded(graph.n), chosen.name), number, graph))
@@ -246,7 +247,7 @@ def _fault(form: str, options: AllPairsOptions) -> str | None:
 
     def trial() -> str | None:
         graphs = [sample(_SIZE, family, 0, Weights()) for family in FAMILIES]
-        batch = batch_of(form, True, options.predecessors, options.device, None, None, True)
+        batch = batch_of(form, True, ..., options.predecessors, options.device, None, None, True)
         solved = batch.graphs(graphs, options.dtype)
         for number, result in (each for some in solved for each in some.results()):
             answer = Rows(result.distances, result.predecessors)
@@ -275,6 +276,7 @@ def _lists(
 def batch_of(
     method: str | Method,
     directed: bool,
+    weight: Weight,
     predecessors: bool,
     device: DeviceLike,
     memory_limit: int | None,
@@ -295,7 +297,16 @@ def batch_of(
     )
     one_group = isinstance(method, str) and method == ONE_GROUP
     checked = method if one_group else method_of("all-pairs", method, "solve_many")
-    return Batch(checked, directed, predecessors, choose(device), memory_limit, group, check)
+    return Batch(
+        checked, directed, weight, predecessors, choose(device), memory_limit, group, check
+    )
+
+
+def check_nameless(weight: Weight) -> None:
+    """Raise an error for the name of a weight beside an array."""
+    if weight is not ...:
+        rule = "absent for an array, whose weights have no names"
+        raise ParameterError.of("weight", "solve_many", rule, weight)
 
 
 @contextmanager

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pyapsp.all_pairs.batch import batch_of
+from pyapsp.all_pairs.batch import batch_of, check_nameless
 from pyapsp.all_pairs.dense.batch.jobs import array_dtype, check_out
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, Weight
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method
 from pyapsp.registry.ranks import on_ranks
@@ -30,6 +30,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     method: str | Method = ...,
     *,
     directed: bool = ...,
+    weight: Weight = ...,
     dtype: DTypeLike | None = ...,
     predecessors: Literal[False] = ...,
     out: np.ndarray | None = ...,
@@ -47,6 +48,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     method: str | Method = ...,
     *,
     directed: bool = ...,
+    weight: Weight = ...,
     dtype: DTypeLike | None = ...,
     predecessors: Literal[True],
     out: np.ndarray | None = ...,
@@ -64,6 +66,7 @@ def solve_many(  # type: ignore[overload-overlap]  # an array is an iterable, to
     method: str | Method = ...,
     *,
     directed: bool = ...,
+    weight: Weight = ...,
     dtype: DTypeLike | None = ...,
     predecessors: bool,
     out: np.ndarray | None = ...,
@@ -81,6 +84,7 @@ def solve_many(
     method: str | Method = ...,
     *,
     directed: bool = ...,
+    weight: Weight = ...,
     dtype: DTypeLike | None = ...,
     predecessors: bool = ...,
     out: None = ...,
@@ -97,6 +101,7 @@ def solve_many(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     out: np.ndarray | None = None,
@@ -124,6 +129,8 @@ def solve_many(
         after the other.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
+    weight : hashable, callable or None, optional
+        As for `solve`, for graphs of an iterable.
     dtype : dtype-like or "auto", optional
         As for `solve`. ``"auto"`` selects one type for all graphs of an array, and a type for each
         graph of an iterable.
@@ -176,6 +183,7 @@ def solve_many(
         options = {
             "method": method,
             "directed": directed,
+            "weight": weight,
             "dtype": out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
             "predecessors": predecessors,
             "memory_limit": memory_limit,
@@ -184,12 +192,13 @@ def solve_many(
         }
         answers: list[Result] = on_ranks("solve_many")(comm, graphs, out, device, options)
         return answers
-    batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
+    batch = batch_of(method, directed, weight, predecessors, device, memory_limit, group, check)
     if not isinstance(graphs, np.ndarray):
         if out is not None:
             raise ParameterError("only the distances of a 3-D array go into 'out'")
         results = {n: each for some in batch.graphs(graphs, dtype) for n, each in some.results()}
         return [results[number] for number in range(len(results))]
+    check_nameless(weight)
     if dtype is None and isinstance(out, np.ndarray):
         dtype = out.dtype
     graphs, distances, before = arrays_of(graphs, out, dtype, predecessors)
@@ -203,6 +212,7 @@ def solve_each(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     device: DeviceLike = None,
@@ -219,7 +229,7 @@ def solve_each(
         As for `solve_many`. An iterable may be infinite: it is read ahead until the distances take
         256 MiB. Graphs of about the same size are solved together. An array must not change before
         the last result.
-    method, directed, dtype, predecessors, device, memory_limit, group, check
+    method, directed, weight, dtype, predecessors, device, memory_limit, group, check
         As for `solve_many`.
     comm : mpi4py.MPI.Comm, optional
         As for `solve_many`. Each rank yields the graphs that it has solved.
@@ -244,6 +254,7 @@ def solve_each(
         options = {
             "method": method,
             "directed": directed,
+            "weight": weight,
             "dtype": dtype,
             "predecessors": predecessors,
             "memory_limit": memory_limit,
@@ -252,8 +263,9 @@ def solve_each(
         }
         some: Iterator[tuple[int, Result]] = on_ranks("solve_each")(comm, graphs, device, options)
         return some
-    batch = batch_of(method, directed, predecessors, device, memory_limit, group, check)
+    batch = batch_of(method, directed, weight, predecessors, device, memory_limit, group, check)
     if isinstance(graphs, np.ndarray):
+        check_nameless(weight)
         solved = batch.array(*arrays_of(graphs, None, dtype, predecessors))
     else:
         solved = batch.graphs(graphs, dtype)

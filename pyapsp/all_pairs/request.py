@@ -15,7 +15,7 @@ from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike, choose
-from pyapsp.graph import GraphLike, as_graph
+from pyapsp.graph import GraphLike, Weight, as_graph
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import AllPairsOptions, farthest, vertices
@@ -41,6 +41,7 @@ class Arguments:
 
     method: str | Method = "auto"
     directed: bool = True
+    weight: Weight = ...
     sources: Sequence[int] | np.ndarray | None = None
     cutoff: float | None = None
     dtype: DTypeLike | None = None
@@ -76,7 +77,7 @@ def requested(
     # if `out` shares memory with the weights, the graph needs a copy
     shared = out is not None and shares_memory(graph, out)
     directed = flag("directed", owner, arguments.directed)
-    graph = as_graph(graph, directed, copy=copy or shared)
+    graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
     sources = arguments.sources
     rows = None if sources is None else vertices(sources, graph.n, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)

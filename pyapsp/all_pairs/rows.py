@@ -17,7 +17,7 @@ from pyapsp.base.errors import DeviceError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, validation
+from pyapsp.graph import GraphLike, Weight, validation
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
@@ -40,6 +40,7 @@ def row_blocks(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     sources: Sequence[int] | np.ndarray | None = None,
     block: int | None = None,
     cutoff: float | None = None,
@@ -65,7 +66,9 @@ def row_blocks(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of rows; an exception that it raises
         ends the run. Floyd-Warshall calls it with the number of rounds, before the first block.
-    graph, method, directed, sources, cutoff, dtype, predecessors, device, memory_limit, check
+    graph, method, directed, weight, sources, cutoff, dtype, predecessors
+        As for `solve`.
+    device, memory_limit, check
         As for `solve`.
     fallback : bool
         As for `solve`; another method takes over only before the first block.
@@ -100,6 +103,7 @@ def row_blocks(
     arguments = Arguments(
         method=method,
         directed=directed,
+        weight=weight,
         sources=sources,
         cutoff=cutoff,
         dtype=dtype,

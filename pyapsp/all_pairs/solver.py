@@ -14,7 +14,7 @@ from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import reserve
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, Weight
 from pyapsp.paths.device_result import DeviceResult
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import Result
@@ -33,6 +33,7 @@ def solve(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     sources: Sequence[int] | np.ndarray | None = None,
     cutoff: float | None = None,
     dtype: DTypeLike | None = None,
@@ -62,6 +63,11 @@ def solve(
         choice depends on the graph, the options, the device and the tuning database alone.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
+    weight : hashable, callable or None, optional
+        The edge attribute of NetworkX or igraph, or the column of a data frame or of a file, with
+        the weight. A function is called as ``weight(tail, head, attributes)`` for each edge, and
+        returns the weight, or None for no edge. None: all weights are 1. By default ``"weight"``;
+        if nothing is called so and there are other numbers, it is an error.
     sources : sequence of int, optional
         Return only the rows of these vertices, in this order; a vertex may occur twice. The sparse
         methods compute only these rows. The dense methods compute all rows.
@@ -121,7 +127,8 @@ def solve(
     Raises
     ------
     GraphError
-        If the graph is not one: NaN weights, wrong shapes, vertices out of range.
+        If the graph is not one: NaN weights, wrong shapes, vertices out of range; or if `weight`
+        must be given.
     FormatError
         If a graph file is malformed; the message has path and line.
     ParameterError
@@ -150,6 +157,7 @@ def solve(
     arguments = Arguments(
         method=method,
         directed=directed,
+        weight=weight,
         sources=sources,
         cutoff=cutoff,
         dtype=dtype,
@@ -183,6 +191,7 @@ def explain(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     sources: Sequence[int] | np.ndarray | None = None,
     cutoff: float | None = None,
     dtype: DTypeLike | None = None,
@@ -206,6 +215,7 @@ def explain(
     arguments = Arguments(
         method=method,
         directed=directed,
+        weight=weight,
         sources=sources,
         cutoff=cutoff,
         dtype=dtype,

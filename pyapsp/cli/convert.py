@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, add_undirected
+from pyapsp.cli.options import add_json, add_undirected, add_weight, read_graph
 from pyapsp.cli.output import check_outputs, show_written
 
 __all__ = ["configure", "run"]
@@ -25,16 +25,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="as-is",
         help="as-is (default), unweighted, absolute, or subtract-from:K (K minus the weight)",
     )
+    add_weight(parser)
     add_undirected(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, change the weights or directions, and write."""
-    from pyapsp.graph import read, reweight, write
+    from pyapsp.graph import reweight, write
 
     check_outputs(arguments.output)
-    graph = reweight(read(arguments.input), arguments.weights)
+    graph = reweight(read_graph(arguments.input, arguments), arguments.weights)
     if arguments.undirected:
         graph = graph.symmetrized()
     write(graph, arguments.output)

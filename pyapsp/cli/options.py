@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+    from pyapsp.graph import Graph
     from pyapsp.registry import Method
 
 __all__ = [
@@ -32,10 +33,12 @@ __all__ = [
     "add_size",
     "add_sources",
     "add_undirected",
+    "add_weight",
     "as_utf8",
     "bytes_of",
     "method_of",
     "parameter_of",
+    "read_graph",
     "status",
     "vertices",
     "wants_progress",
@@ -84,8 +87,9 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
-    """Add the graph file."""
+    """Add the graph file and ``--weight``, for `read_graph`."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_weight(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -195,6 +199,28 @@ def add_sources(parser: argparse.ArgumentParser, what: str) -> None:
         help=f"{what} these vertices, in this order, with their names in the graph file; @FILE "
         "reads names, separated by white space, from a file",
     )
+
+
+def add_weight(parser: argparse.ArgumentParser) -> None:
+    """Add ``--weight`` and ``--unweighted``, for `read_graph`."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--weight",
+        metavar="COLUMN",
+        help="the column with the weight, in an edge list whose header names columns",
+    )
+    group.add_argument(
+        "--unweighted", action="store_true", help="every arc has the weight 1, not that of the file"
+    )
+
+
+def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
+    """Read a graph with the weights that ``--weight`` or ``--unweighted`` asks for."""
+    from pyapsp.graph import read
+
+    if arguments.unweighted:
+        return read(path, weight=None)
+    return read(path) if arguments.weight is None else read(path, weight=as_utf8(arguments.weight))
 
 
 def add_undirected(parser: argparse.ArgumentParser) -> None:

@@ -110,7 +110,9 @@ def solve_each_on_ranks(
             graphs = list(graphs)
         elif options["dtype"] is None or isinstance(options["dtype"], str):
             options = {**options, "dtype": array_dtype(graphs, options["dtype"])}  # one for all
-        ranks.same("solve_each", **options, graphs=_content(graphs))
+        # the text of a function has an address, which may differ
+        weight = "a function" if callable(options["weight"]) else options["weight"]
+        ranks.same("solve_each", **{**options, "weight": weight}, graphs=_content(graphs))
         own = own_device(ranks, device)
         options = {**options, "memory_limit": own.limit(options["memory_limit"])}
 

@@ -173,7 +173,8 @@ def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: An
     with Ranks(options["comm"]) as ranks:
         others = list(arguments)
         graph = others.pop(0) if others else options.pop("graph")
-        graph = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        weight, first = options.pop("weight", ...), ranks.rank == 0
+        graph = ranks.share(as_graph(graph, weight=weight, copy=False) if first else None)
         given = signature(function).bind(graph, *others, **options).arguments
         ranks.same(
             function.__name__, **{name: each for name, each in given.items() if name not in _OWN}

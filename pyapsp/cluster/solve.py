@@ -83,9 +83,10 @@ def solve_on_ranks(
         if out is not None and not isinstance(out, str | os.PathLike):
             raise ParameterError.of("out", "solve", "the name of a file, with comm", type(out))
         ranks.same("solve", out=out, **{name: getattr(arguments, name) for name in _SAME})
-        whole = ranks.share(as_graph(graph, copy=False) if ranks.rank == 0 else None)
+        weight, first = arguments.weight, ranks.rank == 0
+        whole = ranks.share(as_graph(graph, weight=weight, copy=False) if first else None)
         own = own_device(ranks, arguments.device)
-        own_arguments = replace(arguments, device=own.device, out=None)
+        own_arguments = replace(arguments, weight=..., device=own.device, out=None)
         return _run(ranks, own, requested(whole, own_arguments), out, started)
 
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic.arguments import arrays_of
-from pyapsp.graph import Graph, GraphLike, as_graph, validation
+from pyapsp.graph import Graph, GraphLike, as_structure, validation
 
 __all__ = ["FORMATS", "Coordinates", "CsrWithCoordinates", "Format", "RebuiltCsr"]
 
@@ -56,7 +56,7 @@ class Format(ABC):
     def __init__(
         self, graph: GraphLike, *, spare: int | None = None, device: DeviceLike = None
     ) -> None:
-        source: Graph = as_graph(graph)
+        source: Graph = as_structure(graph)
         self.n, self.rebuilt = source.n, 0
         self.device = device if isinstance(device, Device) else choose(device)
         self._queue = self.device.queue()

@@ -20,7 +20,7 @@ from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
 from pyapsp.dynamic.vertices import Vertices
-from pyapsp.graph import Graph, GraphLike, as_graph, validation
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +124,12 @@ class Hornet:
 
     @classmethod
     def from_graph(
-        cls, graph: GraphLike, *, weight: DTypeLike | None = None, **options: Any
+        cls,
+        graph: GraphLike,
+        *,
+        weight: DTypeLike | None = None,
+        attribute: Weight = ...,
+        **options: Any,
     ) -> Hornet:
         """Make a container from a graph: one upload, and kernels that fill the block arrays.
 
@@ -134,11 +139,13 @@ class Hornet:
             As for `pyapsp.solve`.
         weight : dtype-like, optional
             Type of the weights. None: the type that the graph has, or no weights if all are 1.
+        attribute : hashable, callable or None, optional
+            The edge attribute or column with the weight, as the argument ``weight`` of `solve`.
         **options
             As for `Hornet`, but for `n` and `directed`. By default block arrays are smaller for
             graphs of less than 2^24 edges.
         """
-        source = as_graph(graph)
+        source = as_graph(graph, weight=attribute)
         fitting = (size for size in _SIZES if _MANY * size <= source.m)
         options.setdefault("block_array", next(fitting, _SIZES[-1]))
         if weight is None and not source.is_unweighted:
@@ -153,15 +160,15 @@ class Hornet:
 
     @classmethod
     def from_networkx(
-        cls, graph: networkx.Graph, *, attribute: str | None = "weight", **options: Any
+        cls, graph: networkx.Graph, *, attribute: Weight = ..., **options: Any
     ) -> Hornet:
         """Make a container from a NetworkX graph; vertex i is its node number i.
 
         Parameters
         ----------
         graph : networkx.Graph
-        attribute : str or None
-            The edge attribute with the weight. None: all are 1.
+        attribute : hashable, callable or None, optional
+            As for `from_graph`.
         **options
             As for `from_graph`.
         """

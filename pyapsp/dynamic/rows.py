@@ -13,7 +13,7 @@ from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.dynamic.columns import number_type, values_of
 from pyapsp.dynamic.hornet import Hornet
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 
 __all__ = ["CsrRows", "HornetRows", "Rows", "RowsLike", "rows_of"]
 
@@ -153,14 +153,21 @@ class CsrRows(Rows):
         As for `pyapsp.solve`.
     weight : dtype-like, optional
         Type of the weights; None: that of the graph.
+    attribute : hashable, callable or None, optional
+        The edge attribute or column with the weight, as the argument ``weight`` of `pyapsp.solve`.
     device : optional
         As for `pyapsp.solve`.
     """
 
     def __init__(
-        self, graph: GraphLike, *, weight: DTypeLike | None = None, device: DeviceLike = None
+        self,
+        graph: GraphLike,
+        *,
+        weight: DTypeLike | None = None,
+        attribute: Weight = ...,
+        device: DeviceLike = None,
     ) -> None:
-        source: Graph = as_graph(graph)
+        source: Graph = as_graph(graph, weight=attribute)
         self.device = device if isinstance(device, Device) else choose(device)
         self.queue = self.device.queue()
         self.n, self.m, self.symmetric = source.n, source.m, not source.directed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pyapsp.graph import datasets, generators
-from pyapsp.graph.coerce import GraphLike, as_graph
+from pyapsp.graph.attributes import Weight
+from pyapsp.graph.coerce import GraphLike, as_graph, as_structure
 from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
@@ -13,7 +14,9 @@ __all__ = [
     "Facts",
     "Graph",
     "GraphLike",
+    "Weight",
     "as_graph",
+    "as_structure",
     "datasets",
     "from_frame",
     "from_igraph",

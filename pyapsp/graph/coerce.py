@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from types import EllipsisType
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pyapsp.base.errors import GraphError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import convert, frames, validation
+from pyapsp.graph.attributes import Weight
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.io import read
 from pyapsp.graph.model import Graph
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     import polars
     import scipy.sparse
 
-__all__ = ["GraphLike", "as_graph"]
+__all__ = ["GraphLike", "as_graph", "as_structure"]
+
+_FRAMES = ("pandas", "DataFrame"), ("polars", "DataFrame")
 
 #: What `as_graph` takes, and so every function of this package that takes a graph.
 GraphLike: TypeAlias = Union[
@@ -38,7 +42,9 @@ GraphLike: TypeAlias = Union[
 ]
 
 
-def as_graph(source: GraphLike, directed: bool = True, *, copy: bool = True) -> Graph:
+def as_graph(
+    source: GraphLike, directed: bool = True, *, weight: Weight = ..., copy: bool = True
+) -> Graph:
     """Convert a graph-like object to a graph.
 
     Parameters
@@ -50,39 +56,70 @@ def as_graph(source: GraphLike, directed: bool = True, *, copy: bool = True) -> 
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True does not
         change it: an undirected NetworkX graph stays undirected.
+    weight : hashable, callable or None, optional
+        The edge attribute of NetworkX or igraph, or the column of a data frame or of a file, with
+        the weight. A function is called as ``weight(tail, head, attributes)`` for each edge, and
+        returns the weight, or None for no edge. None: all weights are 1. By default ``"weight"``.
     copy : bool, default True
         False may share the memory of `source`. Then it must not change while the graph is used.
 
     Raises
     ------
     GraphError
-        `source` is none of these, or describes no valid graph.
+        `source` is none of these, or describes no valid graph; or no weight is named, nothing is
+        called ``"weight"``, and there are other numbers.
     ParameterError
-        `directed` is neither True nor False.
+        `directed` is neither True nor False, or `source` has nothing that `weight` can name.
     """
     directed = validation.flag("directed", "as_graph", directed)
-    graph = _recognise(source, copy)
+    graph = _recognise(source, weight, copy)
     return graph if directed else graph.symmetrized()
 
 
-def _recognise(source: GraphLike, copy: bool) -> Graph:
-    if isinstance(source, Graph):
-        return source
+def as_structure(source: GraphLike, directed: bool = True) -> Graph:
+    """Convert a graph-like object for a call that uses no weights, and so does not ask for them.
+
+    Parameters and errors are those of `as_graph`, with ``copy=False``.
+    """
+    known = ("networkx", "Graph"), ("igraph", "Graph"), *(_FRAMES)
+    has_attributes = any(convert.is_kind(source, *kind) for kind in known)
+    return as_graph(source, directed, weight=None if has_attributes else ..., copy=False)
+
+
+def _recognise(source: GraphLike, weight: Weight, copy: bool) -> Graph:
+    """Return the graph with the weights that are asked for."""
     # the matrices come early, because the other tests take long beside a small graph
-    if convert.is_sparse(source):
-        return convert.from_scipy(source, copy=copy)
-    if isinstance(source, np.ndarray | list | tuple):
-        return Graph.from_dense(source) if copy else from_array(source)
+    nameless = _of_matrix(source, copy)
+    if nameless is not None:
+        if weight is None:
+            return convert.reweight(nameless, "unweighted")
+        if weight is not ...:
+            rule = "None for an object whose weights have no names"
+            raise ParameterError.of("weight", "as_graph", rule, weight)
+        return nameless
     if isinstance(source, str | os.PathLike):
-        return read(source)
+        if not (isinstance(weight, str | EllipsisType) or weight is None):
+            raise ParameterError.of("weight", "as_graph", "a name or None for a file", weight)
+        return read(source, weight=weight)
     if convert.is_kind(source, "networkx", "Graph"):
-        return convert.from_networkx(source)
+        return convert.from_networkx(source, weight=weight)
     if convert.is_kind(source, "igraph", "Graph"):
-        return convert.from_igraph(source)
-    if any(convert.is_kind(source, library, "DataFrame") for library in ("pandas", "polars")):
-        return frames.from_frame(source)
+        return convert.from_igraph(source, weight=weight)
+    if any(convert.is_kind(source, *kind) for kind in _FRAMES):
+        return frames.from_frame(source, weight=weight)
     raise GraphError(
         f"an object of type {type(source).__name__} does not describe a graph: give a file name, "
         "a matrix of NumPy or SciPy, a graph of NetworkX or igraph, a data frame with a row for "
         "each arc, or a pyapsp.Graph"
     )
+
+
+def _of_matrix(source: GraphLike, copy: bool) -> Graph | None:
+    """Return a graph, or the graph of a matrix; None for any other object."""
+    if isinstance(source, Graph):
+        return source
+    if convert.is_sparse(source):
+        return convert.from_scipy(source, copy=copy)
+    if isinstance(source, np.ndarray | list | tuple):
+        return Graph.from_dense(source) if copy else from_array(source)
+    return None

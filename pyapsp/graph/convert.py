@@ -8,15 +8,16 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
+from pyapsp.graph.attributes import Weight, WeightFunction, default_of, is_number
 from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.model import Graph
 from pyapsp.graph.rows import distinct
@@ -137,27 +138,38 @@ def _sorted(matrix: Sparse) -> Sparse:
     return found
 
 
-def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Graph:
+def from_networkx(graph: networkx.Graph, *, weight: Weight = ...) -> Graph:
     """Make a graph from a NetworkX graph; the nodes become the labels, in the same order.
 
     Parameters
     ----------
     graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
         Of parallel edges the one with the smallest weight is used.
-    weight : str or None, default "weight"
-        Edge attribute with the weight. An edge without it has weight 1. None: all weights are 1.
+    weight : hashable, callable or None, optional
+        The edge attribute with the weight. An edge without it has weight 1. A function is called as
+        ``weight(tail, head, attributes)`` for each edge, and returns the weight, or None for no
+        edge. None: all weights are 1. By default ``"weight"``.
 
     Raises
     ------
     GraphError
-        A weight is not a real number, or is NaN or -inf.
+        A weight is not a real number, or is NaN or -inf; no edge has the attribute; or no weight is
+        named, no edge has the attribute ``"weight"``, and there are other numbers.
     """
     _check_kind(graph, "networkx", "Graph")
     row = {node: number for number, node in enumerate(graph)}
-    ends = [(row[tail], row[head]) for tail, head in graph.edges()]
+    edges = list(graph.edges(data=True))
+    ends = [(row[tail], row[head]) for tail, head, _ in edges]
+    if weight is ...:
+        every = (name for *_, attributes in edges for name in attributes)
+        weight = default_of(every, lambda: _numeric(attributes for *_, attributes in edges))
     weights = None
-    if weight is not None:
-        weights = numbers([value for *_, value in graph.edges(data=weight, default=1)])
+    if callable(weight):
+        ends, weights = _computed(weight, edges, ends)
+    elif weight is not None:
+        if edges and not any(weight in attributes for *_, attributes in edges):
+            raise GraphError(f"no edge has the attribute {weight!r}")
+        weights = numbers([attributes.get(weight, 1) for *_, attributes in edges])
     tails, heads = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return Graph.from_arcs(
         len(row),
@@ -170,29 +182,64 @@ def from_networkx(graph: networkx.Graph, *, weight: str | None = "weight") -> Gr
     )
 
 
-def from_igraph(graph: igraph.Graph, *, weight: str | None = "weight") -> Graph:
+def _numeric(rows: Iterable[Mapping[Hashable, object]]) -> list[Hashable]:
+    """Return the names of attributes that have a number somewhere, in the order of their rows."""
+    found = {name: True for row in rows for name, value in row.items() if is_number(value)}
+    return list(found)
+
+
+def _computed(
+    weight: WeightFunction,
+    edges: Sequence[tuple[Hashable, Hashable, Mapping[Hashable, object]]],
+    ends: Sequence[tuple[int, int]],
+) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Return the ends and weights of the edges for which a function gives a weight."""
+    values = [weight(*edge) for edge in edges]
+    kept = [place for place, value in enumerate(values) if value is not None]
+    found = numbers([cast("float", values[place]) for place in kept])
+    return [ends[place] for place in kept], found
+
+
+def from_igraph(graph: igraph.Graph, *, weight: Weight = ...) -> Graph:
     """Make a graph from an igraph graph; the vertex attribute ``name`` becomes the labels.
 
     Parameters
     ----------
     graph : igraph.Graph
         Of parallel edges the one with the smallest weight is used.
-    weight : str or None, default "weight"
-        Edge attribute with the weight. Without it, or with None, all weights are 1.
+    weight : hashable, callable or None, optional
+        The edge attribute with the weight, as for `from_networkx`. A function gets the names of
+        vertices, or their numbers if they have none.
 
     Raises
     ------
     GraphError
-        A weight is not a real number, or is NaN or -inf, or a name occurs twice.
+        There is no such attribute, a weight is not a real number, or is NaN or -inf, or a name
+        occurs twice; or no weight is named, there is no ``"weight"``, and there are other numbers.
     """
     _check_kind(graph, "igraph", "Graph")
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    weighted = weight is not None and weight in graph.es.attributes()
+    pairs, attributes = graph.get_edgelist(), graph.es.attributes()
+    if weight is ...:
+        weight = default_of(attributes, lambda: _numeric(each.attributes() for each in graph.es))
+    weights = None
+    if callable(weight):
+        names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+        edges = [
+            (names[tail], names[head], edge.attributes())
+            for (tail, head), edge in zip(pairs, graph.es, strict=True)
+        ]
+        pairs, weights = _computed(weight, edges, pairs)
+    elif weight is not None:
+        if weight not in attributes:
+            shown = ", ".join(map(repr, attributes)) or "none"
+            raise GraphError(f"the edges have no attribute {weight!r}, but {shown}")
+        weights = numbers(graph.es[weight])
+    ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return Graph.from_arcs(
         graph.vcount(),
         ends[:, 0],
         ends[:, 1],
-        numbers(graph.es[weight]) if weighted else None,
+        weights,
         directed=graph.is_directed(),
         labels=graph.vs["name"] if "name" in graph.vs.attributes() else None,
         name=_text(graph["name"]) if "name" in graph.attributes() else None,

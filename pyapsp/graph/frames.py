@@ -10,16 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.graph import streets
+from pyapsp.graph.attributes import Weight, WeightFunction, default_of, is_number
+from pyapsp.graph.columns import about_reverse
 from pyapsp.graph.convert import numbers, relabel
-from pyapsp.graph.io import streets
-from pyapsp.graph.io.columns import about_reverse
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def from_frame(
     *,
     source: Hashable = "source",
     target: Hashable = "target",
-    weight: Hashable | EllipsisType | None = ...,
+    weight: Weight = ...,
     directed: bool = True,
     name: str | None = None,
 ) -> Graph:
@@ -53,11 +53,13 @@ def from_frame(
     source, target : hashable
         The columns with the ids of the ends, integers or strings. Vertices 0..n-1 are the ids in
         sorted order; the ids become the labels.
-    weight : hashable or None, optional
-        The column with the weight. None: all weights are 1. By default the column ``"weight"`` if
-        there is one. With the columns ``cost`` and ``reverse_cost`` of pgRouting it is ``cost``:
-        each row is an arc and its reverse, each with its own cost, and where a cost is negative,
-        there is no arc.
+    weight : hashable, callable or None, optional
+        The column with the weight. A function is called as ``weight(source, target, row)`` with a
+        mapping of the values of each row, and returns the weight, or None for no arc. None: all
+        weights are 1. By default the column ``"weight"``; without it, it is an error if there are
+        other columns of numbers. With the columns ``cost`` and ``reverse_cost`` of pgRouting it is
+        ``cost``: each row is an arc and its reverse, each with its own cost, and where a cost is
+        negative, there is no arc.
     directed : bool, default True
         False adds the reverse of every arc.
     name : str, optional
@@ -94,9 +96,10 @@ def from_frame(
             )
         unweighted, weight = weight is None, costs[0]
     if weight is ...:
-        weight = "weight" if "weight" in names else None
+        rest = [name for name in names if name not in (source, target)]
+        weight = default_of(rest, lambda: _numeric(frame, rest))
     weights = None
-    if weight is not None:
+    if weight is not None and not callable(weight):
         weights = _weights(_values(frame, names, weight))
     if len({len(column) for column in (tails, heads, weights) if column is not None}) > 1:
         raise GraphError("the columns of the data frame differ in length")
@@ -106,7 +109,7 @@ def from_frame(
         raise GraphError(f"{error}; {_odd(ids)}") from None
     try:
         if oneway is not None:
-            words = [str(word) for word in _values(frame, names, oneway).tolist()]
+            words = _values(frame, names, oneway).astype(str).tolist()
             streets.refuse_missing(tails, heads, words, str(oneway))
         if costs is not None and weights is not None:
             back = _weights(_values(frame, names, costs[1]))
@@ -114,9 +117,38 @@ def from_frame(
             weights = None if unweighted else weights
     except streets.PlaceError as error:
         raise GraphError(f"{_row(error.place)}: {error}") from None
+    if callable(weight):
+        kept, weights = _computed(weight, frame, names, (source, target))
+        tails, heads = tails[kept], heads[kept]
     return Graph.from_arcs(
         len(labels), tails, heads, weights, directed=directed, labels=labels, name=name
     )
+
+
+def _computed(
+    weight: WeightFunction, frame: Frame, names: list[Hashable], ends: tuple[Hashable, Hashable]
+) -> tuple[list[int], np.ndarray]:
+    """Return the rows for which a function gives a weight, and their weights."""
+    table = cast("Mapping[Hashable, Iterable[Hashable]]", frame)
+    values = zip(*(list(table[name]) for name in names), strict=True)
+    rows = [dict(zip(names, row, strict=True)) for row in values]
+    found = [weight(row[ends[0]], row[ends[1]], row) for row in rows]
+    kept = [place for place, value in enumerate(found) if value is not None]
+    given = [cast("float", found[place]) for place in kept]
+    return kept, numbers(given, lambda place: _row(kept[place]))
+
+
+def _numeric(frame: Frame, names: Iterable[Hashable]) -> list[Hashable]:
+    """Return the names of columns with numbers that may be weights."""
+    columns, found = cast("Mapping[Hashable, ArrayLike]", frame), []
+    for name in names:
+        column, values = columns[name], np.array(None)
+        with suppress(Exception):  # as in `_values`
+            values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        objects = values.dtype.kind == "O" and values.ndim == 1
+        if values.dtype.kind in "iuf" or (objects and any(map(is_number, values))):
+            found.append(name)
+    return found
 
 
 def _about_reverse(

@@ -17,8 +17,7 @@ import scipy
 from pyapsp.base.errors import GraphError, PrecisionError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import build
-from pyapsp.graph import Graph, as_graph
-from pyapsp.graph.coerce import GraphLike
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import Tolerance, infinity, tolerance
@@ -40,7 +39,9 @@ _BLOCK_BYTES = 64 * 2**20
 _ORACLE_ARCS = 2 * 10**7
 
 
-def certificate(graph: GraphLike, result: Result, *, device: DeviceLike = None) -> Check:
+def certificate(
+    graph: GraphLike, result: Result, *, weight: Weight = ..., device: DeviceLike = None
+) -> Check:
     """Check an answer by three conditions that together prove that the distances are right.
 
     An arc from u to v is tight if ``d(u) + w(u, v) = d(v)``. The conditions are: d(i, i) = 0; no
@@ -54,6 +55,8 @@ def certificate(graph: GraphLike, result: Result, *, device: DeviceLike = None) 
         The graph that was solved (symmetrized, if it was solved with ``directed=False``).
     result : Result
         The answer; any subset of rows.
+    weight : hashable, callable or None, optional
+        As for `pyapsp.solve`.
     device : optional
         The device that checks; see `pyapsp.device.choose`.
 
@@ -71,7 +74,7 @@ def certificate(graph: GraphLike, result: Result, *, device: DeviceLike = None) 
     It takes O(n) work for each arc, and memory for the arcs and a block of rows. An answer with a
     cutoff is incomplete, so that the certificate fails.
     """
-    graph = as_graph(graph, copy=False)
+    graph = as_graph(graph, weight=weight, copy=False)
     distances, n = result.distances, graph.n
     if distances.ndim != 2 or distances.shape[1] != n:
         raise GraphError(f"the answer has {distances.shape[-1]} vertices, the graph has {n}")
@@ -190,12 +193,12 @@ class _Checker:
             cl.enqueue_copy(self.queue, changed, flag)
 
 
-def against_scipy(graph: GraphLike, result: Result) -> Check:
+def against_scipy(graph: GraphLike, result: Result, *, weight: Weight = ...) -> Check:
     """Compare distances with those of SciPy in float64.
 
     Parameters
     ----------
-    graph, result
+    graph, result, weight
         As for `certificate`.
 
     Returns
@@ -207,7 +210,7 @@ def against_scipy(graph: GraphLike, result: Result) -> Check:
     -----
     SciPy uses Dijkstra for non-negative weights, else Johnson.
     """
-    graph = as_graph(graph, copy=False)
+    graph = as_graph(graph, weight=weight, copy=False)
     return against_distances(graph, result, scipy_distances(graph, result.sources))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Json
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
@@ -38,6 +38,7 @@ class SearchArguments(Limits, total=False):
     """The arguments of `requested` after the sources."""
 
     directed: bool
+    weight: Weight
     dtype: DTypeLike | None
     predecessors: bool
     cutoff: float | None
@@ -52,6 +53,7 @@ def requested(
     *,
     sources: int | Sequence[int] | np.ndarray | None = None,
     directed: bool = True,
+    weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
@@ -67,13 +69,19 @@ def requested(
         The id of the problem, which is the name of its function: ``"bfs"`` or ``"sssp"``.
     sources : int or sequence of int, optional
         By default the vertex with the most leaving arcs.
+    weight : hashable, callable or None, optional
+        Where the weights are; ``"bfs"`` uses none.
     dtype : dtype-like or "auto", optional
         Type of the distances; levels are int32.
     targets : int or sequence of int, optional
         Vertices; the search may stop when their distances are known.
     """
     cutoff = farthest(cutoff, name)
-    graph = as_graph(graph, flag("directed", name, directed), copy=False)
+    directed = flag("directed", name, directed)
+    if name == "bfs":
+        graph = as_structure(graph, directed)
+    else:
+        graph = as_graph(graph, directed, weight=weight, copy=False)
     if sources is None:
         sources = default_source(graph)
     rows = vertices(sources, graph.n, name, "source")

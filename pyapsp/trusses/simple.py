@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyapsp.base.host import share
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.families import draw
 from pyapsp.registry import Requirements
 
@@ -23,7 +23,7 @@ def undirected(data: GraphLike) -> Graph:
     GraphError, FormatError
         If it is no valid graph.
     """
-    graph = as_graph(data, copy=False)
+    graph = as_structure(data)
     if not graph.directed:
         return graph
     return graph.symmetrized()

@@ -35,7 +35,7 @@ def test_names_and_weights(frame: Callable) -> None:
     assert graph.labels.tolist() == ["x", "y", "z"]
     assert [a.tolist() for a in graph.arcs()] == [[0, 2], [1, 0], [0.5, 1]]
     assert graph.name == "three"
-    assert from_frame(edges, source="a", target="b").is_unweighted
+    assert from_frame(edges, source="a", target="b", weight=None).is_unweighted
     both = from_frame(edges, source="a", target="b", weight="w", directed=False)
     assert both == graph.symmetrized()
 

@@ -15,7 +15,7 @@ from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import infinity
 from pyapsp.registry import Method
@@ -36,6 +36,7 @@ def diameter(
     graph: GraphLike,
     *,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -56,7 +57,7 @@ def diameter(
 
     Parameters
     ----------
-    graph, directed, method, device, memory_limit, comm
+    graph, directed, weight, method, device, memory_limit, comm
         As for `eccentricity`.
 
     Returns
@@ -73,7 +74,8 @@ def diameter(
         As `eccentricity`.
     """
     search = partial(Searches, method=method, device=device, memory_limit=memory_limit)
-    graph = as_graph(graph, flag("directed", "diameter", directed), copy=False)
+    directed = flag("directed", "diameter", directed)
+    graph = as_graph(graph, directed, weight=weight, copy=False)
     if graph.n == 0:
         raise ParameterError("a graph without vertices has no diameter")
     if graph.is_symmetric:

@@ -16,7 +16,7 @@ from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import Device, DeviceLike, choose
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
@@ -80,6 +80,7 @@ class Searches:
         sources: Sequence[int] | np.ndarray | None = None,
         *,
         directed: bool = True,
+        weight: Weight = ...,
         method: str | Method = "auto",
         device: DeviceLike = None,
         memory_limit: int | None = None,
@@ -91,7 +92,7 @@ class Searches:
         assert comm is None or isinstance(comm, Team)  # see `shared`
         memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
-        self.graph = graph = as_graph(graph, directed, copy=False)
+        self.graph = graph = as_graph(graph, directed, weight=weight, copy=False)
         self.sources = (
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )

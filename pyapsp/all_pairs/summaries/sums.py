@@ -17,7 +17,7 @@ from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, as_graph
+from pyapsp.graph import GraphLike, Weight, as_graph
 from pyapsp.graph.validation import flag, is_real
 from pyapsp.numbers.checks import advice
 from pyapsp.registry import Method
@@ -41,6 +41,7 @@ def eccentricity(
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -57,6 +58,8 @@ def eccentricity(
         Return only the eccentricities of these vertices, in this order.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
+    weight : hashable, callable or None, optional
+        As for `solve`.
     method : str or Method
         ``"auto"`` or a sparse method: ``ms-bfs`` if all weights are 1, ``near-far`` if no weight
         is negative, ``johnson`` for all weights.
@@ -91,6 +94,7 @@ def eccentricity(
         graph,
         sources,
         directed=directed,
+        weight=weight,
         method=method,
         device=device,
         memory_limit=memory_limit,
@@ -109,6 +113,7 @@ def radius(
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -136,6 +141,7 @@ def radius(
         graph,
         sources,
         directed=directed,
+        weight=weight,
         method=method,
         device=device,
         memory_limit=memory_limit,
@@ -154,6 +160,7 @@ def average_shortest_path_length(
     sources: Sequence[int] | np.ndarray | None = None,
     *,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -177,6 +184,7 @@ def average_shortest_path_length(
         graph,
         sources,
         directed=directed,
+        weight=weight,
         method=method,
         device=device,
         memory_limit=memory_limit,
@@ -196,6 +204,7 @@ def wiener_index(
     graph: GraphLike,
     *,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -217,6 +226,7 @@ def wiener_index(
     searched = Searches(
         graph,
         directed=directed,
+        weight=weight,
         method=method,
         device=device,
         memory_limit=memory_limit,
@@ -243,6 +253,7 @@ def closeness_centrality(
     *,
     improved: bool = True,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -253,7 +264,7 @@ def closeness_centrality(
 
     Parameters
     ----------
-    graph, sources, directed, method, device, memory_limit, progress, comm
+    graph, sources, directed, weight, method, device, memory_limit, progress, comm
         As for `eccentricity`.
     improved : bool
         Multiply by the fraction of the other vertices that reach the vertex (Wasserman and Faust).
@@ -277,7 +288,7 @@ def closeness_centrality(
     >>> pyapsp.closeness_centrality(graph).round(3)
     array([0.286, 0.4  , 0.25 ])
     """
-    graph = as_graph(graph, copy=False)
+    graph = as_graph(graph, weight=weight, copy=False)
     improved = flag("improved", "closeness_centrality", improved)
     searched = Searches(
         graph.reversed() if graph.directed else graph,
@@ -305,6 +316,7 @@ def distance_histogram(
     *,
     width: int | float = 1,
     directed: bool = True,
+    weight: Weight = ...,
     method: str | Method = "auto",
     device: DeviceLike = None,
     memory_limit: int | None = None,
@@ -315,7 +327,7 @@ def distance_histogram(
 
     Parameters
     ----------
-    graph, sources, directed, method, device, memory_limit, progress, comm
+    graph, sources, directed, weight, method, device, memory_limit, progress, comm
         As for `eccentricity`.
     width : int or float
         Width of a bin: bin i counts the distances d with ``floor(d / width) == i``.
@@ -337,6 +349,7 @@ def distance_histogram(
         graph,
         sources,
         directed=directed,
+        weight=weight,
         method=method,
         device=device,
         memory_limit=memory_limit,

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import EllipsisType
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from pyapsp.base.errors import FormatError, GraphError, NamesWarning, ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.graph import validation
+from pyapsp.graph.convert import reweight
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
 from pyapsp.graph.io.contents import Contents, graph_of
 from pyapsp.graph.io.source import LineError, Source
@@ -49,7 +51,11 @@ _NUMBERED: tuple[_Format, ...] = (matrix_market, dimacs, metis)
 
 
 def read(
-    path: str | os.PathLike[str], directed: bool | None = None, **options: bool | None
+    path: str | os.PathLike[str],
+    directed: bool | None = None,
+    *,
+    weight: str | EllipsisType | None = ...,
+    **options: bool | None,
 ) -> Graph:
     """Read a graph from a file.
 
@@ -64,6 +70,9 @@ def read(
         or a first comment with it, and all other files are directed. False makes the graph
         undirected; each edge gets the smaller weight of its two arcs. True makes it directed, with
         two arcs for each edge.
+    weight : str or None, optional
+        The name of the column with the weight, for edge lists with a header. None: all weights
+        are 1. By default the file decides.
     **options
         For edge lists: ``weighted`` (bool), whether there are weights. By default there are if a
         column has such a name, or if columns have no names and there is a third one.
@@ -94,12 +103,24 @@ def read(
         if option not in known:
             rule = f"one of {known}" if known else "absent for this format"
             raise ParameterError.of("options", "read", rule, option)
+    weighted, chosen = options.get("weighted"), dict[str, bool | str | None](options)
+    if weighted not in (None, True, False):
+        raise ParameterError.of("weighted", "read", "True, False or None", weighted)
+    if isinstance(weight, str) or (weight is None and "weighted" in known):
+        if "weighted" not in known or weighted is not None:
+            rule = "None for this format, or absent beside 'weighted'"
+            raise ParameterError.of("weight", "read", rule, weight)
+        chosen["weighted"] = False if weight is None else weight
+    elif weight not in (None, ...):
+        raise ParameterError.of("weight", "read", "the name of a column or None", weight)
     try:
-        graph = graph_of(module.read(source, **options), source.name)
+        graph = graph_of(module.read(source, **chosen), source.name)
     except LineError as fault:
         raise fault.of(source.path) from None
     except MemoryError:
         raise FormatError(source.path, None, "the memory does not suffice for this graph") from None
+    if weight is None:
+        graph = reweight(graph, "unweighted")
     if directed is None or directed == graph.directed:
         return graph
     if not directed:

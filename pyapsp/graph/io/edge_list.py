@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.graph import streets
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, plain, spelling, streets, text
+from pyapsp.graph.io import layout, plain, spelling, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
@@ -40,7 +41,7 @@ _NO_ID = re.compile(
 _TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 
-def read(source: Source, *, weighted: bool | None = None) -> ArcList:
+def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
     """Read arcs; the vertices 0..n-1 are the ids in sorted order, and the ids become the labels.
 
     It is undirected if a first comment (``# Undirected graph`` of SNAP, ``% sym`` of KONECT) or a
@@ -56,9 +57,9 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
         in one way: not 1 in one line and 01 in another. If one of them is written with zeros or a
         sign that it does not need, as in 01234, all are strings. They are strings, too, if the
         first two are no integers.
-    weighted : bool, optional
-        Whether there is a weight. None: there is if a column has such a name, or if no column has
-        a name and there are three.
+    weighted : bool or str, optional
+        Whether there is a weight, or the name of its column. None: there is if a column has such a
+        name, or if no column has a name and there are three.
 
     Raises
     ------
@@ -67,8 +68,8 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
         id; the header is not understood; a line may be a header or an arc; or an arc is not one-way
         (column ``oneway``, OpenStreetMap) and its reverse is not there. The message names the line.
     """
-    if weighted not in (None, True, False):
-        raise ParameterError.of("weighted", "read", "True, False or None", weighted)
+    if weighted not in (None, True, False) and not isinstance(weighted, str):
+        raise ParameterError.of("weighted", "read", "True, False, a column or None", weighted)
     content = source.content()
     quick = _quick(source.suffix, content, weighted)
     if quick is not None:
@@ -136,7 +137,7 @@ def read(source: Source, *, weighted: bool | None = None) -> ArcList:
 
 
 def _quick(
-    suffix: str, content: bytes, weighted: bool | None
+    suffix: str, content: bytes, weighted: bool | str | None
 ) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None, dict[int, str] | None] | None:
     """Return layout, tails, heads, weights and spellings of a long file of plain numbers.
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pyapsp.graph.io import columns
-from pyapsp.graph.io.columns import Columns
+from pyapsp.graph import columns
+from pyapsp.graph.columns import Columns
 from pyapsp.graph.io.source import LineError
 
 __all__ = [
@@ -78,7 +78,7 @@ class Layout:
     bare: bool
 
 
-def decide(suffix: str, lines: Sequence[str], weighted: bool | None) -> Layout | None:
+def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> Layout | None:
     """Return the layout of a file, None if it has no rows.
 
     Parameters
@@ -87,8 +87,8 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | None) -> Layout |
         ``.txt``, ``.csv`` or ``.tsv``.
     lines : sequence of str
         All its lines.
-    weighted : bool, optional
-        Whether there is a column of weights; None: the file decides.
+    weighted : bool or str, optional
+        Whether there is a column of weights, or its name; None: the file decides.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def _refuse_foreign(rows: list[tuple[int, str]]) -> None:
             raise LineError(number + 1, str(error)) from None
 
 
-def _said(comments: list[str], weighted: bool | None) -> tuple[bool, bool | None]:
+def _said(comments: list[str], weighted: bool | str | None) -> tuple[bool, bool | str | None]:
     """Return from the comments of SNAP and KONECT whether arcs are directed and weighted."""
     directed = True
     for place, line in enumerate(comments):
@@ -242,7 +242,7 @@ def _telling(rows: list[str], mark: str | None) -> bool:
 
 
 def _commented(
-    comments: list[str], separator: str | None, row: list[str], weighted: bool | None
+    comments: list[str], separator: str | None, row: list[str], weighted: bool | str | None
 ) -> Columns | None:
     """Return the columns if the last comment before the rows names them, else None."""
     if not comments:
@@ -252,7 +252,7 @@ def _commented(
 
 
 def _header(
-    rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
+    rows: list[tuple[int, str]], separator: str | None, weighted: bool | str | None
 ) -> Columns | None:
     """Return the columns if the first row names them, None if it is an arc."""
     first, *rest = (fields(line, separator) for _, line in rows[:2])
@@ -274,7 +274,7 @@ def _header(
 
 
 def _by_position(
-    rows: list[tuple[int, str]], separator: str | None, weighted: bool | None
+    rows: list[tuple[int, str]], separator: str | None, weighted: bool | str | None
 ) -> Columns:
     """Return the columns of rows without names."""
     table = [fields(line, separator) for _, line in rows]

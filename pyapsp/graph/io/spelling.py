@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.host import share
+from pyapsp.graph.columns import Columns
 from pyapsp.graph.io import layout
-from pyapsp.graph.io.columns import Columns
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError
 

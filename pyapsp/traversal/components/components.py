@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from pyapsp.base.errors import FormatError, GraphError, ParameterError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, as_graph
+from pyapsp.graph import GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.numbers.precision import only_int32
@@ -243,7 +243,7 @@ def requested(
     labels = only_int32(dtype, owner)
     return request(
         "scc",
-        as_graph(graph, copy=False),
+        as_structure(graph),
         partial(ComponentOptions, weak=weak),
         labels,
         method,

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike, as_graph
+from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import choice
 from pyapsp.registry import Method
@@ -69,7 +69,7 @@ def condensation(
     >>> found.components.labels, found.graph.arcs()[2]
     (array([0, 0, 1, 2], dtype=int32), array([2, 1]))
     """
-    graph = as_graph(graph, copy=False)
+    graph = as_structure(graph)
     components = strongly_connected_components(
         graph, method, device=device, memory_limit=memory_limit
     )

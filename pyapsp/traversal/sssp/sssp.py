@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, Weight
 from pyapsp.registry import Method
 from pyapsp.traversal.result import SearchResult, search
 
@@ -48,6 +48,7 @@ def sssp(
     method: str | Method = "auto",
     *,
     directed: bool = True,
+    weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
@@ -72,6 +73,8 @@ def sssp(
         ``pyapsp.method(id, delta=400, ...)``.
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
+    weight : hashable, callable or None, optional
+        As for `solve`.
     dtype : dtype-like or "auto", optional
         Type of the distances, as for `solve`: float64 (the default), float32, float16, int64,
         int32, int16, uint16 or ``"auto"``.
@@ -127,6 +130,7 @@ def sssp(
         method,
         source,
         directed=directed,
+        weight=weight,
         dtype=dtype,
         predecessors=predecessors,
         cutoff=cutoff,

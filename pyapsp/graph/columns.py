@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["KNOWN", "Columns", "about_reverse", "by_name", "by_position"]
+__all__ = ["KNOWN", "Columns", "about_reverse", "by_name", "by_position", "may_be_weight"]
 
 # Words for the two ends of an arc. Earlier groups come first: if there are columns source and
 # target, then start and end are times.
@@ -27,9 +27,9 @@ _WEIGHTS = {
 }
 # Names of columns that are never weights.
 _OTHERS = {
-    *("id", "label", "type", "key", "index", "name", "edge", "edgeid", "edgetype", "timestamp"),
-    *("date", "timeset", "interval", "relation", "relationship", "kind", "color", "comment"),
-    *("note", "notes", "description", "directed"),
+    *("id", "osmid", "label", "type", "key", "index", "name", "edge", "edgeid", "edgetype"),
+    *("timestamp", "date", "timeset", "interval", "relation", "relationship", "kind", "color"),
+    *("comment", "note", "notes", "description", "directed"),
 }
 # A cost of its own for the reverse of each arc, as pgRouting has it beside "cost".
 _REVERSE, _COST = "reversecost", "cost"
@@ -71,21 +71,30 @@ class Columns:
     oneway: int | None = None
 
 
-def by_position(width: int, weighted: bool | None) -> Columns:
+def may_be_weight(name: str) -> bool:
+    """Return whether a column of this name, if it has numbers, may be the weight."""
+    word = _word(name)
+    return bool(word) and word not in _OTHERS
+
+
+def by_position(width: int, weighted: bool | str | None) -> Columns:
     """Return the columns ``tail head [weight] [anything]``."""
+    if isinstance(weighted, str):
+        raise ValueError(f"no column is called {weighted!r}: the columns have no names")
     if weighted is None:
         weighted = width > 2
     return Columns(max(width, 2 + weighted), weight=2 if weighted else None)
 
 
-def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
+def by_name(names: Sequence[str], weighted: bool | str | None) -> Columns | None:
     """Return the columns by the names of a header, None if it does not name the ends of an arc.
 
     Parameters
     ----------
     names : sequence of str
-    weighted : bool, optional
-        None: there is a weight if a column has such a name.
+    weighted : bool or str, optional
+        Whether there is a weight, or the name of its column. None: there is a weight if a column
+        has such a name.
 
     Raises
     ------
@@ -108,6 +117,8 @@ def by_name(names: Sequence[str], weighted: bool | None) -> Columns | None:
     direction = said[0] if said else None
     costs, oneway = about_reverse(names, ends)
     if costs is not None:
+        if isinstance(weighted, str) and weighted != names[costs[0]]:
+            raise ValueError(f"{names[costs[1]]!r} is for {names[costs[0]]!r}, not {weighted!r}")
         return Columns(len(names), *ends, costs[0], direction, costs[1])
     taken = {*ends, direction, oneway}
     weight = None if weighted is False else _weight(words, names, weighted, taken)
@@ -186,16 +197,25 @@ def _ends(words: list[str]) -> tuple[int, int] | None:
 
 
 def _weight(
-    words: list[str], names: Sequence[str], weighted: bool | None, taken: set[int | None]
+    words: list[str], names: Sequence[str], weighted: bool | str | None, taken: set[int | None]
 ) -> int | None:
     free = [place for place in range(len(words)) if place not in taken]
+    if isinstance(weighted, str):
+        found = [place for place in free if names[place] == weighted]
+        if len(found) != 1:
+            shown = ", ".join(repr(names[place]) for place in free) or "none"
+            raise ValueError(f"one column must be called {weighted!r}, but there are {shown}")
+        return found[0]
     found = [place for place in free if words[place] == "weight"]
     found = found or [place for place in free if words[place] in _WEIGHTS]
     if not found:
         found = [place for place in free if words[place] and words[place] not in _OTHERS]
         if found and not weighted:
             rest = ", ".join(repr(names[place]) for place in found)
-            raise ValueError(f"is {rest} the weight? Call it 'weight', or read weighted=False")
+            raise ValueError(
+                f"is {rest} the weight? Name the weight, or say that there is none, with the "
+                "option weight or unweighted"
+            )
     if len(found) > 1 or (weighted and not found):
         which = ", ".join(repr(names[place]) for place in found) or "none"
         raise ValueError(f"one column must be the weight, but there may be {which}")

@@ -1,0 +1,58 @@
+"""Which attribute of edges, or which column, is the weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from types import EllipsisType
+from typing import TypeAlias
+
+import numpy as np
+
+from pyapsp.base.errors import GraphError
+from pyapsp.graph.columns import may_be_weight
+
+__all__ = ["Weight", "WeightFunction", "default_of", "is_number"]
+
+#: A function of both ends of an edge and its attributes. None: there is no edge.
+WeightFunction: TypeAlias = (
+    "Callable[[Hashable, Hashable, Mapping[Hashable, object]], float | None]"
+)
+
+#: What says where the weights are: a name, a function, None (all are 1), or ... (the default).
+Weight: TypeAlias = "Hashable | WeightFunction | EllipsisType | None"
+
+_DEFAULT = "weight"
+
+
+def default_of(names: Iterable[Hashable], numbers: Callable[[], Iterable[Hashable]]) -> str | None:
+    """Return the default name of the weight if there is such an attribute, else None.
+
+    Parameters
+    ----------
+    names : iterable of hashable
+        The attributes that there are.
+    numbers : callable
+        Returns those of them whose values are numbers.
+
+    Raises
+    ------
+    GraphError
+        There is none of this name, but others that may be the weight.
+    """
+    if any(name == _DEFAULT for name in names):
+        return _DEFAULT
+    others = [name for name in numbers() if not isinstance(name, str) or may_be_weight(name)]
+    if others:
+        shown = ", ".join(repr(name) for name in others)
+        raise GraphError(
+            f"the edges have no {_DEFAULT!r}, but the numbers {shown}: give the name of the "
+            "weight, or None if every edge has length 1"
+        )
+    return None
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a number that may be a weight; booleans are none."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+        value, bool | np.timedelta64
+    )
