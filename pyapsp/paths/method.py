@@ -140,6 +140,17 @@ class PathOptions(Options):
             cutoff = math.floor(cutoff) if whole else float(dtype.type(cutoff))
         return replace(self, dtype=dtype, cutoff=cutoff)
 
+    def farthest_in(self, dtype: np.dtype) -> np.generic:
+        """Return the largest finite distance of a type that is within the cutoff."""
+        whole = dtype.kind in "iu"
+        largest = infinity(dtype) - 1 if whole else np.finfo(dtype).max
+        farthest: np.generic
+        if self.cutoff is None or self.cutoff >= float(largest):
+            farthest = dtype.type(largest)
+        else:
+            farthest = dtype.type(math.floor(self.cutoff) if whole else self.cutoff)
+        return farthest
+
     def reaches_targets(self, distances: np.ndarray) -> bool:
         """Return whether there are targets, and a row (n,) has the distances of all of them."""
         if self.targets is None:

@@ -461,7 +461,8 @@ def test_a_plan_without_memory_is_passed_over(graph, monkeypatch, predict, devic
     kind = next(each for each in BY_SOURCE if each.id == "apsp-tasks")
     predict(kind, lambda rows: 1e-12)
     monkeypatch.setattr(kind, "open", full)
-    rows = next(pyapsp.row_blocks(graph, device=device))
+    with pytest.warns(errors.FallbackWarning, match="apsp-tasks could not run"):
+        rows = next(pyapsp.row_blocks(graph, device=device))
     assert rows.stats["method"] != "apsp-tasks"
     with pytest.raises(errors.DeviceMemoryError, match="none left"):
         next(pyapsp.row_blocks(graph, "apsp-tasks", device=device))

@@ -24,6 +24,8 @@
  * Parameters  those of all_pairs/sparse/words.h, common/types.h with PYAPSP_WIDTH 1 and common/semiring.h, and
  *             PYAPSP_SOURCES  32  N
  *             PYAPSP_GROUP   128  work-items of a group, a multiple of N
+ *             PYAPSP_CUTOFF  0    1: costs above `farthest` are never stored, so that the search
+ *                                 ends there
  *
  * Cost      A vertex offers a cost once each time that it is lowered below the current threshold:
  *           little more than once if delta is about the mean weight. Each time an arc costs one
@@ -39,6 +41,9 @@
 #endif
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 128
+#endif
+#ifndef PYAPSP_CUTOFF
+#define PYAPSP_CUTOFF 0
 #endif
 
 #include "all_pairs/sparse/words.h"
@@ -86,7 +91,7 @@ static inline word_t exchange_lower(__global word_t *word, const word_t value)
  * search. */
 __attribute__((always_inline)) static inline void
 tell(const int u, const long from, const long to, const long step, __global const int *heads,
-     __global const value_t *weights, const word_t limit, __global word_t *costs,
+     __global const value_t *weights, const word_t limit, const word_t end, __global word_t *costs,
      __global int *marks, __global int *next, __local int *nexts, __global int *later,
      __local int *laters)
 {
@@ -101,6 +106,9 @@ tell(const int u, const long from, const long to, const long step, __global cons
             const int has = a + j * step < to;
             v[j] = has ? heads[a + j * step] : u;
             offer[j] = has ? WORD_OF(extend(VALUE_IN(told), weights[a + j * step])) : INFINITE;
+#if PYAPSP_CUTOFF
+            offer[j] = offer[j] > end ? INFINITE : offer[j];
+#endif
         }
 #pragma unroll
         for (int j = 0; j < 4; j++) {
@@ -128,7 +136,7 @@ tell(const int u, const long from, const long to, const long step, __global cons
 __kernel GROUP void near_far(__global const long *first, __global const int *heads,
                              __global const value_t *weights, __global const int *sources,
                              __global word_t *words, __global int *scratch, const int n,
-                             const value_t delta)
+                             const value_t delta, const value_t farthest)
 {
     __local int nears[2], fars[2], longs;
     __local int lowest_high;
@@ -156,6 +164,7 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
             near[atomic_inc(&nears[0])] = sources[s];
     }
     int now = 0, day = 0;
+    const word_t end = WORD_OF(farthest);
     word_t limit = LIMIT(delta);
     for (;;) {
         for (;;) {
@@ -179,14 +188,14 @@ __kernel GROUP void near_far(__global const long *first, __global const int *hea
                         many[atomic_inc(&longs)] = v;
                     continue;
                 }
-                tell(v, from, after, 1, heads, weights, limit, costs, marks, next, &nears[1 - now],
-                     later, &fars[day]);
+                tell(v, from, after, 1, heads, weights, limit, end, costs, marks, next,
+                     &nears[1 - now], later, &fars[day]);
             }
             SYNCHRONIZE;
             for (int i = 0; i < longs; i++) {
                 const int v = many[i];
-                tell(v, first[v] + crew, first[v + 1], CREWS, heads, weights, limit, costs, marks,
-                     next, &nears[1 - now], later, &fars[day]);
+                tell(v, first[v] + crew, first[v + 1], CREWS, heads, weights, limit, end, costs,
+                     marks, next, &nears[1 - now], later, &fars[day]);
             }
             now = 1 - now;
         }

@@ -22,6 +22,7 @@
  *
  * Parameters  those of common/types.h and common/semiring.h, and
  *             PYAPSP_STRIPS  2  vectors that hold the costs of a vertex; sources = STRIPS x WIDTH
+ *             PYAPSP_CUTOFF  0  1: costs above `farthest` are never stored, so that the search ends there
  *
  * Cost      At least m STRIPS vector sums for each block, times how often a vertex updates its
  *           neighbours: 2 to 4 times if the sources are neighbours, up to the number of sources if
@@ -34,6 +35,9 @@
  */
 #ifndef PYAPSP_STRIPS
 #define PYAPSP_STRIPS 2
+#endif
+#ifndef PYAPSP_CUTOFF
+#define PYAPSP_CUTOFF 0
 #endif
 
 #include "common/types.h"
@@ -72,7 +76,7 @@ static inline value_t smallest(const strip_t strip)
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 near_far(__global const long *first, __global const int *heads, __global const value_t *weights,
          __global const int *sources, __global value_t *costs, __global int *scratch, const int n,
-         const value_t delta)
+         const value_t delta, const value_t farthest)
 {
     const size_t block = get_group_id(0);
     const strip_t infinite = (strip_t)(PYAPSP_INFINITY);
@@ -120,7 +124,11 @@ near_far(__global const long *first, __global const int *heads, __global const v
                 int news = 0;
                 for (int k = 0; k < PYAPSP_STRIPS; k++) {
                     __global strip_t *row = rows + (size_t)v * PYAPSP_STRIPS + k;
-                    const strip_t old = *row, offer = told[k] + weight;
+                    const strip_t old = *row;
+                    strip_t offer = told[k] + weight;
+#if PYAPSP_CUTOFF
+                    offer = offer > (strip_t)(farthest) ? infinite : offer;
+#endif
                     lowered = (offer < old && offer < lowered) ? offer : lowered;
                     news |= ANY(offer < old);
                     *row = SHORTER(offer, old);

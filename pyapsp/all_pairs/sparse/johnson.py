@@ -108,6 +108,11 @@ class Johnson(SourceBlocks):
         state = plan.state
         return not plan.input.has_negative and state.search.downloads(state.plan)
 
+    def hides(self, plan: Plan[Graph, AllPairsOptions, _State]) -> bool:
+        """Return whether the rows are those of the search, and it hides."""
+        state = plan.state
+        return not plan.input.has_negative and state.search.hides(state.plan)
+
     def open(self, plan: Plan[Graph, AllPairsOptions, _State], watch: Stopwatch) -> BlockSolver:
         """Compute the potentials, and copy the graph with non-negative weights to the device."""
         graph = plan.input

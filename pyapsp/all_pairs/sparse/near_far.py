@@ -117,13 +117,14 @@ class NearFar(TunableBlocks):
     def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, dtype = options.device, options.dtype
+        cutoff: dict[str, str | int] = {"PYAPSP_CUTOFF": int(options.cutoff is not None)}
         if parameters.integer("group") == 1:
             lanes = min(device.traits.lanes(dtype.itemsize), parameters.integer("sources"))
-            defines = arithmetic_defines(device, dtype, width=lanes)
+            defines = arithmetic_defines(device, dtype, width=lanes) | cutoff
             defines["PYAPSP_STRIPS"] = parameters.integer("sources") // lanes
             search = build(device, "all_pairs/sparse/near_far.cpu.cl", defines)
         else:
-            defines = arithmetic_defines(device, dtype)
+            defines = arithmetic_defines(device, dtype) | cutoff
             defines |= {
                 "PYAPSP_SOURCES": parameters.integer("sources"),
                 "PYAPSP_GROUP": parameters.integer("group"),
@@ -135,6 +136,10 @@ class NearFar(TunableBlocks):
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
         """Return True: kernels write rows of any type, or they are converted on the way."""
+        return True
+
+    def hides(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
+        """Return True: costs beyond the cutoff are never stored."""
         return True
 
     def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Search:
@@ -160,7 +165,8 @@ class _Search(BlockSearch):
         self._shape = (self._blocks * parameters.integer("group"),), (parameters.integer("group"),)
         self._narrow = _narrow(options, parameters)
         self._values = programs.search.kernel("near_far_values") if self._narrow else None
-        self._sizes = np.int32(graph.n), _delta(graph, options, parameters.integer("delta"))
+        delta = _delta(graph, options, parameters.integer("delta"))
+        self._sizes = np.int32(graph.n), delta, options.farthest_in(options.dtype)
 
     def search(self, sources: np.ndarray) -> None:
         """Find the costs from some sources."""

@@ -7,9 +7,9 @@ graph and the costs on the device, the flag whether a round has changed anything
 for rows, and for predecessors from costs.
 
 `run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
-x n is in memory. A search may leave any value above the cutoff in its rows, but it must not stop at
-the cutoff if weights are negative. Methods that do not derive from `SourceBlocks` compute all rows,
-and the rows are selected afterwards.
+x n is in memory. A search that does not `hide` values beyond the cutoff may leave any such value in
+its rows. It must not stop at the cutoff if weights are negative. Methods that do not derive from
+`SourceBlocks` compute all rows, and the rows are selected afterwards.
 """
 
 from __future__ import annotations
@@ -123,6 +123,10 @@ class SourceBlocks(AllPairsMethod):
         """Return whether all rows come by `download`, in any type that holds the distances."""
         return False
 
+    def hides(self, plan: AnyPlan) -> bool:
+        """Return whether the search leaves out values beyond the cutoff itself."""
+        return False
+
     def start(self, plan: AnyPlan) -> Session:
         """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
@@ -208,12 +212,13 @@ class Session:
             some = slice(start, start + self.size)
             target, before = distances[some], None if predecessors is None else predecessors[some]
             downloads = self._method.downloads(self._plan)
+            hidden = options.cutoff is None or self._method.hides(self._plan)
             direct = target.dtype == options.dtype or downloads
             if isinstance(target, DeviceRows):
                 # the host checks rows, and hides what is beyond the cutoff
                 checks = options.must_check(graph)
                 checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
-                direct = downloads and not checks and options.cutoff is None
+                direct = downloads and not checks and hidden
             rows: Any = target if direct else np.empty(target.shape, options.dtype)
             wide = None
             if downloads and target.dtype != options.dtype:
@@ -229,7 +234,8 @@ class Session:
             near = most is None or is_near_limit(graph, most, rows.dtype)
             if near and options.must_check(graph):
                 check_answer(graph, rows)
-            options.hide(rows, before)
+            if not hidden:
+                options.hide(rows, before)
             if isinstance(target, DeviceRows):
                 target.put(converted(rows, target.dtype))
             elif not direct:

@@ -30,7 +30,6 @@ from pyapsp.traversal.sssp.tree import (
     NonNegativeSearch,
     Programs,
     Tree,
-    farthest_of,
     type_on_device,
     without_atomics,
     word_defines,
@@ -227,7 +226,7 @@ class _Entries:
             np.int32(_room(graph)),
             np.int32(_pieces(graph, parameters)),
             value(self._delta),
-            farthest_of(options, self._dtype),
+            options.farthest_in(self._dtype),
             np.int32(keep),
             np.int32(width),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
-from pyapsp.numbers.precision import infinity, narrower
+from pyapsp.numbers.precision import narrower
 from pyapsp.paths import PathOptions, Weights
 from pyapsp.registry import Plan
 from pyapsp.traversal.kernels import Launcher
@@ -25,7 +24,6 @@ __all__ = [
     "NonNegativeSearch",
     "Programs",
     "Tree",
-    "farthest_of",
     "type_on_device",
     "without_atomics",
     "word_defines",
@@ -80,19 +78,6 @@ def word_defines(
     }
 
 
-def farthest_of(options: PathOptions, dtype: np.dtype) -> np.generic:
-    """Return the largest finite distance of a type, or the largest that is within the cutoff."""
-    largest = infinity(dtype) - 1 if dtype.kind in "iu" else np.finfo(dtype).max
-    farthest: np.generic
-    if options.cutoff is None or options.cutoff >= float(largest):
-        farthest = dtype.type(largest)
-    elif dtype.kind in "iu":
-        farthest = dtype.type(math.floor(options.cutoff))
-    else:
-        farthest = dtype.type(options.cutoff)
-    return farthest
-
-
 class NonNegativeSearch(Search[Programs]):
     """Base of the searches for weights that are not negative, with predecessors from a `Tree`."""
 
@@ -143,7 +128,7 @@ class Tree:
         """Return the tree for distances of this type, if the plan has predecessors."""
         if plan.state.tree is None:
             return None
-        farthest = farthest_of(plan.options, dtype)
+        farthest = plan.options.farthest_in(dtype)
         return cls(plan.options.device, plan.state.tree, arcs, plan.input.n, farthest)
 
     @staticmethod

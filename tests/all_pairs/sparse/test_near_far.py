@@ -348,3 +348,31 @@ def test_bins_of_a_fraction(dtype, device):
 def test_sums_over_few_vertices(n, device):
     """Fewer vertices than ranges that are summed side by side, and one more."""
     assert_totals(NearFar(), generators.ring(n, seed=1), "int32", device, np.arange(n), width=1)
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_nothing_is_found_beyond_the_cutoff(shape, dtype, device, monkeypatch):
+    """The search itself leaves it out, so that it ends there."""
+    if dtype == "float16" and not device.capabilities.fp16:
+        pytest.skip("the device has no float16")
+    monkeypatch.setattr(AllPairsOptions, "hide", None)  # not called
+    sources, n = np.arange(0, 200, 7), 200
+    graph = whole(4, n, 800, low=0, high=9)
+    method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
+    for cutoff in (0, 7, 11.5):
+        more = {"sources": sources, "dtype": dtype, "cutoff": cutoff, "device": device}
+        found = pyapsp.solve(graph, method, predecessors=True, **more)
+        expected = csgraph.dijkstra(graph.to_scipy(), indices=sources, limit=cutoff)
+        distances = found.distances.astype(float)
+        distances[found.distances == found.infinity] = np.inf
+        np.testing.assert_array_equal(distances, expected)
+        reached = np.isfinite(expected)
+        reached[np.arange(sources.size), sources] = False
+        np.testing.assert_array_equal(found.predecessors >= 0, reached)
+        for row, source in enumerate(sources[:3]):
+            for vertex in np.flatnonzero(reached[row])[:5]:
+                path = found.path(int(source), int(vertex))
+                assert path[0] == source
+                assert path[-1] == vertex
