@@ -17,6 +17,8 @@ from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, problem, runs
 from pyapsp.traversal.sssp import h_bf as search
 from pyapsp.traversal.sssp import sssp_h_bf as module
+from pyapsp.traversal.sssp.h_bf import PACKED
+from pyapsp.traversal.sssp.tree import type_on_device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from covering import covering
@@ -105,7 +107,13 @@ def test_options(number, device, monkeypatch):
         monkeypatch.setattr(search, "_capacity", lambda graph, parameters: graph.n)
     method = pyapsp.method(ID, **each)
     for name, graph in GRAPHS.items():
+        wide = type_on_device(graph, np.dtype(dtype or "float64")).itemsize == 8
+        if wide and each["duplicates"] in PACKED:
+            with pytest.raises(ParameterError, match="kept, tag32 or table"):
+                pyapsp.sssp(graph, SOURCES, method, dtype=dtype, device=device)
+            continue
         found = pyapsp.sssp(graph, SOURCES, method, dtype=dtype, predecessors=True, device=device)
+        assert found.stats["parameters"]["duplicates"] == each["duplicates"]
         held = np.where(found.distances < found.infinity, found.distances.astype(float), np.inf)
         np.testing.assert_array_equal(held, EXPECTED[name], err_msg=name)
         if name in ("hanging", "zeros", "power law both signs"):

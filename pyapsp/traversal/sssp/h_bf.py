@@ -28,8 +28,10 @@ from pyapsp.traversal.sssp.cycles import (
 )
 from pyapsp.traversal.sssp.tree import type_on_device
 
-__all__ = ["NARROWEST", "Frontiers", "entering_leaves", "form_of", "own_buffers"]
+__all__ = ["NARROWEST", "PACKED", "Frontiers", "entering_leaves", "own_buffers"]
 
+#: The forms that pack a distance and a round into a word of 8 bytes.
+PACKED = ("atomic64", "cas64")
 #: The smallest width of a warp that is chosen by the size of the frontier.
 NARROWEST = 4
 _WIDEST = 32
@@ -41,17 +43,11 @@ _RESIDENT = 2048
 _FOUND, _HEAVY, _NEGATIVE, _RELAXED, _AVOIDED, _COUNTS = 0, 1, 2, 3, 4, 8
 
 
-def form_of(dtype: np.dtype, parameters: Parameters) -> str:
-    """Return how duplicates are removed: a word has no place for 8 bytes and a round."""
-    form: str = parameters.word("duplicates")
-    return "tag32" if dtype.itemsize == 8 and form in ("atomic64", "cas64") else form
-
-
 def own_buffers(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, tags, two frontiers, heavy vertices, counts and a row."""
     dtype = type_on_device(graph, options.dtype)
-    form = form_of(dtype, parameters)
-    word = 8 if form in ("atomic64", "cas64") else max(dtype.itemsize, 4)
+    form = parameters.word("duplicates")
+    word = 8 if form in PACKED else max(dtype.itemsize, 4)
     frontier = 4 * _capacity(graph, parameters)
     tags = 4 * graph.n * (form in ("tag32", "table") or options.predecessors)
     heavy = frontier * (parameters.integer("heavy") > 0)

@@ -8,11 +8,12 @@ fit beside a round in one word, and duplicates are removed by tags.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
 
-from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -22,9 +23,9 @@ from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import (
     NARROWEST,
+    PACKED,
     Frontiers,
     entering_leaves,
-    form_of,
     own_buffers,
 )
 from pyapsp.traversal.sssp.tree import type_on_device, without_atomics
@@ -101,7 +102,7 @@ class SsspHBf(Search[Program]):
     def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether no warp is split between groups, and the device has the atomics."""
         atomics = options.device.capabilities.int64_atomics
-        packed = parameters.word("duplicates") in ("atomic64", "cas64")
+        packed = parameters.word("duplicates") in PACKED
         width = parameters.integer("width") or NARROWEST
         fitting = width <= parameters.integer("group") and (atomics or not packed)
         return fitting and super().fits(parameters, options)
@@ -122,6 +123,25 @@ class SsspHBf(Search[Program]):
         error = without_atomics(self.id, about, options, "sssp-bellman-ford")
         return super().unmet(about, options) if error is None else error
 
+    def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, Program]:
+        """Choose the parameters: a word has no place for a distance of 8 bytes and a round.
+
+        Raises
+        ------
+        ParameterError
+            If the caller asks for such a word.
+        """
+        dtype = type_on_device(graph, options.dtype)
+        if dtype.itemsize < 8:
+            return super().plan(graph, options)
+        form = self.parameters.get("duplicates", "tag32")
+        if form in PACKED:
+            legal = f"kept, tag32 or table for distances in {dtype}"
+            raise ParameterError.of("duplicates", self.id, legal, form)
+        unpacked = copy(self)
+        unpacked.parameters = Parameters({**self.parameters, "duplicates": form})
+        return super(SsspHBf, unpacked).plan(graph, options)
+
     def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: arcs, arcs that enter leaves, and those of `_own`."""
         item = type_on_device(graph, options.dtype).itemsize
@@ -139,7 +159,7 @@ class SsspHBf(Search[Program]):
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
             "PYAPSP_GROUP": parameters.integer("group"),
             "PYAPSP_CLASSES": parameters.integer("classes"),
-            "PYAPSP_DUPLICATES": _FORMS.index(form_of(dtype, parameters)),
+            "PYAPSP_DUPLICATES": _FORMS.index(parameters.word("duplicates")),
             "PYAPSP_STAGED": parameters.integer("staged"),
             "PYAPSP_WIDE": int(dtype.itemsize == 8),
             "PYAPSP_HALF": int(dtype == np.float16),

@@ -1,0 +1,209 @@
+"""What a parameter of a method changes: the source that can be reached, arguments, or launches.
+
+The source is what clang's preprocessor leaves of a program, and of that the kernel with all that it
+names, directly or not. So a macro that no launched kernel uses changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import pyapsp
+from pyapsp import registry
+from pyapsp.device.kernels import program
+from pyapsp.errors import PyApspError
+from pyapsp.registry import runs
+
+NAME = re.compile(r"[A-Za-z_]\w*")
+ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\s*", re.DOTALL)
+# Methods whose model reads compiled programs.
+READS_BINARIES = {"fw-mm", "fw-twolevel"}
+CALLED = re.compile(r"([A-Za-z_]\w*)\s*\($")
+
+
+@dataclass
+class Launches:
+    """Programs, and launches: kernel, shape, and arguments that are numbers."""
+
+    sources: list[str] = field(default_factory=list)
+    calls: list[tuple[object, ...]] = field(default_factory=list)
+
+    @property
+    def kernels(self) -> set[tuple[str, str]]:
+        """Each launched kernel, with the source that it reaches."""
+        return {(str(name), reached(text, str(name))) for name, text, *_ in self.calls}
+
+    @property
+    def shapes(self) -> list[tuple[object, ...]]:
+        """The launches without their sources."""
+        return sorted(((name, *rest) for name, _, *rest in self.calls), key=str)
+
+
+class Traced:
+    """A kernel that writes down how it is launched."""
+
+    def __init__(self, kernel: cl.Kernel, name: str, text: str, launches: Launches) -> None:
+        self.kernel, self._name, self._text, self._launches = kernel, name, text, launches
+        self._set: tuple[object, ...] = ()
+
+    def note(self, shape: object, group: object, arguments: tuple[object, ...]) -> None:
+        numbers = tuple(map(_shown, arguments))
+        self._launches.calls.append((self._name, self._text, str(shape), str(group), numbers))
+
+    def __call__(self, queue, shape, group, *arguments, **more):
+        self.note(shape, group, arguments)
+        return self.kernel(queue, shape, group, *arguments, **more)
+
+    def set_args(self, *arguments: object) -> None:
+        self._set = arguments
+        self.kernel.set_args(*arguments)
+
+    def launched(self, shape: object, group: object) -> None:
+        self.note(shape, group, self._set)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.kernel, name)
+
+
+def _shown(argument: object) -> str:
+    if isinstance(argument, int | float | np.generic):
+        return str(argument)
+    return f"local {argument.size}" if isinstance(argument, cl.LocalMemory) else "buffer"
+
+
+@contextmanager
+def traced() -> Iterator[Launches]:
+    """Write down every launch of the block."""
+    launches = Launches()
+    old, enqueue = program.Program.new_kernel, cl.enqueue_nd_range_kernel
+
+    def new_kernel(self: program.Program, name: str) -> Traced:
+        return Traced(old(self, name), name, self.source, launches)
+
+    def kernel(self: program.Program, name: str) -> Traced:
+        return new_kernel(self, name)
+
+    def enqueued(queue, kernel, shape, group, **more):
+        if isinstance(kernel, Traced):
+            kernel.launched(shape, group)
+            kernel = kernel.kernel
+        return enqueue(queue, kernel, shape, group, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program.Program, "new_kernel", new_kernel)
+        patch.setattr(program.Program, "kernel", kernel)
+        patch.setattr(cl, "enqueue_nd_range_kernel", enqueued)
+        yield launches
+
+
+class _Unbuilt:
+    """What stands for a program that is not compiled, its kernels and all that is asked of them."""
+
+    hash = "unbuilt"
+
+    def __init__(self, widths: set[int]) -> None:
+        self._widths = widths
+
+    def kernel(self, name: str) -> _Unbuilt:
+        return self
+
+    new_kernel = kernel
+
+    def subgroup_sizes(self, group: int) -> set[int]:
+        return self._widths
+
+
+def request_of(method: str, parameters: Mapping[str, int | str], size: int, device: object):
+    """The request of a random input, with the first type that the method has."""
+    made = pyapsp.method(method, **parameters)
+    problem = registry.problem(made.problem)
+    for dtype in problem.dtypes:
+        try:
+            given = problem.sample(size, problem.families[0], 3, made.requires)
+            request = problem.ask(given, made, dtype=dtype, device=device)
+            next(iter(problem.choices(request))).method.plan(given, request.options)
+        except PyApspError as error:
+            refused = error
+            continue
+        return request
+    raise refused
+
+
+def launches_of(method, parameters, size, device) -> Launches:
+    """Run a method, and return its launches."""
+    request = request_of(method, parameters, size, device)
+    with traced() as launches:
+        runs.solve(request)
+    return launches
+
+
+def sources_of(method, parameters, size, device) -> list[str]:
+    """Plan a method, and return the programs that it would compile.
+
+    Raises
+    ------
+    PyApspError
+        If the parameters are refused.
+    """
+    texts: list[str] = []
+
+    def record(device, text, macros, standard, optimise):
+        texts.append(program.headed(text, dict(macros)))
+        if method in READS_BINARIES:
+            return program.Program(device, texts[-1], standard, optimise)
+        return _Unbuilt({int(dict(macros).get("PYAPSP_WARP", 1))})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "_build", record)
+        request_of(method, parameters, size, device)
+    return texts
+
+
+@lru_cache(1000)
+def reached(text: str, kernel: str) -> str:
+    """Return the definitions that a kernel names, directly or not; none if there is no kernel."""
+    parts = _definitions(text)
+    if kernel not in parts:
+        return ""
+    seen, waiting = set(), [kernel]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += [each for each in NAME.findall(parts[name]) if each in parts]
+    return "\n".join(parts[name] for name in sorted(seen))
+
+
+@lru_cache(1000)
+def _definitions(text: str) -> dict[str, str]:
+    """Return what a program defines at its outermost level, by name."""
+    command = ["clang-19", "-E", "-P", "-x", "cl", "-"]
+    plain = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    parts: dict[str, str] = {}
+    depth, start, name = 0, 0, ""
+    for place, letter in enumerate(plain):
+        if letter in "({[":
+            if depth == 0 and letter == "(" and not name:
+                before = ATTRIBUTE.sub("", plain[start : place + 1])
+                called = CALLED.search(before)
+                if called and called[1] != "__attribute__":
+                    name = called[1]
+            depth += 1
+        elif letter in ")}]":
+            depth -= 1
+        if depth == 0 and (letter == ";" or (letter == "}" and name)):
+            part = plain[start : place + 1].strip()
+            names = NAME.findall(re.split(r"[=\[]", part)[0])
+            key = name or (names[-1] if names else "")
+            parts[key] = parts.get(key, "") + part
+            start, name = place + 1, ""
+    return parts
