@@ -39,6 +39,8 @@ _DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidev
 # For a device without tuning rows: a search spends the time of this many updates of a matrix on
 # one arc and one source.
 _UPDATES = 64
+# The next candidates that a reason lists.
+_SHOWN = 3
 # Number of cached rankings.
 _CACHE_SIZE = 1024
 # Seconds that the host takes to convert an answer: a constant, and for each distance. If the answer
@@ -77,14 +79,20 @@ class Candidate:
 
     @cached_property
     def reason(self) -> str:
-        """Why it was chosen, as text."""
-        others = "; ".join(self.others) or "no other"
-        narrow = f"; this type is exact because {self.proof}" if self.proof else ""
-        return f"auto, the shortest predicted time: {self} (then {others}){narrow}"
+        """What decided, as text."""
+        decided = f"the shortest predicted time: {self}"
+        if self.seconds is None:
+            decided = "the default method, of which the tuning database has no rate on this device"
+        following = list(self.others[:_SHOWN])
+        if len(self.others) > _SHOWN:
+            following.append(f"{len(self.others) - _SHOWN} more")
+        then = f" (then {'; '.join(following)})" if following else ""
+        narrow = f"; {self.dtype} is exact because {self.proof}" if self.proof else ""
+        return f"auto, {decided}{then}{narrow}"
 
     def __str__(self) -> str:
         narrow = f" in {self.dtype}" if self.proof else ""
-        time = "not known" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
+        time = "without a prediction" if self.seconds is None else f"{self.seconds * 1e3:.3g} ms"
         return f"{self.method.id}{narrow} {time}"
 
 

@@ -1,0 +1,139 @@
+"""Every value of every parameter acts or is refused: what is compiled, or launched, differs.
+
+Words differ from each other. Of numbers two must differ, because a threshold beyond the size of the
+input is that of the size. A parameter may act only together with others: those of `TOGETHER`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+import pyapsp
+from pyapsp.errors import PyApspError
+
+
+def _beside(name: str):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
+    if not hasattr(module, "reached"):
+        spec.loader.exec_module(module)
+    return module
+
+
+acting = _beside("acting")
+SIZE = 300
+# With these other parameters a parameter acts that does nothing without them.
+TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {}
+# These act on something else than launches, which other tests look at.
+ELSEWHERE = {
+    ("fw-outofcore", "interval"): "how often a checkpoint is written",
+    ("johnson", "search"): "the id of another method, which has tests of its own",
+}
+# These do nothing, and say so here until they do.
+NOTHING: dict[tuple[str, str], str] = {}
+
+PARAMETERS = [
+    pytest.param(
+        method.id,
+        name,
+        marks=[pytest.mark.xfail(strict=True, reason=NOTHING[method.id, name])]
+        if (method.id, name) in NOTHING
+        else [],
+    )
+    for problem in pyapsp.problems()
+    for method in pyapsp.methods(problem.id)
+    for name in method.choices
+    if (method.id, name) not in ELSEWHERE
+]
+
+
+@pytest.fixture(autouse=True)
+def _clang():
+    if shutil.which("clang-19") is None:
+        pytest.fail("the preprocessor is that of clang: apt install clang-19")
+
+
+@pytest.mark.every(10)
+@pytest.mark.parametrize(("method", "name"), PARAMETERS)
+def test_every_value_acts_or_is_refused(method, name, device):
+    values = pyapsp.method(method).choices[name]
+    if len(values) > 20:
+        values = [values[0], values[len(values) // 3], values[-1]]
+    groups = _same(method, name, values, TOGETHER.get((method, name), {}), device)
+    assert _acts(groups), groups
+
+
+def _acts(groups: Sequence[Sequence[int | str]]) -> bool:
+    """Return whether values differ, and no two words do the same; a group has those that do."""
+    words = [sum(isinstance(each, str) for each in group) for group in groups]
+    return len(groups) > 1 and max(words) < 2
+
+
+def _same(
+    method: str,
+    name: str,
+    values: Sequence[int | str],
+    others: Mapping[str, int | str],
+    device: object,
+) -> list[list[int | str]]:
+    """Return the values that are not refused, those together that do the same."""
+    kernels = acting.launches_of(method, others, SIZE, device).kernels
+    by_source: dict[object, list[int | str]] = {}
+    for value in values:
+        try:
+            texts = acting.sources_of(method, {**others, name: value}, SIZE, device)
+        except PyApspError:
+            continue
+        found = {
+            (kernel, next(filter(None, (acting.reached(text, kernel) for text in texts)), ""))
+            for kernel, _ in kernels
+        }
+        by_source.setdefault(frozenset(found), []).append(value)
+    groups: list[list[int | str]] = []
+    for some in by_source.values():
+        if len(some) == 1:
+            groups.append(some)
+            continue
+        by_launch: dict[str, list[int | str]] = {}
+        for value in some:
+            try:
+                run = acting.launches_of(method, {**others, name: value}, SIZE, device)
+            except PyApspError:
+                continue
+            by_launch.setdefault(str((run.shapes, sorted(run.kernels))), []).append(value)
+        groups += by_launch.values()
+    return groups
+
+
+def test_a_parameter_that_does_nothing_is_found():
+    assert not _acts([["a", "b"]])
+    assert not _acts([["a", "b"], ["c"]])
+    assert _acts([["a"], ["b"]])
+    assert _acts([["a", 1], ["b"]])
+    assert _acts([[1], [2, 3]])
+    assert not _acts([[1, 2, 3]])
+
+
+def test_only_what_a_kernel_reaches_counts():
+    text = """
+    #define A 1
+    typedef int number;
+    static inline number twice(number x) { return A * x; }
+    static inline number other(number x) { return 7 * x; }
+    __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void k(global number *x)
+    { x[0] = twice(x[0]); }
+    __kernel void l(global number *x) { x[0] = other(x[0]); }
+    """
+    reached = acting.reached(text, "k")
+    assert "twice" in reached
+    assert "typedef" in reached
+    assert "other" not in reached
+    assert acting.reached(text.replace("A 1", "A 2"), "k") != reached
+    assert acting.reached(text.replace("7 *", "8 *"), "k") == reached
+    assert acting.reached(text, "m") == ""
