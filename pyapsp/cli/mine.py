@@ -38,6 +38,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument("--variables", nargs="+", metavar="NAME", help="only these variables")
     parser.add_argument(
+        "--exclude",
+        nargs="+",
+        metavar="NAME",
+        help="not these variables: names, or patterns such as 'top.cpu.*'",
+    )
+    parser.add_argument(
         "--clock", metavar="NAME", help=".vcd: sample at the edges of this variable"
     )
     parser.add_argument(
@@ -79,7 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
             boolean=[*(named.boolean if named else ()), *arguments.boolean],
             numeric=[*(named.numeric if named else ()), *arguments.numeric],
         )
-    reading = {key: getattr(arguments, key) for key in ("variables", "clock", "edge", "unknown")}
+    reading = {
+        key: getattr(arguments, key) for key in ("variables", "exclude", "clock", "edge", "unknown")
+    }
     invariants = mine(
         arguments.trace,
         chosen,

@@ -38,6 +38,7 @@ class Reading(VcdOptions, total=False):
     dtype: str
     instants: int | None
     variables: Sequence[str] | None
+    exclude: Sequence[str] | None
 
 
 def read_trace(
@@ -45,6 +46,7 @@ def read_trace(
     *,
     dtype: str = "auto",
     variables: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     **options: Unpack[VcdOptions],
 ) -> Trace:
     """Read a trace from a file.
@@ -61,6 +63,8 @@ def read_trace(
         Type of numbers, as for `Trace.of`.
     variables : sequence of str, optional
         Names of the variables to read.
+    exclude : sequence of str, optional
+        Names of variables to leave out, or patterns such as ``"cpu.*"``.
     **options
         For ``.vcd`` files the options of `pyapsp.mining.vcd.columns`: ``clock``, ``edge`` and
         ``unknown``.
@@ -76,7 +80,9 @@ def read_trace(
     OSError
         The file cannot be read.
     """
-    [trace] = read_pieces(path, dtype=dtype, instants=None, variables=variables, **options)
+    [trace] = read_pieces(
+        path, dtype=dtype, instants=None, variables=variables, exclude=exclude, **options
+    )
     return trace
 
 
@@ -86,13 +92,14 @@ def read_pieces(
     dtype: str = "auto",
     instants: int | None = INSTANTS,
     variables: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     **options: Unpack[VcdOptions],
 ) -> Iterator[Trace]:
     """Yield a file as traces of so many instants each, which follow one another.
 
     Parameters
     ----------
-    path, dtype, variables, **options
+    path, dtype, variables, exclude, **options
         As for `read_trace`. With "auto", the first piece decides.
     instants : int or None
         Instants of a piece, a multiple of 1024; None: all.
@@ -110,15 +117,16 @@ def read_pieces(
         instants = integer("instants", "read_pieces", instants, 1)
         if instants % 1024:
             raise ParameterError.of("instants", "read_pieces", "a multiple of 1024", instants)
-    named = isinstance(variables, Iterable) and not isinstance(variables, str)
-    if variables is not None and not named:  # text would be a variable for each letter
-        raise ParameterError.of("variables", "read_trace", "a sequence of names", variables)
+    for name, names in (("variables", variables), ("exclude", exclude)):
+        named = isinstance(names, Iterable) and not isinstance(names, str)
+        if names is not None and not named:  # text would be a variable for each letter
+            raise ParameterError.of(name, "read_trace", "a sequence of names", names)
     known = ("clock", "edge", "unknown") if read is _vcd else ()
     for name, value in options.items():
         if name not in known:
-            rule = f"one of {', '.join(('variables', 'dtype', *known))} for such a file"
+            rule = f"one of {', '.join(('variables', 'exclude', 'dtype', *known))} for such a file"
             raise ParameterError.of(name, "read_trace", rule, value)
-    return _pieces(path, read, dtype, instants, variables, options)
+    return _pieces(path, read, dtype, instants, variables, exclude, options)
 
 
 def _pieces(
@@ -127,12 +135,15 @@ def _pieces(
     dtype: str,
     instants: int | None,
     variables: Sequence[str] | None,
+    exclude: Sequence[str] | None,
     options: VcdOptions,
 ) -> Iterator[Trace]:
     first: np.dtype | None = None
     if variables is not None:
         variables = list(dict.fromkeys(variables))
-    for columns, facts in read(Path(path), instants, variables, **options):
+    if exclude is not None:
+        exclude = list(exclude)
+    for columns, facts in read(Path(path), instants, variables, exclude, **options):
         kind = "float64" if first == np.float64 and dtype == "auto" else dtype
         try:
             trace = Trace.of(columns, dtype=kind, facts={"file": os.fspath(path), **facts})
@@ -150,9 +161,10 @@ def _vcd(
     path: Path,
     instants: int | None,
     variables: Sequence[str] | None,
+    exclude: Sequence[str] | None,
     **options: Unpack[VcdOptions],
 ) -> tables.Columns:
-    return vcd.columns(path, instants=instants, variables=variables, **options)
+    return vcd.columns(path, instants=instants, variables=variables, exclude=exclude, **options)
 
 
 _FORMATS: dict[str, Callable[..., tables.Columns]] = {
