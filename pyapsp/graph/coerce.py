@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import scipy.sparse
+    import sparse
 
 __all__ = ["GraphLike", "as_graph"]
 
@@ -31,6 +32,7 @@ GraphLike: TypeAlias = Union[
     ArrayLike,
     "scipy.sparse.sparray",
     "scipy.sparse.spmatrix",
+    "sparse.SparseArray",
     "networkx.Graph",
     "igraph.Graph",
     "pandas.DataFrame",
@@ -44,9 +46,9 @@ def as_graph(source: GraphLike, directed: bool = True, *, copy: bool = True) -> 
     Parameters
     ----------
     source : object
-        A :class:`Graph`, the path of a file, a SciPy sparse array or matrix, a dense array,
-        matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or an
-        edge list in a data frame of pandas or polars.
+        A :class:`Graph`, the path of a file, a sparse array or matrix of SciPy or PyData, a
+        dense array, matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph,
+        or an edge list in a data frame of pandas or polars.
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True does not
         change it: an undirected NetworkX graph stays undirected.
@@ -69,6 +71,7 @@ def _recognise(source: GraphLike, copy: bool) -> Graph:
     if isinstance(source, Graph):
         return source
     # the matrices come early, because the other tests take long beside a small graph
+    source = convert.in_scipy(source)
     if convert.is_sparse(source):
         return convert.from_scipy(source, copy=copy)
     if isinstance(source, np.ndarray | list | tuple):
