@@ -27,6 +27,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_sources,
     add_undirected,
+    read_graph,
     vertices,
     wants_progress,
 )
@@ -71,7 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, and print or write."""
     import numpy as np
 
-    import pyapsp
     from pyapsp.all_pairs import summaries
     from pyapsp.base.progress import Progress
     from pyapsp.cluster.devices import own_device
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     ranks = getattr(arguments, "team", None)
     check_outputs(arguments.output, inputs=[arguments.graph])
     if ranks is None:
-        graph = pyapsp.read(arguments.graph)
+        graph = read_graph(arguments.graph, arguments)
     else:
-        graph = ranks.share(pyapsp.read(arguments.graph) if ranks.rank == 0 else None)
+        graph = ranks.share(read_graph(arguments.graph, arguments) if ranks.rank == 0 else None)
     options = {
         "directed": not arguments.undirected,
         "method": arguments.method,

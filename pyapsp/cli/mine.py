@@ -28,6 +28,11 @@ _SHOWN = 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("trace", metavar="TRACE.vcd", help="the trace")
+    parser.add_argument(
+        "--format",
+        choices=("vcd", "csv", "parquet", "npy", "npz"),
+        help="the format of the trace, if its suffix is not one of these",
+    )
     add_output(parser, "OUT.csv", "write all invariants: .csv, or .txt (formulas)")
     parser.add_argument(
         "--templates", choices=("I", "II"), help="the template set (II without own templates)"
@@ -86,7 +91,8 @@ def run(arguments: argparse.Namespace) -> int:
             numeric=[*(named.numeric if named else ()), *arguments.numeric],
         )
     reading = {
-        key: getattr(arguments, key) for key in ("variables", "exclude", "clock", "edge", "unknown")
+        key: getattr(arguments, key)
+        for key in ("format", "variables", "exclude", "clock", "edge", "unknown")
     }
     invariants = mine(
         arguments.trace,

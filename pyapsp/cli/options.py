@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
+    from pyapsp.graph import Graph
     from pyapsp.registry import Method
 
 __all__ = [
+    "FORMATS",
     "add_cutoff",
     "add_device",
     "add_dtype",
+    "add_format",
     "add_graph",
     "add_json",
     "add_memory_limit",
@@ -34,13 +37,17 @@ __all__ = [
     "add_undirected",
     "as_utf8",
     "bytes_of",
+    "format_of",
     "method_of",
     "parameter_of",
+    "read_graph",
     "status",
     "vertices",
     "wants_progress",
 ]
 
+#: The formats of graph files; `pyapsp.graph.io` has them too, and takes long to import.
+FORMATS = ("mtx", "gr", "txt", "csv", "tsv", "graph", "npz")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
@@ -83,9 +90,19 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format``, for `read_graph`."""
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="the format of the graph file, if its suffix is not one of these",
+    )
+
+
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Add the graph file."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
+    add_format(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -254,6 +271,18 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
     if method == "auto":
         raise ParameterError("--set needs --method: parameters belong to one method")
     return registry.method(arguments.method, **dict(arguments.set))
+
+
+def format_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the argument ``format`` of a reader, if ``--format`` was given."""
+    return {} if arguments.format is None else {"format": arguments.format}
+
+
+def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
+    """Read a graph file in the format of ``--format``, or in that of its suffix."""
+    from pyapsp.graph import read
+
+    return read(path, format=arguments.format)
 
 
 def vertices(

@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyapsp.cli.options import read_graph
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -60,11 +62,9 @@ def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
 
 def checked_graph(arguments: argparse.Namespace, *suffixes: str) -> Graph:
     """Check that the outputs can be written, and read the graph."""
-    from pyapsp.graph import read
-
     check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
     check_suffix(arguments, *suffixes)
-    return read(arguments.graph)
+    return read_graph(arguments.graph, arguments)
 
 
 def took(stats: Mapping[str, Any], output: str | None, *rates: str) -> str:

@@ -33,6 +33,7 @@ from pyapsp.cli.options import (
     add_sources,
     add_undirected,
     method_of,
+    read_graph,
     vertices,
     wants_progress,
 )
@@ -116,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError(
             f"{arguments.output} is not a regular file and cannot be memory-mapped: write OUT.npz"
         )
-    graph = pyapsp.read(arguments.graph)
+    graph = read_graph(arguments.graph, arguments)
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
@@ -190,7 +191,7 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
     first = ranks.rank == 0
     if first:
         check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
-        graph = pyapsp.read(arguments.graph)
+        graph = read_graph(arguments.graph, arguments)
         if arguments.sources is not None:
             sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
     sources = ranks.share(sources)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_one_method, method_of
+from pyapsp.cli.options import add_one_method, method_of, read_graph
 from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, inputs=[arguments.graph])
     if arguments.k is None:
         check_suffix(arguments, ".csv")
-    graph = pyapsp.read(arguments.graph)
+    graph = read_graph(arguments.graph, arguments)
     where = {
         "device": arguments.device,
         "memory_limit": arguments.memory_limit,

@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json, add_output
+from pyapsp.cli.options import add_device, add_format, add_json, add_output, read_graph
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="the graph file that was solved")
+    add_format(parser)
     parser.add_argument("result", metavar="RESULT", help="OUT.npz or OUT.npy of 'pyapsp solve'")
     parser.add_argument(
         "--undirected", action="store_true", help="give this if 'pyapsp solve' had --undirected"
@@ -45,12 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the checks, print them, and record them."""
-    import pyapsp
     from pyapsp.base.errors import FormatError
     from pyapsp.paths import certificate as verify
 
     check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
-    graph = pyapsp.read(arguments.graph)
+    graph = read_graph(arguments.graph, arguments)
     if arguments.undirected:
         graph = graph.symmetrized()
     result = _result(arguments.result)

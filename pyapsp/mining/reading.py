@@ -39,6 +39,7 @@ class Reading(VcdOptions, total=False):
     instants: int | None
     variables: Sequence[str] | None
     exclude: Sequence[str] | None
+    format: str | None
 
 
 def read_trace(
@@ -47,6 +48,7 @@ def read_trace(
     dtype: str = "auto",
     variables: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
     **options: Unpack[VcdOptions],
 ) -> Trace:
     """Read a trace from a file.
@@ -65,6 +67,8 @@ def read_trace(
         Names of the variables to read.
     exclude : sequence of str, optional
         Names of variables to leave out, or patterns such as ``"cpu.*"``.
+    format : {"vcd", "csv", "parquet", "npy", "npz"}, optional
+        The format, where the suffix of the file does not tell it.
     **options
         For ``.vcd`` files the options of `pyapsp.mining.vcd.columns`: ``clock``, ``edge`` and
         ``unknown``.
@@ -81,7 +85,13 @@ def read_trace(
         The file cannot be read.
     """
     [trace] = read_pieces(
-        path, dtype=dtype, instants=None, variables=variables, exclude=exclude, **options
+        path,
+        dtype=dtype,
+        instants=None,
+        variables=variables,
+        exclude=exclude,
+        format=format,
+        **options,
     )
     return trace
 
@@ -93,13 +103,14 @@ def read_pieces(
     instants: int | None = INSTANTS,
     variables: Sequence[str] | None = None,
     exclude: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
     **options: Unpack[VcdOptions],
 ) -> Iterator[Trace]:
     """Yield a file as traces of so many instants each, which follow one another.
 
     Parameters
     ----------
-    path, dtype, variables, exclude, **options
+    path, dtype, variables, exclude, format, **options
         As for `read_trace`. With "auto", the first piece decides.
     instants : int or None
         Instants of a piece, a multiple of 1024; None: all.
@@ -108,9 +119,14 @@ def read_pieces(
     ------
     The same errors as `read_trace`.
     """
-    read = _FORMATS.get(check_name(path, "read_trace").suffix.lower())
+    suffix = check_name(path, "read_trace").suffix.lower() if format is None else f".{format}"
+    read = _FORMATS.get(suffix)
+    if read is None and format is not None:
+        known_formats = ", ".join(each[1:] for each in SUFFIXES)
+        raise ParameterError.of("format", "read_trace", f"one of {known_formats}", format)
     if read is None:
-        raise FormatError(path, None, f"no trace: the suffix must be one of {', '.join(SUFFIXES)}")
+        said = f"no trace: the suffix must be one of {', '.join(SUFFIXES)}; or name the format"
+        raise FormatError(path, None, said)
     if dtype not in DTYPES:
         raise ParameterError.of("dtype", "read_trace", f"one of {', '.join(DTYPES)}", dtype)
     if instants is not None:
@@ -124,7 +140,8 @@ def read_pieces(
     known = ("clock", "edge", "unknown") if read is _vcd else ()
     for name, value in options.items():
         if name not in known:
-            rule = f"one of {', '.join(('variables', 'exclude', 'dtype', *known))} for such a file"
+            allowed = ("variables", "exclude", "format", "dtype", *known)
+            rule = f"one of {', '.join(allowed)} for such a file"
             raise ParameterError.of(name, "read_trace", rule, value)
     return _pieces(path, read, dtype, instants, variables, exclude, options)
 

@@ -670,6 +670,18 @@ def test_tables_whose_columns_are_not_clear_are_refused(content, said, tmp_path)
     assert columns(read_trace(path, variables=["x"])) == {"x": [1, 2]}
 
 
+def test_the_format_may_be_named(dump, device, capsys):
+    named = dump.rename(dump.with_suffix(".dat"))
+    with pytest.raises(FormatError, match="or name the format"):
+        read_trace(named)
+    assert read_trace(named, format="vcd", unknown="zero").n == 7
+    with pytest.raises(ParameterError, match="'format'"):
+        read_trace(named, format="dat")
+    words = ["mine", str(named), "--unknown", "zero", "--device", device.id]
+    assert main([*words, "--format", "vcd", "--exclude", "top.sub.*", "--numeric", "a = a"]) == 0
+    assert "1 numeric and 2 Boolean variables" in capsys.readouterr().out
+
+
 def test_frames_and_arrays_are_traces():
     for frame in (pd.DataFrame(TABLE), pl.DataFrame(TABLE), TABLE):
         assert columns(Trace.of(frame)) == TABLE
