@@ -18,10 +18,20 @@ For example:
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_output, add_progress, add_size, add_undirected, status
+from pyapsp.cli.options import (
+    add_format,
+    add_json,
+    add_output,
+    add_progress,
+    add_size,
+    add_undirected,
+    format_of,
+    status,
+)
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
@@ -60,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"'{_DENSE}' for random graphs with many arcs; or a family of random inputs: uniform, "
         "power-law, mesh; or a kind of graph of 'pyapsp generate'",
     )
+    add_format(parser)
     parser.add_argument(
         "--problem",
         default="all-pairs",
@@ -197,7 +208,8 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
             if getattr(arguments, name) is not None:
                 raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
         known = arguments.graph in datasets.names() and not Path(arguments.graph).exists()
-        inputs = iter([(datasets.load if known else problem.read)(arguments.graph)])
+        read = datasets.load if known else partial(problem.read, **format_of(arguments))
+        inputs = iter([read(arguments.graph)])
     for graph in inputs:
         if arguments.undirected:
             graph = graph.symmetrized()

@@ -12,7 +12,15 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_method, add_output, method_of
+from pyapsp.cli.options import (
+    add_device,
+    add_format,
+    add_json,
+    add_method,
+    add_output,
+    format_of,
+    method_of,
+)
 from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
 __all__ = ["configure", "run"]
@@ -22,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
     parser.add_argument("input", metavar="GRAPH", help="a graph file of any known format")
+    add_format(parser)
     add_method(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
     parser.add_argument(
@@ -48,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if "predecessors" not in problem.asks:
             raise ParameterError(f"the problem {problem.id} has no --predecessors")
         options["predecessors"] = True
-    data = problem.read(arguments.input)
+    data = problem.read(arguments.input, **format_of(arguments))
     dtype = arguments.dtype or problem.dtypes[0]
     request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)
     solved = runs.solve(request)

@@ -2,6 +2,7 @@
 
 For example:
   pyapsp convert graph.mtx graph.gr
+  pyapsp convert lines.edgelist graph.npz --format txt
   pyapsp convert ratings.csv costs.npz --weights subtract-from:11 --undirected
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, add_undirected, add_weight, read_graph
+from pyapsp.cli.options import add_format, add_json, add_undirected, add_weight, read_graph
 from pyapsp.cli.output import check_outputs, show_written
 
 __all__ = ["configure", "run"]
@@ -19,6 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("input", metavar="IN", help="file to read")
     parser.add_argument("output", metavar="OUT", help="file to write")
+    add_format(parser)
     parser.add_argument(
         "--weights",
         metavar="RECIPE",

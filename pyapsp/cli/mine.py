@@ -28,6 +28,11 @@ _SHOWN = 50
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("trace", metavar="TRACE.vcd", help="the trace")
+    parser.add_argument(
+        "--format",
+        choices=("vcd", "csv", "parquet", "npy", "npz"),
+        help="the format of the trace, if its suffix is not one of these",
+    )
     add_output(parser, "OUT.csv", "write all invariants: .csv, or .txt (formulas)")
     parser.add_argument(
         "--templates", choices=("I", "II"), help="the template set (II without own templates)"
@@ -37,6 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
             f"--{kind}", nargs="+", default=[], metavar="FORMULA", help=f"templates for {what}"
         )
     parser.add_argument("--variables", nargs="+", metavar="NAME", help="only these variables")
+    parser.add_argument(
+        "--exclude",
+        nargs="+",
+        metavar="NAME",
+        help="not these variables: names, or patterns such as 'top.cpu.*'",
+    )
     parser.add_argument(
         "--clock", metavar="NAME", help=".vcd: sample at the edges of this variable"
     )
@@ -79,7 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
             boolean=[*(named.boolean if named else ()), *arguments.boolean],
             numeric=[*(named.numeric if named else ()), *arguments.numeric],
         )
-    reading = {key: getattr(arguments, key) for key in ("variables", "clock", "edge", "unknown")}
+    reading = {
+        key: getattr(arguments, key)
+        for key in ("format", "variables", "exclude", "clock", "edge", "unknown")
+    }
     invariants = mine(
         arguments.trace,
         chosen,

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from pyapsp.registry import Method
 
 __all__ = [
+    "FORMATS",
     "add_cutoff",
     "add_device",
     "add_dtype",
+    "add_format",
     "add_graph",
     "add_json",
     "add_memory_limit",
@@ -36,6 +38,7 @@ __all__ = [
     "add_weight",
     "as_utf8",
     "bytes_of",
+    "format_of",
     "method_of",
     "parameter_of",
     "read_graph",
@@ -44,6 +47,8 @@ __all__ = [
     "wants_progress",
 ]
 
+#: The formats of graph files; `pyapsp.graph.io` has them too, and takes long to import.
+FORMATS = ("mtx", "gr", "txt", "csv", "tsv", "graph", "npz")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
@@ -86,10 +91,20 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add ``--format``, for `read_graph`."""
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        help="the format of the graph file, if its suffix is not one of these",
+    )
+
+
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Add the graph file and ``--weight``, for `read_graph`."""
     parser.add_argument("graph", metavar="GRAPH", help="a graph file of any known format")
     add_weight(parser)
+    add_format(parser)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -215,12 +230,14 @@ def add_weight(parser: argparse.ArgumentParser) -> None:
 
 
 def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
-    """Read a graph with the weights that ``--weight`` or ``--unweighted`` asks for."""
+    """Read a graph in the format of ``--format``, with the weights of ``--weight``."""
     from pyapsp.graph import read
 
+    form = arguments.format
     if arguments.unweighted:
-        return read(path, weight=None)
-    return read(path) if arguments.weight is None else read(path, weight=as_utf8(arguments.weight))
+        return read(path, weight=None, format=form)
+    weight = ... if arguments.weight is None else as_utf8(arguments.weight)
+    return read(path, weight=weight, format=form)
 
 
 def add_undirected(parser: argparse.ArgumentParser) -> None:
@@ -280,6 +297,11 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
     if method == "auto":
         raise ParameterError("--set needs --method: parameters belong to one method")
     return registry.method(arguments.method, **dict(arguments.set))
+
+
+def format_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the argument ``format`` of a reader, if ``--format`` was given."""
+    return {} if arguments.format is None else {"format": arguments.format}
 
 
 def vertices(

@@ -16,7 +16,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json, add_output, add_weight, read_graph
+from pyapsp.cli.options import (
+    add_device,
+    add_format,
+    add_json,
+    add_output,
+    add_weight,
+    read_graph,
+)
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("graph", metavar="GRAPH", help="the graph file that was solved")
     add_weight(parser)
+    add_format(parser)
     parser.add_argument("result", metavar="RESULT", help="OUT.npz or OUT.npy of 'pyapsp solve'")
     parser.add_argument(
         "--undirected", action="store_true", help="give this if 'pyapsp solve' had --undirected"

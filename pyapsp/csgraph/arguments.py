@@ -12,6 +12,7 @@ from scipy.sparse import issparse, sparray, spmatrix
 
 from pyapsp.base.errors import GraphError, NegativeWeightError, ParameterError
 from pyapsp.graph import Graph, as_graph, compressed
+from pyapsp.graph.convert import in_scipy
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.validation import array
 
@@ -25,7 +26,7 @@ def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
     """Return the graph, with weights rounded to float64, as SciPy does."""
     if isinstance(csgraph, Graph):
         graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
-    elif issparse(csgraph):
+    elif issparse(csgraph := in_scipy(csgraph)):
         compressed.sparse(csgraph)  # SciPy's conversions do not check index arrays
         graph = as_graph(_rounded(csgraph), copy=False)
     else:

@@ -12,7 +12,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.csgraph.arguments import Matrix, graph_of
 from pyapsp.graph import compressed
 from pyapsp.graph.compressed import Sparse
-from pyapsp.graph.convert import PADDED, arcs_of
+from pyapsp.graph.convert import PADDED, arcs_of, in_scipy
 from pyapsp.graph.validation import flag
 from pyapsp.traversal.components.components import (
     strongly_connected_components,
@@ -72,6 +72,7 @@ def connected_components(
         rule = "'weak' or 'strong'"
         raise ParameterError.of("connection", "connected_components", rule, connection)
     directed = flag("directed", "connected_components", directed)
+    csgraph = in_scipy(csgraph)
     has_pattern = issparse(csgraph) or isinstance(csgraph, np.ma.MaskedArray)
     graph = graph_of(_pattern(csgraph) if has_pattern else csgraph, unweighted=True)
     is_strong = directed and kind == "strong"

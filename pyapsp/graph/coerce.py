@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import scipy.sparse
+    import sparse
 
 __all__ = ["GraphLike", "as_graph", "as_structure"]
 
@@ -35,6 +36,7 @@ GraphLike: TypeAlias = Union[
     ArrayLike,
     "scipy.sparse.sparray",
     "scipy.sparse.spmatrix",
+    "sparse.SparseArray",
     "networkx.Graph",
     "igraph.Graph",
     "pandas.DataFrame",
@@ -50,9 +52,9 @@ def as_graph(
     Parameters
     ----------
     source : object
-        A :class:`Graph`, the path of a file, a SciPy sparse array or matrix, a dense array,
-        matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph, or an
-        edge list in a data frame of pandas or polars.
+        A :class:`Graph`, the path of a file, a sparse array or matrix of SciPy or PyData, a
+        dense array, matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph,
+        or an edge list in a data frame of pandas or polars.
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True does not
         change it: an undirected NetworkX graph stays undirected.
@@ -89,6 +91,7 @@ def as_structure(source: GraphLike, directed: bool = True) -> Graph:
 def _recognise(source: GraphLike, weight: Weight, copy: bool) -> Graph:
     """Return the graph with the weights that are asked for."""
     # the matrices come early, because the other tests take long beside a small graph
+    source = convert.in_scipy(source)
     nameless = _of_matrix(source, copy)
     if nameless is not None:
         if weight is None:

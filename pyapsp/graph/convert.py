@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from pyapsp.graph.validation import MAX_VERTICES
 if TYPE_CHECKING:
     import igraph
     import networkx
+    import sparse
+
+_T = TypeVar("_T")
 
 # The types of real numbers; numpy.number has the complex ones as well.
 _WHOLE = (int, np.integer, np.bool_)
@@ -45,6 +48,7 @@ __all__ = [
     "from_igraph",
     "from_networkx",
     "from_scipy",
+    "in_scipy",
     "is_kind",
     "is_sparse",
     "numbers",
@@ -61,6 +65,7 @@ def from_scipy(
     Parameters
     ----------
     matrix : scipy.sparse array or matrix, shape (n, n)
+        Or a sparse array of PyData, as `scipy.sparse.csgraph` takes it.
         Entry (i, j) is the weight of the arc i -> j. Stored zeros are arcs of weight zero,
         except in the formats BSR and DIA, which pad with zeros; there a zero is no arc. Of
         duplicate entries the smallest is used; SciPy would add them.
@@ -78,6 +83,7 @@ def from_scipy(
         The matrix is not square, its index arrays are wrong, or it holds NaN, -inf or complex
         numbers.
     """
+    matrix = in_scipy(matrix)
     if not is_sparse(matrix):
         raise GraphError(f"a SciPy sparse matrix is wanted, not {type(matrix).__name__}")
     n, starts = compressed.sparse(matrix)
@@ -255,6 +261,28 @@ def is_kind(source: object, module: str, name: str) -> bool:
 def is_sparse(source: object) -> bool:
     """Return whether an object is a sparse array or matrix of SciPy, as `scipy.sparse.issparse`."""
     return any(is_kind(source, "scipy.sparse", kind) for kind in ("sparray", "spmatrix"))
+
+
+def in_scipy(source: _T) -> _T | Sparse:
+    """Return a sparse array of the library `sparse` (PyData) as one of SciPy.
+
+    Other objects are returned as they are.
+
+    As in `scipy.sparse.csgraph`, what is not stored must be 0, inf or NaN; it is no arc.
+
+    Raises
+    ------
+    GraphError
+        It is another number, or there are not two dimensions.
+    """
+    if not is_kind(source, "sparse", "SparseArray"):
+        return source
+    entries = cast("sparse.SparseArray", source)
+    try:
+        converted: Sparse = entries.to_scipy_sparse(accept_fv=[0, np.inf, np.nan])
+    except (AttributeError, TypeError, ValueError) as error:
+        raise GraphError(f"no sparse matrix of weights: {error}") from None
+    return converted
 
 
 def _check_kind(source: object, module: str, name: str) -> None:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar, cast
-
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.base.compiled import compiled
 from pyapsp.base.errors import CapabilityError
 
 try:
-    import numba
+    import numba  # noqa: F401
 except ImportError:  # pragma: no cover
     raise CapabilityError("method='reference' needs Numba: pip install numba") from None
 
-__all__ = ["ZERO", "compiled", "fixed_log2", "philox", "raced"]
+__all__ = ["ZERO", "fixed_log2", "philox", "raced"]
 
-_F = TypeVar("_F", bound=Callable[..., object])
 _BITS = 28
 #: The logarithm of 0.
 ZERO = -(1024 << _BITS)
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-
-
-def compiled(function: _F) -> _F:
-    """Compile a function when it is first called; the code is kept in a file."""
-    return cast("_F", numba.njit(cache=True, nogil=True)(function))
 
 
 @compiled

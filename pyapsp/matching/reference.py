@@ -12,7 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.matching.draws import ZERO, compiled, fixed_log2, philox, raced
+from pyapsp.base.compiled import compiled
+from pyapsp.matching.draws import ZERO, fixed_log2, philox, raced
 
 __all__ = ["extended", "scored", "seeded"]
 

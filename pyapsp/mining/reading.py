@@ -38,6 +38,8 @@ class Reading(VcdOptions, total=False):
     dtype: str
     instants: int | None
     variables: Sequence[str] | None
+    exclude: Sequence[str] | None
+    format: str | None
 
 
 def read_trace(
@@ -45,6 +47,8 @@ def read_trace(
     *,
     dtype: str = "auto",
     variables: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
     **options: Unpack[VcdOptions],
 ) -> Trace:
     """Read a trace from a file.
@@ -61,6 +65,10 @@ def read_trace(
         Type of numbers, as for `Trace.of`.
     variables : sequence of str, optional
         Names of the variables to read.
+    exclude : sequence of str, optional
+        Names of variables to leave out, or patterns such as ``"cpu.*"``.
+    format : {"vcd", "csv", "parquet", "npy", "npz"}, optional
+        The format, where the suffix of the file does not tell it.
     **options
         For ``.vcd`` files the options of `pyapsp.mining.vcd.columns`: ``clock``, ``edge`` and
         ``unknown``.
@@ -76,7 +84,15 @@ def read_trace(
     OSError
         The file cannot be read.
     """
-    [trace] = read_pieces(path, dtype=dtype, instants=None, variables=variables, **options)
+    [trace] = read_pieces(
+        path,
+        dtype=dtype,
+        instants=None,
+        variables=variables,
+        exclude=exclude,
+        format=format,
+        **options,
+    )
     return trace
 
 
@@ -86,13 +102,15 @@ def read_pieces(
     dtype: str = "auto",
     instants: int | None = INSTANTS,
     variables: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    format: str | None = None,  # noqa: A002
     **options: Unpack[VcdOptions],
 ) -> Iterator[Trace]:
     """Yield a file as traces of so many instants each, which follow one another.
 
     Parameters
     ----------
-    path, dtype, variables, **options
+    path, dtype, variables, exclude, format, **options
         As for `read_trace`. With "auto", the first piece decides.
     instants : int or None
         Instants of a piece, a multiple of 1024; None: all.
@@ -101,24 +119,31 @@ def read_pieces(
     ------
     The same errors as `read_trace`.
     """
-    read = _FORMATS.get(check_name(path, "read_trace").suffix.lower())
+    suffix = check_name(path, "read_trace").suffix.lower() if format is None else f".{format}"
+    read = _FORMATS.get(suffix)
+    if read is None and format is not None:
+        known_formats = ", ".join(each[1:] for each in SUFFIXES)
+        raise ParameterError.of("format", "read_trace", f"one of {known_formats}", format)
     if read is None:
-        raise FormatError(path, None, f"no trace: the suffix must be one of {', '.join(SUFFIXES)}")
+        said = f"no trace: the suffix must be one of {', '.join(SUFFIXES)}; or name the format"
+        raise FormatError(path, None, said)
     if dtype not in DTYPES:
         raise ParameterError.of("dtype", "read_trace", f"one of {', '.join(DTYPES)}", dtype)
     if instants is not None:
         instants = integer("instants", "read_pieces", instants, 1)
         if instants % 1024:
             raise ParameterError.of("instants", "read_pieces", "a multiple of 1024", instants)
-    named = isinstance(variables, Iterable) and not isinstance(variables, str)
-    if variables is not None and not named:  # text would be a variable for each letter
-        raise ParameterError.of("variables", "read_trace", "a sequence of names", variables)
+    for name, names in (("variables", variables), ("exclude", exclude)):
+        named = isinstance(names, Iterable) and not isinstance(names, str)
+        if names is not None and not named:  # text would be a variable for each letter
+            raise ParameterError.of(name, "read_trace", "a sequence of names", names)
     known = ("clock", "edge", "unknown") if read is _vcd else ()
     for name, value in options.items():
         if name not in known:
-            rule = f"one of {', '.join(('variables', 'dtype', *known))} for such a file"
+            allowed = ("variables", "exclude", "format", "dtype", *known)
+            rule = f"one of {', '.join(allowed)} for such a file"
             raise ParameterError.of(name, "read_trace", rule, value)
-    return _pieces(path, read, dtype, instants, variables, options)
+    return _pieces(path, read, dtype, instants, variables, exclude, options)
 
 
 def _pieces(
@@ -127,12 +152,15 @@ def _pieces(
     dtype: str,
     instants: int | None,
     variables: Sequence[str] | None,
+    exclude: Sequence[str] | None,
     options: VcdOptions,
 ) -> Iterator[Trace]:
     first: np.dtype | None = None
     if variables is not None:
         variables = list(dict.fromkeys(variables))
-    for columns, facts in read(Path(path), instants, variables, **options):
+    if exclude is not None:
+        exclude = list(exclude)
+    for columns, facts in read(Path(path), instants, variables, exclude, **options):
         kind = "float64" if first == np.float64 and dtype == "auto" else dtype
         try:
             trace = Trace.of(columns, dtype=kind, facts={"file": os.fspath(path), **facts})
@@ -150,9 +178,10 @@ def _vcd(
     path: Path,
     instants: int | None,
     variables: Sequence[str] | None,
+    exclude: Sequence[str] | None,
     **options: Unpack[VcdOptions],
 ) -> tables.Columns:
-    return vcd.columns(path, instants=instants, variables=variables, **options)
+    return vcd.columns(path, instants=instants, variables=variables, exclude=exclude, **options)
 
 
 _FORMATS: dict[str, Callable[..., tables.Columns]] = {

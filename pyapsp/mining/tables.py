@@ -24,6 +24,7 @@ import numpy as np
 from pyapsp.base.errors import FormatError, ParameterError, PyApspError
 from pyapsp.base.json import Record
 from pyapsp.graph.io import archive
+from pyapsp.mining.names import absent, excluded
 from pyapsp.mining.trace import numbers
 
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ _BLOCK = 2**26
 _HEADER = 2**20
 
 
-def csv(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
+def csv(
+    path: Path,
+    instants: int | None,
+    variables: Sequence[str] | None,
+    exclude: Sequence[str] | None = None,
+) -> Columns:
     """Yield the columns of a ``.csv`` file.
 
     Parameters
@@ -49,6 +55,8 @@ def csv(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
         Rows of a piece; None: all.
     variables : sequence of str or None
         The columns to read.
+    exclude : sequence of str, optional
+        Names or patterns of columns that are not read.
 
     Raises
     ------
@@ -67,7 +75,7 @@ def csv(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
         try:
             frame = polars.read_csv(text, infer_schema_length=None)
             frame = frame.rename({name: name.strip() for name in frame.columns})
-            chosen = _chosen(path, variables, frame.columns)
+            chosen = _chosen(path, variables, exclude, frame.columns)
             columns = {name: _values(path, line, name, frame[name], polars) for name in chosen}
         except _faults(polars) as error:
             said = str(error).splitlines()[0]
@@ -169,14 +177,19 @@ def _values(
     return values if values.dtype == bool else numbers(values, name)
 
 
-def parquet(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
+def parquet(
+    path: Path,
+    instants: int | None,
+    variables: Sequence[str] | None,
+    exclude: Sequence[str] | None = None,
+) -> Columns:
     """Yield the columns of a ``.parquet`` file; see `csv`."""
     polars = _polars(path)
     with open(path, "rb"):
         pass  # an OSError that names the file, where polars may have another error
     try:
         lazy, start = polars.scan_parquet(path), 0
-        lazy = lazy.select(_chosen(path, variables, lazy.collect_schema().names()))
+        lazy = lazy.select(_chosen(path, variables, exclude, lazy.collect_schema().names()))
         while True:
             frame = (lazy if instants is None else lazy.slice(start, instants)).collect()
             if not frame.height and start:
@@ -192,7 +205,12 @@ def parquet(path: Path, instants: int | None, variables: Sequence[str] | None) -
         raise FormatError(path, None, str(error).splitlines()[0]) from None
 
 
-def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
+def npy(
+    path: Path,
+    instants: int | None,
+    variables: Sequence[str] | None,
+    exclude: Sequence[str] | None = None,
+) -> Columns:
     """Yield the columns of an ``.npy`` file; see `csv`."""
     whole = archive.mapped(path, "no array")
     if whole.dtype.names:
@@ -202,7 +220,7 @@ def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
     else:
         said = "no array: a 2-D array or an array with named fields is expected"
         raise FormatError(path, None, said)
-    chosen = _chosen(path, variables, columns)
+    chosen = _chosen(path, variables, exclude, columns)
     if any(columns[name].ndim != 1 for name in chosen):
         raise FormatError(path, None, "there must be a 1-D array for each variable")
     for start in range(0, max(len(whole), 1), instants or max(len(whole), 1)):
@@ -210,7 +228,12 @@ def npy(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
         yield {name: np.array(columns[name][start:stop]) for name in chosen}, {}
 
 
-def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Columns:
+def npz(
+    path: Path,
+    instants: int | None,
+    variables: Sequence[str] | None,
+    exclude: Sequence[str] | None = None,
+) -> Columns:
     """Yield the columns of an ``.npz`` file; see `csv`."""
     with open(path, "rb"):
         pass
@@ -220,7 +243,7 @@ def npz(path: Path, instants: int | None, variables: Sequence[str] | None) -> Co
             members = {each.removesuffix(".npy"): each for each in arrays.namelist()}
         except Exception as error:  # several kinds for files that are spoilt
             raise FormatError(path, None, f"no archive of arrays: {error}") from None
-        chosen, streams, lengths = _chosen(path, variables, members), {}, set()
+        chosen, streams, lengths = _chosen(path, variables, exclude, members), {}, set()
         for name in chosen:
             try:
                 stream = open_files.enter_context(arrays.open(members[name]))
@@ -264,14 +287,24 @@ def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:
     return int(shape[0]), dtype
 
 
-def _chosen(path: Path, variables: Sequence[str] | None, known: Collection[str]) -> list[str]:
+def _chosen(
+    path: Path,
+    variables: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    known: Collection[str],
+) -> list[str]:
     """Return the variables to read, in the order in which they were asked for."""
     for name in variables or ():
         if name not in known:
-            raise ParameterError(f"{path}: there is no variable {name!r}")
+            raise absent(path, name, known)
     if not known:
         raise FormatError(path, None, "there is no variable")
-    return list(variables or known)
+    names = list(known)
+    out = dict(zip(names, excluded(path, [(name,) for name in names], exclude), strict=True))
+    chosen = [name for name in variables or names if not out[name]]
+    if not chosen:
+        raise ParameterError(f"{path}: all variables are excluded")
+    return chosen
 
 
 def _faults(polars: ModuleType) -> tuple[type[BaseException], ...]:

@@ -2,16 +2,19 @@
 
 An instant is a time stamp, with the values after all changes at it; or an edge of a clock, with the
 values just before it, as assertions of SystemVerilog sample. One-bit variables are Boolean, vectors
-and reals are numeric; events and texts are left out. If a variable has several names, the first is
-used.
+and reals are numeric; events, texts and variables without bits are left out. If a variable has
+several names, the first is used.
+
+The weak values of VHDL, L and H, are 0 and 1. U, W and - are unknown, as x and z are.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -20,7 +23,8 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, ParameterError, PrecisionError
 from pyapsp.base.json import Record
-from pyapsp.mining import changes, scan
+from pyapsp.mining import changes, states
+from pyapsp.mining.names import absent, excluded
 from pyapsp.mining.tables import Columns
 
 __all__ = ["EDGES", "UNKNOWN", "columns"]
@@ -32,23 +36,70 @@ _REALS = frozenset({"real", "realtime", "real_parameter", "shortreal"})
 _SIGNED = frozenset({"integer", "int", "shortint", "longint", "byte"})
 _LEFT_OUT = frozenset({"event", "string"})
 _SKIPPED = frozenset({"$comment", "$date", "$version", "$timescale", "$attrbegin", "$attrend"})
+_CHANGES = frozenset({"$dumpvars", "$dumpall", "$dumpon", "$dumpoff"})
 _FAULTS = {
-    scan.NO_TOKEN: "a value change, a time stamp or a keyword is expected",
-    scan.NO_CODE: "this identifier code is not declared",
-    scan.NO_VALUE: "a vector has the digits 0, 1, x and z",
-    scan.NO_TIME: "a time stamp is a whole number below 2^63, and not before the last one",
-    scan.NO_END: "a comment without $end",
-    scan.NO_BIT: "a value that is too wide for its variable",
+    states.NO_TOKEN: "a value change, a time stamp or a keyword is expected",
+    states.NO_CODE: "this identifier code is not declared",
+    states.NO_VALUE: "a vector has the digits 0, 1, x and z, or those of VHDL",
+    states.NO_TIME: "a time stamp is a whole number below 2^63, and not before the last one",
+    states.NO_END: "a comment without $end",
+    states.NO_BIT: "a value that is too wide for its variable",
 }
+_WORD = re.compile(rb"\S+")
+# Names and bytes of a word that a message shows.
+_SHOWN, _LONGEST = 5, 40
 
 
 @dataclass(frozen=True)
 class _Variable:
+    """A declared variable.
+
+    Attributes
+    ----------
+    name : str
+        As short as it can be.
+    full : str
+        With all scopes.
+    ranged : tuple of str
+        Both with the range of a vector.
+    code : bytes
+    width, kind : int
+    signed : bool
+    place : int
+        Where it is declared.
+    """
+
     name: str
     code: bytes
     width: int
     kind: int
     signed: bool
+    place: int
+    full: str = ""
+    ranged: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, self.full, *self.ranged)
+
+
+@dataclass
+class _File:
+    """The bytes of a file, and errors with its lines."""
+
+    path: Path
+    data: NDArray[np.uint8]
+
+    def line(self, place: int) -> int:
+        return 1 + int(np.count_nonzero(self.data[:place] == 10))
+
+    def error(self, place: int, message: str) -> FormatError:
+        return FormatError(self.path, self.line(place), message)
+
+    def words(self, place: int) -> Iterator[str]:
+        """Yield the words from a place on."""
+        for word in _WORD.finditer(self.data.data, place):
+            yield word.group().decode("utf-8", "backslashreplace")
 
 
 def columns(
@@ -56,6 +107,7 @@ def columns(
     *,
     instants: int | None = None,
     variables: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
     clock: str | None = None,
     edge: str = "rising",
     unknown: str = "drop",
@@ -68,20 +120,24 @@ def columns(
     instants : int or None
         Most instants of a piece; None: all.
     variables : sequence of str, optional
-        Their names; scopes that all variables are in are left out. Default: all.
+        Their names, with all scopes, or without the outer scopes that all variables are in.
+        Default: all.
+    exclude : sequence of str, optional
+        Names, or patterns such as ``"top.cpu.*"``, of variables to leave out.
     clock : str, optional
         A one-bit variable: sample at its edges instead of at every time stamp. It is not sampled
         itself.
     edge : {"rising", "falling", "both"}
     unknown : {"drop", "zero", "error"}
-        Instants at which a variable is x or z, or has no value yet: leave them out; take zero; or
-        raise an error.
+        Instants at which a variable is unknown (x, z, U, W, -), or has no value yet: leave them
+        out; take zero; or raise an error.
 
     Yields
     ------
     columns : dict of str to (n,) ndarray of bool or float64
     facts : dict
-        ``dropped``: instants left out so far; ``instants``: of the piece.
+        ``dropped``: instants left out so far; ``instants``: of the piece; ``left_out``: the events,
+        texts and variables without bits.
 
     Raises
     ------
@@ -90,70 +146,99 @@ def columns(
     ParameterError
         There is no such variable, or an option is wrong.
     PrecisionError
-        float64 cannot hold a vector.
+        float64 cannot hold a value; the message names all variables with such values.
+
+    Notes
+    -----
+    Changes before the first time stamp are at time 0.
     """
     for name, value, legal in (("edge", edge, EDGES), ("unknown", unknown, UNKNOWN)):
         if value not in legal:
             raise ParameterError.of(name, "read_trace", f"one of {', '.join(legal)}", value)
-    data = _bytes(path)
-    declared, left_out, position = _header(path, data)
-    chosen = _chosen(path, declared, variables, clock)
+    file = _File(path, _bytes(path))
+    declared, left_out, position = _header(file)
+    chosen = _chosen(path, declared, variables, exclude, clock)
     known = {each.code for each in chosen}
-    ignored = left_out | {each.code for each in declared} - known
+    ignored = left_out.keys() | {each.code for each in declared}
     state = changes.State(
         [(each.code, each.kind, each.width, each.signed) for each in chosen],
         sorted(ignored - known),
         clock=clock is not None,
         edge=EDGES.index(edge),
-        zero=unknown == "zero",
+        mode=UNKNOWN.index(unknown),
+        position=position,
     )
-    capacity = instants or changes.most_steps(data, position)
-    total = 0
+    capacity = instants or changes.most_steps(file.data, position)
+    total, wide = 0, _Wide()
     while True:
-        status, position = _fill(state, data, position, capacity, path, chosen)
+        status, position = _fill(state, position, capacity, file, chosen, wide)
         count = state.instants
         total += count
-        if unknown == "error" and state.dropped:
-            raise FormatError(path, None, f"unknown values: {_unknown(state, chosen)}")
-        if not total and status == scan.DONE:
-            hint = "leave these variables out, or give unknown='zero'"
-            lacking = _unknown(state, chosen)
-            raise FormatError(
-                path, None, f"at no instant all variables are known: {lacking}; {hint}"
-            )
-        if count:
+        if status == states.DONE:
+            wide.check()
+            if not total:
+                raise _never_known(state, chosen, file)
+        if count and not wide.names:
             facts: Record = {"instants": count, "dropped": state.dropped}
+            facts |= {"left_out": list(left_out.values())}
             yield state.columns([each.name for each in chosen], count), facts
-        if status == scan.DONE:
+        if status == states.DONE:
             return
+
+
+@dataclass
+class _Wide:
+    """Variables with values that float64 cannot hold; the file is read on to find all of them."""
+
+    first: str = ""
+    names: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        if self.names:
+            others = f"; {_listed(self.names[1:])} too" if self.names[1:] else ""
+            raise PrecisionError(f"{self.first}: exclude this variable{others}")
 
 
 def _fill(
     state: changes.State,
-    data: NDArray[np.uint8],
     position: int,
     capacity: int,
-    path: Path,
+    file: _File,
     chosen: list[_Variable],
+    wide: _Wide,
 ) -> tuple[int, int]:
     """Read until so many instants are complete; return why it ended, and where."""
     state.begin(capacity)
     while True:
-        status, position = state.read(data, position)
-        if status in (scan.DONE, scan.FULL):
+        status, position = state.read(file.data, position)
+        if status in (states.DONE, states.FULL):
             return status, position
-        line = 1 + int(np.count_nonzero(data[:position] == 10))
-        word = bytes(data[position : position + 40]).split()[:1]
-        shown = word[0].decode("latin-1") if word else ""
-        if status == scan.REAL:
+        if status == states.NOT_KNOWN:
+            names = [
+                each.full for each, known in zip(chosen, state.known, strict=False) if not known
+            ]
+            raise file.error(position, f"unknown values: {_listed(names)}")
+        words = file.words(position)
+        word = next(words, "")
+        code = next(words, "") if word[:1] in "bBrRsS" else word[1:]
+        about = next((each for each in chosen if each.code == code.encode()), None)
+        whose = "" if about is None else f"variable {about.full!r}: "
+        if status == states.REAL:
             try:
-                state.real = float(shown[1:])
+                state.real = float(word[1:])
             except ValueError:
-                raise FormatError(path, line, f"{shown[1:]!r} is not a number") from None
+                message = f"{whose}{word[1 : 1 + _LONGEST]!r} is not a number"
+                raise file.error(position, message) from None
             continue
-        if status == scan.TOO_WIDE:
-            raise PrecisionError(f"{path}:{line}: float64 cannot hold {shown!r}: leave it out")
-        raise FormatError(path, line, f"{shown!r}: {_FAULTS[status]}")
+        shown = repr(word[:_LONGEST])
+        if status == states.TOO_WIDE and about is not None:
+            where = f"{file.path}:{file.line(position)}: {whose}"
+            wide.first = wide.first or f"{where}float64 cannot hold {shown}"
+            wide.names = (*wide.names, about.full)
+            state.ignore(about.code)
+            continue
+        shown = repr(code[:_LONGEST]) if status == states.NO_CODE else shown
+        raise file.error(position, f"{whose}{shown}: {_FAULTS[status]}")
 
 
 def _bytes(path: Path) -> NDArray[np.uint8]:
@@ -162,57 +247,70 @@ def _bytes(path: Path) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, "r")
 
 
-def _unknown(state: changes.State, chosen: list[_Variable]) -> str:
-    names = [each.name for each, known in zip(chosen, state.known, strict=True) if not known]
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{', '.join(names[:5]) or 'different ones at each'}{more}"
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
-def _header(path: Path, data: NDArray[np.uint8]) -> tuple[list[_Variable], set[bytes], int]:
-    """Return the declared variables, the codes of events, and where the value changes begin."""
-    step, end, text = 2**16, -1, b""
-    while end < 0 and len(text) < data.size:
-        text = bytes(data[:step])
-        end, step = text.find(b"$enddefinitions"), step * 4
-    if end < 0:
-        raise FormatError(path, None, "there is no $enddefinitions")
-    finish = text.find(b"$end", end + len(b"$enddefinitions"))
-    if finish < 0:
-        raise FormatError(path, text.count(b"\n", 0, end) + 1, "$enddefinitions without $end")
-    words = iter(text[:end].split())
+def _never_known(state: changes.State, chosen: list[_Variable], file: _File) -> FormatError:
+    """Return an error about the variables that are never known, at the first declaration."""
+    never = [each for each, ever in zip(chosen, state.ever, strict=False) if not ever]
+    hint = "exclude variables, or take zero for unknown values"
+    message = "at no instant all variables are known"
+    if not never:
+        return FormatError(file.path, None, f"{message}, and others at each instant: {hint}")
+    message += f"; never known: {_listed([each.full for each in never])}"
+    return file.error(never[0].place, f"{message}: {hint}")
+
+
+def _header(file: _File) -> tuple[list[_Variable], dict[bytes, str], int]:
+    """Return the declared variables, those left out, and where the value changes begin."""
+    words = _WORD.finditer(file.data.data)
     scopes: list[str] = []
     declared: list[tuple[tuple[str, ...], _Variable]] = []
-    left_out: set[bytes] = set()
+    left_out: dict[bytes, str] = {}
     for word in words:
-        keyword = word.decode("latin-1")
-        rest = []
+        keyword, place = word.group()[:_LONGEST].decode("latin-1"), word.start()
+        if keyword in _CHANGES or keyword[0] == "#":
+            raise file.error(place, f"there is no $enddefinitions before {keyword!r}")
+        if keyword[0] != "$":
+            raise file.error(place, f"{keyword!r} is no declaration")
+        rest, end = [], -1
         for each in words:
-            if each == b"$end":
+            if each.group() == b"$end":
+                end = each.end()
                 break
-            rest.append(each.decode("utf-8", "backslashreplace"))
-        else:
-            raise FormatError(path, None, f"{keyword} without $end")
-        if keyword == "$scope" and len(rest) == 2:
-            scopes.append(rest[1])
+            rest.append(each.group().decode("utf-8", "backslashreplace"))
+        if end < 0:
+            raise file.error(place, f"{keyword} without $end")
+        if keyword == "$enddefinitions":
+            if not declared:
+                also = " besides events, texts and variables without bits" if left_out else ""
+                raise file.error(place, f"no variable is declared{also}")
+            return _named(declared), left_out, end
+        if keyword == "$scope" and rest:
+            scopes.append(" ".join(rest[1:]))  # simulators write empty names, too
         elif keyword == "$upscope" and not rest and scopes:
             scopes.pop()
-        elif keyword == "$var" and len(rest) >= 4 and rest[1].isdecimal() and int(rest[1]) > 0:
-            if rest[0] in _LEFT_OUT:
-                left_out.add(rest[2].encode())
+        elif keyword == "$var" and len(rest) >= 4 and rest[1].isdecimal():
+            inside = tuple(scope for scope in scopes if scope)
+            variable = _variable(rest, place)
+            if rest[0] in _LEFT_OUT or variable.width == 0:
+                left_out[variable.code] = ".".join((*inside, variable.name))
             else:
-                declared.append((tuple(scopes), _variable(rest)))
+                declared.append((inside, variable))
         elif keyword not in _SKIPPED:
-            raise FormatError(path, None, f"{' '.join([keyword, *rest])!r} is no declaration")
-    if not declared:
-        raise FormatError(path, None, "no variable is declared")
-    return _named(declared), left_out, finish + len(b"$end")
+            shown = " ".join([keyword, *rest])[: 3 * _LONGEST]
+            raise file.error(place, f"{shown!r} is no declaration")
+    raise FormatError(file.path, None, "there is no $enddefinitions")
 
 
-def _variable(words: list[str]) -> _Variable:
+def _variable(words: list[str], place: int) -> _Variable:
     kind, width, code, *name = words
     real = kind in _REALS
-    what = scan.REALS if real else scan.BITS if int(width) == 1 else scan.VECTORS
-    return _Variable("".join(name), code.encode(), int(width), what, kind in _SIGNED)
+    what = states.REALS if real else states.BITS if int(width) == 1 else states.VECTORS
+    signed = kind in _SIGNED
+    return _Variable("".join(name), code.encode(), int(width), what, signed, place)
 
 
 def _named(declared: list[tuple[tuple[str, ...], _Variable]]) -> list[_Variable]:
@@ -223,13 +321,15 @@ def _named(declared: list[tuple[tuple[str, ...], _Variable]]) -> list[_Variable]
     named: list[_Variable] = []
     taken: dict[str, bytes] = {}
     for scopes, each in declared:
+        outer, inner = scopes[:common], scopes[common:]
         short, bracket, inside = each.name.partition("[")
         whole = bracket and (plain[scopes, short] > 1 or ":" not in inside)
-        name = ".".join((*scopes[common:], each.name if whole else short))
+        name = ".".join((*inner, each.name if whole else short))
         if taken.setdefault(name, each.code) != each.code:
             name = f"{name}#{each.code.decode()}"
             taken[name] = each.code
-        named.append(_Variable(name, each.code, each.width, each.kind, each.signed))
+        ranged = tuple(".".join((*some, each.name)) for some in (inner, scopes))
+        named.append(replace(each, name=name, full=".".join((*outer, name)), ranged=ranged))
     return named
 
 
@@ -241,24 +341,46 @@ def _shared(scopes: list[tuple[str, ...]]) -> int:
 
 
 def _chosen(
-    path: Path, declared: list[_Variable], wanted: Sequence[str] | None, clock: str | None
+    path: Path,
+    declared: list[_Variable],
+    wanted: Sequence[str] | None,
+    exclude: Sequence[str] | None,
+    clock: str | None,
 ) -> list[_Variable]:
     """Return the variables to sample, and the clock at the end."""
+    out = excluded(path, [each.names for each in declared], exclude)
+    left = [each for each, away in zip(declared, out, strict=True) if not away]
     first: dict[bytes, _Variable] = {}
-    for each in declared:
+    for each in left:
         first.setdefault(each.code, each)
-    by_name = {each.name: each for each in declared}
-    for name in (*(wanted or ()), *([clock] if clock is not None else ())):
-        if name not in by_name:
-            raise ParameterError(f"{path}: there is no variable {name!r}")
-    chosen = [by_name[name] for name in wanted] if wanted else list(first.values())
-    chosen = list({each.code: each for each in chosen}.values())
-    if clock is None:
-        return chosen
-    ticking = by_name[clock]
-    if ticking.kind != scan.BITS:
-        raise ParameterError.of("clock", "read_trace", "a variable of one bit", clock)
-    chosen = [each for each in chosen if each.code != ticking.code]
-    if not chosen:
-        raise ParameterError(f"{path}: there is no variable besides the clock")
-    return [*chosen, ticking]
+    if wanted:
+        away = {each.name for each, away in zip(declared, out, strict=True) if away}
+        asked = [_one(path, declared, name) for name in wanted]
+        asked = [
+            replace(each, name=name)
+            for each, name in zip(asked, wanted, strict=True)
+            if each.name not in away
+        ]
+        first = {each.code: each for each in asked}
+    ticking = None if clock is None else _one(path, declared, clock)
+    if ticking is not None:
+        if ticking.kind != states.BITS:
+            raise ParameterError.of("clock", "read_trace", "a variable of one bit", clock)
+        first.pop(ticking.code, None)
+    if not first:
+        besides = "" if ticking is None else " besides the clock"
+        raise ParameterError(f"{path}: there is no variable{besides} that is not excluded")
+    return [*first.values(), *([] if ticking is None else [ticking])]
+
+
+def _one(path: Path, declared: list[_Variable], name: str) -> _Variable:
+    """Return the variable with a name."""
+    found = {each.code: each for each in declared if name in (each.name, each.full)}
+    found = found or {each.code: each for each in declared if name in each.ranged}
+    if not found:
+        raise absent(path, name, [spelt for each in declared for spelt in (each.name, each.full)])
+    if len(found) > 1:
+        names = " or ".join(each.full for each in found.values())
+        raise ParameterError(f"{path}: the variable {name!r} may be {names}")
+    [variable] = found.values()
+    return variable

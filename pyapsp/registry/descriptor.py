@@ -32,7 +32,7 @@ class Problem:
     families : tuple of str
         The kinds of input that `sample` draws; tuning rows are kept for each.
     read : callable
-        ``read(path)`` reads an input from a file.
+        ``read(path, format=None)`` reads an input from a file; see `pyapsp.read`.
     sample : callable
         ``sample(size, family, seed, requires)`` returns a random input that meets these
         requirements, for tests, tuner and bench.
@@ -69,7 +69,7 @@ class Problem:
     dtypes: tuple[str, ...]
     areas: tuple[str, ...]
     families: tuple[str, ...]
-    read: Callable[[str], Any]
+    read: Callable[..., Any]
     sample: Callable[[int, str, int, Any], Any]
     about: Callable[[Any], Record]
     ask: Callable[..., Request]

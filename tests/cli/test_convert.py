@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pyapsp.cli import main
+from pyapsp.cli import main, options
 from pyapsp.graph import read
+from pyapsp.graph.io import FORMATS
 
 
 @pytest.fixture
@@ -94,3 +95,31 @@ def test_names_that_are_dropped_are_told(
     assert main(["convert", str(source), str(tmp_path / "out.npz")]) == 0
     assert main(["sssp", str(tmp_path / "out.npz"), "--source", "01234"]) == 0
     assert "from 01234: 2 of 2" in capsys.readouterr().out
+
+
+def test_the_format_may_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At each command that reads a graph file."""
+    source, target = tmp_path / "in.edgelist", tmp_path / "out.npz"
+    source.write_text("0 1 {'weight': 2}\n1 2 {'weight': 3}\n2 0 {'weight': 4}\n")
+    name, answer, record = str(source), str(tmp_path / "all.npz"), str(tmp_path / "record.json")
+    lines: list[list[str]] = [
+        ["convert", name, str(target)],
+        ["solve", name, "-o", answer],
+        ["verify", name, answer],
+        ["bfs", name],
+        ["sssp", name],
+        ["scc", name],
+        ["triangles", name],
+        ["truss", name],
+        ["measure", name, "diameter"],
+        ["check", "sssp", name],
+        ["check", "partition", name],
+        ["bench", name, "--peers", "scipy", "-o", record],
+    ]
+    for line in lines:
+        assert main(line) == 3, line
+        assert "or name the format" in capsys.readouterr().err
+        assert main([*line, "--format", "txt"]) == 0, line
+        capsys.readouterr()
+    assert read(target).weights.tolist() == [2, 3, 4]
+    assert FORMATS == options.FORMATS

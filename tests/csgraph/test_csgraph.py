@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -11,8 +13,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse import csgraph as scipy_csgraph
 
+import pyapsp
 from pyapsp import csgraph, errors
 from pyapsp.all_pairs import choice
+from pyapsp.graph.convert import from_scipy
 
 
 def random_matrix(n=30, low=1, high=20, density=0.15, seed=0):
@@ -489,3 +493,42 @@ def test_undirected_takes_the_smaller_weight(name):
     got = getattr(csgraph, name)(matrix, directed=False)
     np.testing.assert_array_equal(got, [[0, 2, 3], [2, 0, 1], [3, 1, 0]])
     np.testing.assert_array_equal(got, getattr(scipy_csgraph, name)(matrix, directed=False))
+
+
+class SparseArray:
+    """What SciPy uses of the arrays of PyData's library `sparse`."""
+
+    def __init__(self, entries, fill_value=0.0):
+        self.entries, self.fill_value = sparse.coo_array(entries), fill_value
+        self.dtype = self.entries.dtype
+
+    def to_scipy_sparse(self, accept_fv=None):
+        accepted = np.atleast_1d(0 if accept_fv is None else accept_fv)
+        if not np.isclose(self.fill_value, accepted, equal_nan=True).any():
+            raise ValueError(f"fill value {self.fill_value}")
+        return self.entries
+
+
+@pytest.mark.parametrize("fill", [0.0, np.inf, np.nan])
+def test_arrays_of_pydata(fill, monkeypatch):
+    """SciPy takes them in all these functions; what is not stored is no arc."""
+    library = types.ModuleType("sparse")
+    library.SparseArray = SparseArray
+    monkeypatch.setitem(sys.modules, "sparse", library)
+    matrix = random_matrix(12)
+    array = SparseArray(matrix, fill)
+    for ours, theirs, keywords in CALLS:
+        for options in ({}, {"directed": False}, {"unweighted": True}):
+            expected = theirs(array, **keywords, **options)
+            assert np.array_equal(ours(array, **keywords, **options), expected)
+    count, labels = csgraph.connected_components(array)
+    expected_count, expected = scipy_csgraph.connected_components(array)
+    assert count == expected_count
+    assert np.array_equal(labels, expected)
+    distances = scipy_csgraph.dijkstra(array)
+    assert np.array_equal(pyapsp.solve(array).distances, distances)
+    assert np.array_equal(pyapsp.sssp(array, 3).distances, distances[3])
+    assert from_scipy(array).m == np.count_nonzero(matrix)
+    for ours in (csgraph.dijkstra, csgraph.connected_components, pyapsp.solve):
+        with pytest.raises(errors.GraphError, match="fill value 7"):
+            ours(SparseArray(matrix, 7.0))

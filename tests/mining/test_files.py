@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -85,7 +88,7 @@ def test_a_dump_is_sampled_at_every_time_stamp(dump):
     known = read_trace(dump)  # without the first instant, and the one in which data is x
     assert known.facts["dropped"] == 2
     assert columns(known)["data"] == [0, 5, 5, 5, 5]
-    with pytest.raises(FormatError, match="unknown values"):
+    with pytest.raises(FormatError, match=r"some\.vcd:14: unknown values: top\.go"):
         read_trace(dump, unknown="error")
     assert columns(read_trace(dump, variables=["sub.level", "clk"], unknown="error")).keys() == {
         *("clk", "sub.level")
@@ -132,17 +135,19 @@ def test_pieces_of_a_dump_are_the_whole(tmp_path):
     [
         ("$enddefinitions $end", "", r"there is no \$enddefinitions"),
         ("$timescale 1 ns $end", "$timescale 1 ns", "no declaration"),
-        ('$var reg 1 " go $end', '$var reg 0 " go $end', "no declaration"),
+        ('$var reg 1 " go $end', '$var reg -1 " go $end', "no declaration"),
         ("#30", "#3x", ":28: '#3x': a time stamp"),
         ("#30", "#5", ":28: '#5': a time stamp"),
-        ("b101 #a", "b121 #a", ":29: 'b121': a vector"),
-        ("b101 #a", "b10101 #a", ":29: 'b10101': a value that is too wide"),
-        ("b101 #a", "b101 ?", "is not declared"),
-        ("r0.5 %", "rhalf %", "'half' is not a number"),
-        ("r0.5 %", "r0.5 #a", "a vector has"),
+        ("b101 #a", "b121 #a", ":29: variable 'top.data': 'b121': a vector"),
+        ("b101 #a", "b10101 #a", ":29: variable 'top.data': 'b10101': a value that is"),
+        ("b101 #a", "b101 ?", r":29: '\?': this identifier code is not declared"),
+        ("r0.5 %", "rhalf %", ":21: variable 'top.sub.level': 'half' is not a number"),
+        ("r0.5 %", "r0.5 #a", ":21: variable 'top.data': 'r0.5': a vector has"),
         ("#40\n0!", "#40\nq!", "is expected"),
         ("#40\n0!", "#40\n$dumb", "is expected"),
         ("1! $end", "1!", "a comment without"),
+        ("$upscope $end\n$upscope $end", "$upscope $end\n$upscope", ":13: .* is no declaration"),
+        ("$date today", "date today", ":1: 'date' is no declaration"),
         (DUMP, "", "empty"),
     ],
 )
@@ -166,7 +171,9 @@ def test_vectors_of_any_width_are_exact_or_refused(tmp_path):
         assert columns(read_trace(path)) == {"wide": [value]}
     for digits in ("1" * 54, "1" * 200):
         path.write_text(f"{head}b{digits} a\n")
-        with pytest.raises(PrecisionError, match=r"wide\.vcd:4: float64 cannot hold"):
+        with pytest.raises(
+            PrecisionError, match=r"wide\.vcd:4: variable 'wide': float64 cannot hold"
+        ):
             read_trace(path)
 
 
@@ -190,6 +197,372 @@ def test_names_are_short_and_differ(tmp_path):
     )
     assert read_trace(path).boolean_names == ("x[0]", "x[1]")
     assert read_trace(path).numeric_names == ("y[3:0]", "y[3:0]#d")
+
+
+GHDL = """\
+$date
+  Sat Nov 28 07:02:35 2026
+$end
+$version
+  GHDL v0
+$end
+$timescale
+  1 fs
+$end
+$scope module standard $end
+$upscope $end
+$scope module std_logic_1164 $end
+$upscope $end
+$scope module bench $end
+$var reg 1 ! clk $end
+$var reg 4 " bus[3:0] $end
+$var reg 0 # nothing[-1:0] $end
+$var integer 32 $ n $end
+$var real 64 % volts $end
+$comment phase is not handled $end
+$scope module dut $end
+$var reg 1 ! clk $end
+$var reg 1 & open_drain $end
+$upscope $end
+$upscope $end
+$enddefinitions $end
+#0
+U!
+bUUUU "
+b #
+b00000000000000000000000000000000 $
+r0.0000000000000000e+00 %
+U&
+#1000000
+0!
+b0L1H "
+b11111111111111111111111111111111 $
+H&
+#2000000
+1!
+b01-1 "
+L&
+#3000000
+bW011 "
+#4000000
+bHHHH "
+r-1.5e+00 %
+"""
+NVC = """\
+$date
+  Sat Nov 28 07:02:35 2026
+$end
+$version nvc 1.13.0 $end
+$timescale 1 fs $end
+$scope module bench $end
+$attrbegin misc 02 BENCH 1 $end
+$var logic 1 ! clk $end
+$var string 0 " state $end
+$scope module  $end
+$var logic 8 # bus[7:0] $end
+$upscope $end
+$upscope $end
+$enddefinitions $end
+$comment not yet $enddefinitions $end
+$dumpvars
+0!
+sidle "
+b00000001 #
+$end
+#0
+#5000000
+1!
+swaiting for data "
+b1111zzzz #
+#10000000
+srun "
+b00000011 #
+"""
+GTKWAVE = """\
+$date
+\tSat Nov 28 07:02:35 2026
+
+$end
+$version
+\tnvc 1.13.0
+$end
+$comment
+ made from a file with $enddefinitions
+$end
+$timescale
+\t1ns
+$end
+$scope module top $end
+$var string 0 ! message $end
+$var wire 0 " empty $end
+$var wire 1 # go $end
+$var parameter 8 $ WIDTH [7:0] $end
+$var event 1 % done $end
+$upscope $end
+$enddefinitions $end
+#0
+$dumpvars
+s !
+b "
+1#
+b1000 $
+$end
+#7
+sa\\040b !
+0#
+1%
+$vcdclose
+#9
+$end
+"""
+ICARUS = """\
+$date
+\tSat Nov 28 07:02:35 2026
+$end
+$version
+\tIcarus Verilog
+$end
+$timescale
+\t1s
+$end
+$scope module top $end
+$var wire 1 ! carry $end
+$var parameter 32 " STEP $end
+$var reg 4 # count [3:0] $end
+$var real 1 $ ratio $end
+$scope begin loop $end
+$var integer 32 % i [31:0] $end
+$upscope $end
+$upscope $end
+$enddefinitions $end
+$comment Show the parameter values. $end
+$dumpall
+b11 "
+$end
+#0
+$dumpvars
+bx %
+r0 $
+bx #
+z!
+$end
+#1
+b11111111111111111111111111111110 %
+b0 #
+0!
+#2
+b111 #
+r0.25 $
+"""
+VERILATOR = """\
+$version Generated by VerilatedVcd $end
+$timescale 1ps $end
+
+ $scope module  $end
+  $scope module TOP $end
+   $var wire  1 # clk $end
+   $scope module cpu $end
+    $var wire  1 # clk $end
+    $var wire 64 $ address [63:0] $end
+    $var wire 128 & line [127:0] $end
+    $scope struct pair $end
+     $var wire  8 ( low [7:0] $end
+    $upscope $end
+   $upscope $end
+  $upscope $end
+ $upscope $end
+$enddefinitions $end
+
+
+#0
+0#
+b0000000000000000000000000000000000000000000000000000000000000001 $
+b1{zeros} &
+b00000101 (
+#5
+1#
+b0000000000000000000000000000000000000000000000000000000000000010 $
+#10
+0#
+""".replace("{zeros}", "0" * 127)
+SIMULATORS = {
+    "ghdl": (
+        GHDL,
+        # the first instant, and those with "-" and W, are left out
+        {
+            "clk": [False, True],
+            "dut.open_drain": [True, False],
+            "bus": [3, 15],
+            "n": [-1, -1],
+            "volts": [0, -1.5],
+        },
+    ),
+    "nvc": (NVC, {"clk": [False, True], "bus": [1, 3]}),
+    "gtkwave": (GTKWAVE, {"go": [True, False, False], "WIDTH": [8, 8, 8]}),
+    "icarus": (
+        ICARUS,
+        {
+            "carry": [False, False],
+            "STEP": [3, 3],
+            "count": [0, 7],
+            "ratio": [0, 0.25],
+            "loop.i": [-2, -2],
+        },
+    ),
+    "verilator": (
+        VERILATOR,
+        {
+            "clk": [False, True, False],
+            "cpu.address": [1, 2, 2],
+            "cpu.line": [2.0**127] * 3,
+            "cpu.pair.low": [5, 5, 5],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("simulator", SIMULATORS)
+def test_dumps_as_simulators_write_them(simulator, tmp_path):
+    text, right = SIMULATORS[simulator]
+    path = tmp_path / f"{simulator}.vcd"
+    path.write_text(text)
+    trace = read_trace(path)
+    assert columns(trace) == right
+    dropped = {"ghdl": 3, "nvc": 1, "icarus": 1}
+    assert trace.facts["dropped"] == dropped.get(simulator, 0)
+    left_out = {"ghdl": ["bench.nothing[-1:0]"], "nvc": ["bench.state"], "verilator": []}
+    left_out |= {"gtkwave": ["top.message", "top.empty", "top.done"], "icarus": []}
+    assert trace.facts["left_out"] == left_out[simulator]
+
+
+def test_values_before_the_first_time_stamp_are_those_at_time_zero(tmp_path):
+    path = tmp_path / "early.vcd"
+    path.write_text("$var wire 1 a p $end $enddefinitions $end\n1a\n#0\n0a\n#5\n")
+    assert columns(read_trace(path)) == {"p": [False, False]}
+    path.write_text("$var wire 1 a p $end $enddefinitions $end\n1a\n#3\n0a\n")
+    assert columns(read_trace(path)) == {"p": [True, False]}
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        ("reg 64", {"1" + "0" * 63: 2.0**63, "1" * 53 + "0" * 11: (2.0**53 - 1) * 2**11}),
+        ("integer 64", {"1" * 64: -1.0, "1" + "0" * 63: -(2.0**63), "1" * 63 + "0": -2.0}),
+        ("longint 60", {"1" * 60: -1.0, "0" * 7 + "1" * 53: 2.0**53 - 1}),
+        ("reg 1024", {"1" + "0" * 1023: 2.0**1023, "101" + "0" * 97: 5 * 2.0**97}),
+    ],
+)
+def test_wide_vectors_that_float64_holds_are_exact(words, right, tmp_path):
+    path = tmp_path / "wide.vcd"
+    steps = "\n".join(f"#{k}\nb{digits} a" for k, digits in enumerate(right))
+    path.write_text(f"$var {words} a x $end\n$enddefinitions $end\n{steps}\n")
+    assert columns(read_trace(path)) == {"x": list(right.values())}
+
+
+def test_all_variables_that_float64_cannot_hold_are_named(tmp_path):
+    path = tmp_path / "wide.vcd"
+    kinds = "".join(
+        f"$var {kind} {k} {k} $end\n" for k, kind in zip("abc", ["reg 64"] * 3, strict=True)
+    )
+    changes = f"#0\nb1 a\nb1 b\nb1 c\n#1\nb{'1' * 64} c\n#2\nb1{'0' * 62}1 a\n#3\n"
+    path.write_text(f"$scope module top $end\n{kinds}$enddefinitions $end\n{changes}")
+    said = r"wide\.vcd:11: variable 'top\.c': float64 .*: exclude this variable; top\.a too"
+    for instants in (None, 1024):
+        with pytest.raises(PrecisionError, match=said):
+            list(read_pieces(path, instants=instants))
+    assert columns(read_trace(path, exclude=["c", "a"])) == {"b": [1, 1, 1, 1]}
+
+
+def test_variables_have_their_full_names_too(dump, tmp_path):
+    short = columns(read_trace(dump, clock="clk", unknown="zero"))
+    assert columns(read_trace(dump, clock="top.clk", unknown="zero")) == short
+    assert columns(read_trace(dump, clock="top.sub.clock", unknown="zero")) == short
+    asked = ["top.sub.level", "data[3:0]"]
+    assert list(columns(read_trace(dump, variables=asked, unknown="zero"))) == asked
+    with pytest.raises(
+        ParameterError, match=r"no variable 'top\.clok'; did you mean 'top\.clo?c?k'"
+    ):
+        read_trace(dump, clock="top.clok")
+    path = tmp_path / "twice.vcd"
+    path.write_text(
+        "$scope module top $end $var wire 1 a x $end $scope module top $end $var wire 1 b x $end\n"
+        "$upscope $end $upscope $end $enddefinitions $end\n#0 0a 1b"
+    )
+    assert columns(read_trace(path, variables=["x"])) == {"x": [False]}
+    assert columns(read_trace(path, variables=["top.top.x"])) == {"top.top.x": [True]}
+    with pytest.raises(ParameterError, match=r"'top\.x' may be top\.x or top\.top\.x"):
+        read_trace(path, variables=["top.x"])
+
+
+def test_variables_are_excluded_by_name_or_pattern(dump, tmp_path):
+    def names(**options):
+        return list(columns(read_trace(dump, unknown="zero", **options)))
+
+    assert names(exclude=["top.sub.*"]) == ["clk", "go", "data"]
+    assert names(exclude=["clk"]) == ["go", "sub.clock", "data", "sub.count", "sub.level"]
+    assert names(exclude=["data[3:0]", "*l*"]) == ["go", "sub.count"]
+    assert names(variables=["go", "data"], exclude=["g?"]) == ["data"]
+    with pytest.raises(ParameterError, match=r"there is no variable 'dat'; did you mean 'data'"):
+        names(exclude=["dat"])
+    with pytest.raises(ParameterError, match="that is not excluded"):
+        names(exclude=["*"])
+    with pytest.raises(ParameterError, match="'exclude'"):
+        names(exclude="clk")
+    for suffix in (".csv", ".parquet", ".npz"):
+        path = tmp_path / f"table{suffix}"
+        if suffix == ".npz":
+            np.savez(path, **{name: np.array(each) for name, each in TABLE.items()})
+        else:
+            frame = pl.DataFrame(TABLE)
+            (frame.write_csv if suffix == ".csv" else frame.write_parquet)(path)
+        assert list(columns(read_trace(path, exclude=["[nx]"]))) == ["p"]
+        with pytest.raises(ParameterError, match="there is no variable 'y'"):
+            read_trace(path, exclude=["y"])
+        with pytest.raises(ParameterError, match="all variables are excluded"):
+            read_trace(path, exclude=["*"])
+    np.save(tmp_path / "table.npy", np.arange(6).reshape(2, 3))
+    assert list(columns(read_trace(tmp_path / "table.npy", exclude=["v1"]))) == ["v0", "v2"]
+
+
+def test_a_variable_that_is_never_known_is_named_with_its_line(tmp_path):
+    path = tmp_path / "never.vcd"
+    path.write_text(
+        "$scope module top $end\n$var wire 1 a p $end\n$var wire 4 b q $end\n$upscope $end\n"
+        "$enddefinitions $end\n#0\n0a\nbx b\n#1\n1a\n#2\nb1x b\n"
+    )
+    with pytest.raises(FormatError, match=r"never\.vcd:3: at no instant .* known: top\.q: exclude"):
+        read_trace(path)
+    assert columns(read_trace(path, exclude=["q"])) == {"p": [False, True, True]}
+    with pytest.raises(FormatError, match=r"never\.vcd:6: unknown values: top\.q"):
+        read_trace(path, unknown="error")
+    path.write_text(
+        "$var wire 1 c c $end $var wire 1 a p $end $enddefinitions $end #0 0c xa #5\n1c"
+    )
+    with pytest.raises(FormatError, match=r"never\.vcd:2?1?: unknown values: p"):
+        read_trace(path, clock="c", unknown="error")
+
+
+def test_the_compiled_reader_is_kept_for_other_processes(tmp_path):
+    """The second process reads the code from files, and writes none; without a folder, it works."""
+    path = tmp_path / "some.vcd"
+    path.write_text(DUMP)
+    program = (
+        "import sys; from pyapsp.mining import read_trace; from pyapsp.mining.scan import loop\n"
+        f"print(read_trace({str(path)!r}, unknown='zero').n, sum(loop.stats.cache_hits.values()))"
+    )
+    said = []
+    for folder in (tmp_path / "cache", tmp_path / "cache", Path("/proc/none")):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.append(run.stdout.split())
+    assert said[:2] == [["7", "0"], ["7", "1"]]
+    assert said[2][0] == "7"
 
 
 TABLE = {"p": [True, False, True], "x": [1.5, 2.0, -3.0], "n": [1, 2, 3]}
@@ -295,6 +668,18 @@ def test_tables_whose_columns_are_not_clear_are_refused(content, said, tmp_path)
         read_trace(path)
     path.write_text(",x\n0,1\n1,2\n")
     assert columns(read_trace(path, variables=["x"])) == {"x": [1, 2]}
+
+
+def test_the_format_may_be_named(dump, device, capsys):
+    named = dump.rename(dump.with_suffix(".dat"))
+    with pytest.raises(FormatError, match="or name the format"):
+        read_trace(named)
+    assert read_trace(named, format="vcd", unknown="zero").n == 7
+    with pytest.raises(ParameterError, match="'format'"):
+        read_trace(named, format="dat")
+    words = ["mine", str(named), "--unknown", "zero", "--device", device.id]
+    assert main([*words, "--format", "vcd", "--exclude", "top.sub.*", "--numeric", "a = a"]) == 0
+    assert "1 numeric and 2 Boolean variables" in capsys.readouterr().out
 
 
 def test_frames_and_arrays_are_traces():

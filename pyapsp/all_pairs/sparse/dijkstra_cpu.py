@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
+from pyapsp.base.compiled import compiled
 from pyapsp.base.errors import CapabilityError
 from pyapsp.base.host import cores
 from pyapsp.device.kernels import Stopwatch
@@ -81,8 +82,8 @@ class _Threads:
     """Searches from the sources of a block, one in each thread."""
 
     def __init__(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> None:
-        graph, compiled = plan.input, plan.state
-        self._search, self._dtype = compiled.search, compiled.dtype
+        graph, state = plan.input, plan.state
+        self._search, self._dtype = state.search, state.dtype
         weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
         self._arcs = graph.indptr, graph.indices, weights
         self._infinity = self._dtype.type(infinity(plan.options.dtype))
@@ -136,7 +137,7 @@ def _compile(dtype: np.dtype) -> _Compiled:
         import numba
     except ImportError:
         raise CapabilityError("dijkstra-cpu needs Numba: pip install numba") from None
-    search = numba.njit(nogil=True)(_search)
+    search = compiled(_search)
     # one search, so that Numba compiles now; to Numba, read-only arrays are another type
     alone = Graph.from_arcs(1, [], [])
     arcs = alone.indptr, alone.indices, np.empty(0, dtype)

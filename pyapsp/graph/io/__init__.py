@@ -21,7 +21,7 @@ from pyapsp.graph.io.contents import Contents, graph_of
 from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
-__all__ = ["SUFFIXES", "read", "write"]
+__all__ = ["FORMATS", "SUFFIXES", "read", "write"]
 
 
 class _Format(Protocol):
@@ -41,6 +41,8 @@ _FORMATS: dict[str, _Format] = {
     ".tsv": edge_list,
     ".graph": metis,
 }
+#: The names of the formats: their suffixes, without the dot.
+FORMATS = (*(suffix[1:] for suffix in _FORMATS), "npz")
 _FORMATS |= {f"{suffix}.gz": module for suffix, module in _FORMATS.items()}
 _FORMATS[".npz"] = npz
 
@@ -55,6 +57,7 @@ def read(
     directed: bool | None = None,
     *,
     weight: str | EllipsisType | None = ...,
+    format: str | None = None,  # noqa: A002
     **options: bool | None,
 ) -> Graph:
     """Read a graph from a file.
@@ -73,6 +76,8 @@ def read(
     weight : str or None, optional
         The name of the column with the weight, for edge lists with a header. None: all weights
         are 1. By default the file decides.
+    format : {"mtx", "gr", "txt", "csv", "tsv", "graph", "npz"}, optional
+        The format, where the suffix of the file does not tell it. Data may be compressed by gzip.
     **options
         For edge lists: ``weighted`` (bool), whether there are weights. By default there are if a
         column has such a name, or if columns have no names and there is a third one.
@@ -96,8 +101,13 @@ def read(
     """
     if directed is not None:
         directed = validation.flag("directed", "read", directed)
-    source = Source(check_name(path, "read"))
-    module = _module(source.path)
+    name = check_name(path, "read")
+    if format is not None and format not in FORMATS:
+        raise ParameterError.of("format", "read", f"one of {', '.join(FORMATS)}", format)
+    source = Source(name, format or "")
+    module = (
+        _module(source.path, "; or name the format") if format is None else _FORMATS[f".{format}"]
+    )
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:
         if option not in known:
@@ -184,9 +194,9 @@ def _is_numbered(graph: Graph) -> bool:
     return graph.labels is None or np.array_equal(graph.labels, np.arange(1, graph.n + 1))
 
 
-def _module(path: Path) -> _Format:
+def _module(path: Path, hint: str = "") -> _Format:
     """Return the module of a format."""
     for suffix, module in _FORMATS.items():
         if path.name.endswith(suffix):
             return module
-    raise FormatError(path, None, f"unknown suffix; known are {' '.join(SUFFIXES)}")
+    raise FormatError(path, None, f"unknown suffix; known are {' '.join(SUFFIXES)}{hint}")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import streets
 from pyapsp.graph.convert import relabel
-from pyapsp.graph.io import layout, plain, spelling, text
+from pyapsp.graph.io import attributes, layout, plain, spelling, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
@@ -48,7 +48,8 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
     column ``Type`` (Gephi) says so, and directed otherwise. In a file with directed and undirected
     arcs, the reverses of the undirected arcs are added. With the columns ``cost`` and
     ``reverse_cost`` (pgRouting) each row is an arc and its reverse, each with its own cost; where a
-    cost is negative, there is no arc.
+    cost is negative, there is no arc. Instead of a weight there may be the attributes of an arc, as
+    NetworkX writes them: ``{'weight': 4}``.
 
     Parameters
     ----------
@@ -82,7 +83,12 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
             labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
         return ArcList(len(labels), tails, heads, weights, labels, found.directed)
     lines = lines_of(content)
-    layout_found = layout.decide(source.suffix, lines, weighted)
+    attributed = attributes.as_columns(lines, weighted)
+    layout_found: Layout | None
+    if attributed is not None:
+        lines, layout_found = attributed
+    else:
+        layout_found = layout.decide(source.suffix, lines, weighted)
     _refuse_hidden(lines, layout_found)
     _refuse_blanks(lines, layout_found)
     if layout_found is None:

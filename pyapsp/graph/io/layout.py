@@ -25,6 +25,7 @@ __all__ = [
     "is_number",
     "is_row",
     "names_columns",
+    "said",
     "without_comment",
 ]
 
@@ -35,7 +36,7 @@ SAMPLE = 50
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)(e[+-]?[0-9]+)?|[+-]?inf|nan", re.I)
 # patterns of lines of other formats, and what the message says of them
 _FOREIGN = (
-    (r"%%matrixmarket\b", "a Matrix Market file: call it .mtx"),
+    (r"%?%matrixmarket\b", "a Matrix Market file: call it .mtx"),
     (r"p\s+sp(\s+\d+){2}", "a DIMACS file: call it .gr"),
     (r"p\s+[a-z]+(\s+\d+){2}", "a DIMACS file, and only their shortest-path problems are read"),
     (
@@ -97,8 +98,10 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
     """
     rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), SAMPLE + 1))
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
-    directed, weighted = _said(comments, weighted)
-    _refuse_foreign([*enumerate(lines[:1]), *rows])
+    directed, weighted = said(comments, weighted)
+    # the sizes below the banner of Matrix Market look like an arc
+    banners = [(i, line) for i, line in enumerate(lines) if "matrixmarket" in line[:40].lower()]
+    _refuse_foreign([*enumerate(lines[:1]), *banners[:1], *rows])
     told = re.fullmatch(r"sep=([,;|\t ])", rows[0][1]) if rows else None  # as Excel reads it
     rows = rows[bool(told) :]
     if not rows:
@@ -181,7 +184,7 @@ def _refuse_foreign(rows: list[tuple[int, str]]) -> None:
             raise LineError(number + 1, str(error)) from None
 
 
-def _said(comments: list[str], weighted: bool | str | None) -> tuple[bool, bool | str | None]:
+def said(comments: list[str], weighted: bool | str | None) -> tuple[bool, bool | str | None]:
     """Return from the comments of SNAP and KONECT whether arcs are directed and weighted."""
     directed = True
     for place, line in enumerate(comments):

@@ -21,7 +21,8 @@ from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
 
-_BANNER = "%%matrixmarket"
+# Some writers leave out a sign of the banner, or put blanks before it.
+_BANNERS = ("%%matrixmarket", "%matrixmarket")
 _DTYPES = {
     "real": np.float64,
     "double": np.float64,
@@ -114,7 +115,7 @@ def write(graph: Graph, path: Path) -> None:
 
 def _banner(lines: list[str]) -> tuple[str, str, str]:
     fields = lines[0].lower().split() if lines else []
-    if len(fields) != 5 or fields[:2] != [_BANNER, "matrix"]:
+    if len(fields) != 5 or fields[0] not in _BANNERS or fields[1] != "matrix":
         rule = "'%%MatrixMarket matrix <layout> <field> <symmetry>'"
         raise LineError(1, f"the first line must be {rule}")
     layout, field, symmetry = fields[2:]
@@ -128,7 +129,7 @@ def _banner(lines: list[str]) -> tuple[str, str, str]:
 
 
 def _is_comment(line: str) -> bool:
-    return line.startswith("%") or not line or line.isspace()
+    return line.lstrip()[:1] in "%"  # "" is in it, too
 
 
 def _sizes_line(lines: list[str]) -> int:

@@ -18,6 +18,8 @@ __all__ = ["LineError", "Source", "check_size", "lines_of", "unpacked"]
 # Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
 # and numbers take several times as much.
 _CHUNK, _PART = 2**24, 4
+# The first bytes of compressed data.
+_GZIP = b"\x1f\x8b"
 
 
 class LineError(Exception):
@@ -47,9 +49,12 @@ class Source:
     Attributes
     ----------
     path : Path
+    format : str
+        The suffix of the format, without the dot; "": that of the file.
     """
 
     path: Path
+    format: str = ""
 
     @property
     def name(self) -> str:
@@ -59,10 +64,12 @@ class Source:
     @property
     def suffix(self) -> str:
         """The suffix of the format, without .gz."""
-        return unpacked(self.path).suffix
+        return f".{self.format}" if self.format else unpacked(self.path).suffix
 
     def content(self) -> bytes:
         """Return the bytes of the file, decompressed if its name ends in ``.gz``.
+
+        If the format was named, the first bytes also tell whether they are compressed.
 
         Raises
         ------
@@ -73,7 +80,7 @@ class Source:
         """
         with open(self.path, "rb") as file:
             check_size(os.fstat(file.fileno()).st_size)
-            if self.path.suffix != ".gz":
+            if self.path.suffix != ".gz" and not (self.format and file.peek(2)[:2] == _GZIP):
                 return file.read()
             content = io.BytesIO()
             try:

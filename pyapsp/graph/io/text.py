@@ -181,11 +181,21 @@ def weight(token: str) -> None:
     except ValueError:
         number = None
     if number is None:
-        comma = " (write a decimal point)" if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token) else ""
-        raise ValueError(f"a weight must be a number, not {token!r}{comma or foreign(token)}")
+        raise ValueError(f"a weight must be a number, not {token!r}{_commas(token)}")
     _check_range(number, token)
     if np.isnan(number) or np.isneginf(number):
         raise ValueError(f"the weight is {number}")
+
+
+def _commas(token: str) -> str:
+    """Return advice about the commas or the digits of a token that is no number."""
+    # 1,000 and 1,000,000.5 are more often thousands than decimals; 0,500 is not
+    if re.fullmatch(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?", token):
+        plain = token.replace(",", "")
+        return f" (for a number with separators of thousands, write {plain})"
+    if re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", token):
+        return " (write a decimal point)"
+    return foreign(token)
 
 
 def _check_range(number: float, token: str) -> None:

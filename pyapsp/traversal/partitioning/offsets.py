@@ -168,12 +168,12 @@ def as_offsets(
     return Offsets(starts, name, _family_of(Offsets(starts)) if family is None else family)
 
 
-def read_offsets(path: str) -> Offsets:
+def read_offsets(path: str, format: str | None = None) -> Offsets:  # noqa: A002
     """Return the offsets of the graph in a file: vertices own the arcs that leave them.
 
-    Errors are those of `pyapsp.read`.
+    `format` and the errors are those of `pyapsp.read`.
     """
-    return as_offsets(read(path))
+    return as_offsets(read(path, format=format))
 
 
 def draw(size: int, family: str, seed: int, requires: Requirements | None = None) -> Offsets:

@@ -165,12 +165,20 @@ class Writers(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: self.arcs)
-    @rule()
-    def networkx_default(self) -> None:
+    @rule(separator=st.sampled_from([" ", ",", "\t", ", "]), weighted=st.booleans())
+    def networkx_default(self, separator: str, weighted: bool) -> None:
         path = Path(self.folder.name, "a.txt")
-        networkx.write_edgelist(networkx_of(self.arcs), path)
-        with pytest.raises(FormatError):
-            read(path)
+        graph = networkx_of(self.arcs)
+        if not weighted:
+            graph.remove_edges_from(self.arcs)
+            graph.add_edges_from(self.arcs)
+        networkx.write_edgelist(graph, path, delimiter=separator)
+        mark = separator.strip(" ") or " "
+        if any(mark in str(name) for arc in self.arcs for name in arc):
+            with pytest.raises(FormatError):
+                read(path)
+            return
+        assert arcs_of(read(path)) == (self.arcs if weighted else dict.fromkeys(self.arcs, 1))
 
     @precondition(lambda self: self.arcs and self.plain and not self.numbered)
     @rule()

@@ -17,7 +17,7 @@ import scipy.sparse
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph import Graph, from_frame, from_networkx, read, write
-from pyapsp.graph.io import plain, spelling
+from pyapsp.graph.io import FORMATS, plain, spelling
 
 BANNER = "%%MatrixMarket matrix "
 Arcs = list[tuple[object, object, float]]
@@ -192,6 +192,33 @@ def test_unknown_suffix_and_missing_file(tmp_path: Path) -> None:
     for name in ("a.gr", "a.gr.gz", "a.mtx", "a.txt", "a.graph", "a.npz"):
         with pytest.raises(FileNotFoundError, match=name):
             read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.edgelist", "a", "a.edges.gz", "a.csv", "packed"])
+def test_the_format_may_be_named(name: str, tmp_path: Path) -> None:
+    rows = b"1 2 5\n2 3 7\n"
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(rows) if name in ("a.edges.gz", "packed") else rows)
+    if name != "a.csv":
+        with pytest.raises(FormatError, match=r"unknown suffix; known are .*; or name the format"):
+            read(path)
+    graph = read(path, format="txt")
+    assert graph.weights.tolist() == [5, 7]
+    assert read(path, format="txt", weighted=False).is_unweighted
+    with pytest.raises(FormatError, match="first line must be"):
+        read(path, format="mtx")
+    with pytest.raises(ParameterError, match="'format' parameter of read must be one of mtx, gr"):
+        read(path, format="edgelist")
+
+
+def test_every_format_may_be_named(tmp_path: Path) -> None:
+    graph = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], [5, 6, 7]).symmetrized()
+    for name in FORMATS:
+        write(graph, tmp_path / f"a.{name}")
+        expected = read(tmp_path / f"a.{name}", False)
+        other = (tmp_path / f"a.{name}").rename(tmp_path / "a")
+        assert arcs_of(read(other, False, format=name)) == arcs_of(expected)
+        assert expected.weights.tolist() == graph.weights.tolist()
 
 
 @pytest.mark.slow
