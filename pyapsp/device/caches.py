@@ -1,7 +1,7 @@
 """The folders in which drivers cache compiled kernels, and checks that they are writable.
 
 A driver that cannot write its folder may hide its devices. A driver whose disk is full may report
-only that a kernel was not built.
+only that a kernel was not built, or end the process.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pyapsp.base.errors import DiskSpaceError
+from pyapsp.base.errors import DeviceError, DiskSpaceError
 from pyapsp.device.quirks import RUNTIMES, Runtime
 
-__all__ = ["full_disk", "of_user_is_usable", "unwritable"]
+__all__ = ["check_folder", "full_disk", "of_user_is_usable", "unwritable"]
 
-# A disk with fewer free bytes counts as full, because a compiler writes several files.
-_ROOM = 2**20
+# A disk with fewer free bytes counts as full: a compiler writes several files for a kernel, and
+# some write more when it is launched.
+_ROOM = 8 * 2**20
 
 
 def unwritable(libraries: Iterable[str]) -> list[str]:
@@ -33,12 +34,35 @@ def unwritable(libraries: Iterable[str]) -> list[str]:
     """
     names = [Path(library).name for library in libraries]
     return [
-        f"{each.runtime.name} has no device while it cannot write {each.path}, where it caches "
-        f"compiled kernels: set {each.variables} to a folder that can be written."
+        f"{each.runtime.name} has no device while {each.fault}."
         for each in _of_runtimes()
         if any(fnmatch(name, f"{each.runtime.library}*") for name in names)
         and not _can_be_written(each.path)
     ]
+
+
+def check_folder(platform_name: str) -> None:
+    """Check that a compiler can write its files.
+
+    Parameters
+    ----------
+    platform_name : str
+        The name of its OpenCL platform.
+
+    Raises
+    ------
+    DeviceError
+        If its folder cannot be written.
+    DiskSpaceError
+        If its disk is full.
+    """
+    for each in _of_runtimes():
+        if each.runtime.platform not in platform_name.lower():
+            continue
+        if not _can_be_written(each.path):
+            raise DeviceError(f"{each.runtime.name} compiles no kernel while {each.fault}")
+        if (free := _free(each.path)) < _ROOM:
+            raise _full(each.path, each.variables, free)
 
 
 def full_disk() -> DiskSpaceError | None:
@@ -49,12 +73,16 @@ def full_disk() -> DiskSpaceError | None:
     for path, variables in folders:
         free = _free(path)
         if free < _ROOM:
-            hint = (
-                f"compiling a kernel writes into {path}, and its disk is full; make room, or set "
-                f"{variables} to a folder on another disk"
-            )
-            return DiskSpaceError(_ROOM, free, hint)
+            return _full(path, variables, free)
     return None
+
+
+def _full(path: Path, variables: str, free: int) -> DiskSpaceError:
+    hint = (
+        f"compiling a kernel writes into {path}, and its disk is full; make room, or set "
+        f"{variables} to a folder on another disk"
+    )
+    return DiskSpaceError(_ROOM, free, hint)
 
 
 def of_user_is_usable() -> bool:
@@ -70,6 +98,14 @@ class _Folder:
     runtime: Runtime
     path: Path
     variables: str
+
+    @property
+    def fault(self) -> str:
+        """What to say if it is not writable, after "while"."""
+        return (
+            f"it cannot write {self.path}, where it caches compiled kernels: set {self.variables} "
+            "to a folder that can be written"
+        )
 
 
 def _of_runtimes() -> Iterator[_Folder]:

@@ -12,13 +12,13 @@ One implementation ends the loops of a work-item after 65,535 steps in all, with
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from pyapsp.device import loader
+from pyapsp.device.compiling import compiling
 from pyapsp.device.quirks import PACKED16_ANSWER, packed16_probe, unlisted_scope
 from pyapsp.device.verdicts import verdict
 
@@ -118,8 +118,7 @@ def chain_fault(handle: cl.Device) -> str | None:
     """Run a chain of work-groups some hundred times; return the fault, or None."""
     opencl = loader.opencl()
     items = 1 if handle.type & opencl.device_type.CPU else min(64, handle.max_work_group_size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", opencl.CompilerWarning)
+    with compiling(str(handle.platform.name)):
         try:
             context = opencl.Context([handle])
             queue = opencl.CommandQueue(context, handle)
@@ -148,8 +147,7 @@ def chain_fault(handle: cl.Device) -> str | None:
 
 def _counted(handle: cl.Device) -> str | None:
     opencl = loader.opencl()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", opencl.CompilerWarning)
+    with compiling(str(handle.platform.name)):
         try:
             context = opencl.Context([handle])
             queue = opencl.CommandQueue(context, handle)
@@ -171,8 +169,7 @@ def _counted(handle: cl.Device) -> str | None:
 def _unpaired(handle: cl.Device, source: str) -> str | None:
     opencl = loader.opencl()
     words = np.array([0x0001FFFF, 0x00010001, 0x0003FFFF], np.uint32)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", opencl.CompilerWarning)
+    with compiling(str(handle.platform.name)):
         try:
             context = opencl.Context([handle])
             queue = opencl.CommandQueue(context, handle)

@@ -39,6 +39,8 @@ class Runtime:
     ----------
     name : str
         Its usual name.
+    platform : str
+        A word in the name of its platform, in small letters.
     library : str
         Its library: a pattern of file names in `distribution`, or without a distribution the name
         under which the dynamic linker finds it.
@@ -52,6 +54,7 @@ class Runtime:
     """
 
     name: str
+    platform: str
     library: str
     distribution: str | None
     install: str
@@ -61,6 +64,7 @@ class Runtime:
 RUNTIMES = (
     Runtime(
         name="PoCL",
+        platform="portable computing language",
         library="libpocl*.so",
         distribution="pocl-binary-distribution",
         install='pip install "pyapsp[cpu]"',
@@ -69,6 +73,7 @@ RUNTIMES = (
     # The .icd file of its wheel has a path on the packager's machine, so it cannot be used.
     Runtime(
         name="Intel CPU runtime",
+        platform="intel",
         library="libintelocl.so",
         distribution="intel-opencl-rt",
         install='pip install "pyapsp[intel]"',
@@ -76,6 +81,7 @@ RUNTIMES = (
     # Containers often have the library of the driver but not its .icd file.
     Runtime(
         name="NVIDIA driver",
+        platform="nvidia",
         library="libnvidia-opencl.so.1",
         distribution=None,
         install="the NVIDIA driver of the system",

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-import warnings
 from pathlib import Path
 from typing import TypedDict
 
@@ -20,6 +19,7 @@ import numpy as np
 from pyapsp.base.errors import PyApspError
 from pyapsp.base.json import Record
 from pyapsp.device import loader
+from pyapsp.device.compiling import compiling
 from pyapsp.device.selection import choose, devices, failed, no_device
 
 __all__ = ["check", "survey"]
@@ -106,8 +106,7 @@ def _run(spec: str) -> str | None:
         cl.Buffer(device.context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=array)
         for array in (source, target, count)
     ]
-    with warnings.catch_warnings():  # some compilers print warnings about correct kernels
-        warnings.simplefilter("ignore", cl.CompilerWarning)
+    with compiling(device.platform_name):
         program = cl.Program(device.context, _SOURCE).build(device.build_options, cache_dir=False)
     queue = device.queue()
     program.turn(queue, source.shape, (group,), *buffers, cl.LocalMemory(4 * group))

@@ -10,7 +10,6 @@ import hashlib
 import logging
 import re
 import threading
-import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -18,9 +17,10 @@ from typing import Any, cast
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import CapabilityError, KernelBuildError
+from pyapsp.base.errors import CapabilityError, DiskSpaceError, KernelBuildError
 from pyapsp.device import Device
 from pyapsp.device.caches import full_disk
+from pyapsp.device.compiling import compiling
 from pyapsp.device.kernels.source import flattened, headed, place_of
 
 __all__ = ["Program", "build"]
@@ -81,8 +81,12 @@ class Program:
         options = [] if standard is None else [f"-cl-std={standard}"]
         options += [] if optimise else ["-cl-opt-disable"]
         options += [*device.build_options, "-cl-kernel-arg-info"]
+        if not _log.isEnabledFor(logging.DEBUG):
+            options.append("-w")  # some compilers count their warnings on standard error
         try:
             self._program = _compiled(device, source, options)
+        except DiskSpaceError:
+            raise
         except (cl.Error, OSError) as error:
             if (full := full_disk()) is not None:
                 raise full from error
@@ -144,9 +148,7 @@ class Program:
 
 def _compiled(device: Device, source: str, options: list[str]) -> Any:
     """Compile a source, or load the binary from the cache of PyOpenCL."""
-    with warnings.catch_warnings():
-        # compiler warnings matter only while a kernel is developed: they go to the log
-        warnings.simplefilter("ignore", cl.CompilerWarning)
+    with compiling(device.platform_name):
         try:
             return cl.Program(device.context, source).build(options)
         except (OSError, KeyError):
