@@ -65,7 +65,7 @@ def test_every_argument_is_described(name):
 
 # The kinds of arguments that a shell cannot complete.
 FREE = {
-    *("FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "NAME", "FORMULA", "RECIPE"),
+    *("COLUMN", "FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "NAME", "FORMULA", "RECIPE"),
     *("N", "M", "K", "P", "LENGTH", "SECONDS", "SIZE", "TOLERANCE"),
     *("NAME", "NAME=KIND:QUANTITY"),
 }
