@@ -16,11 +16,11 @@ A C program is translated to OpenCL C with one work-item for each input, called 
     }
 
 The function is ``void``, without parameters. Its inputs and outputs are the global variables:
-arrays and scalars of arithmetic types. Each instance has its own copy of them; those that the
-function writes to are outputs. ``const`` variables with initial values are shared by all instances.
-The function may call functions of the file (arrays can be parameters) and of math.h. The rest of
-the file, such as ``main``, is ignored, so a C compiler can compile the same file, and gives the
-same answer.
+arrays and scalars of arithmetic types and enumerations. Each instance has its own copy of them;
+those that the function writes to are outputs. ``const`` variables with initial values are shared by
+all instances. The function may call functions of the file (arrays can be parameters) and of math.h.
+The rest of the file, such as ``main``, is ignored, so a C compiler can compile the same file, and
+gives the same answer.
 
 The program must be *oblivious*: the addresses it uses must not depend on its data. If a subscript
 depends on data, or the number of rounds of a loop with accesses does, an error gives the place and

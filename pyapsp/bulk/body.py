@@ -187,6 +187,8 @@ class Body(CGenerator):  # type: ignore[misc]
         if symbol is not None:
             name = self._name(symbol)
             return f"{name}[0]" if symbol.role == "array" and symbol.type.is_scalar else name
+        if n.name in self._resolved.unit.enumerators:
+            return literal(self._resolved.unit.constants[n.name])
         if n.name in self._resolved.unit.constants:
             self._program.constants[n.name] = None
             return self._program.name_of(n.name)
@@ -323,7 +325,7 @@ class Body(CGenerator):  # type: ignore[misc]
     def visit_Decl(self, n: c_ast.Decl, no_type: bool = False) -> str:
         symbol = self._resolved.symbols.get(n)
         if symbol is None:
-            return ""  # a prototype
+            return ""  # a prototype, or an enumeration
         text, node = self._name(symbol), n.type
         if not no_type:
             text = f"{'const ' if symbol.constant else ''}{symbol.type.base} {text}"

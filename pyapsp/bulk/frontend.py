@@ -61,7 +61,11 @@ class Unit:
     refused : dict of str to ProgramError
         Global variables of unsupported types: the error to raise if one is used.
     constants : dict of str to Value
-        Constant macros of the file.
+        Constant macros and enumerators of the file.
+    enumerators : set of str
+        The names of the enumerators.
+    enums : dict of str to str
+        The type of each named enumeration.
     typedefs : dict of str to str
         Names of arithmetic types.
     entry : str
@@ -74,6 +78,8 @@ class Unit:
     variables: dict[str, Symbol] = field(default_factory=dict)
     refused: dict[str, ProgramError] = field(default_factory=dict)
     constants: dict[str, Value] = field(default_factory=dict)
+    enumerators: set[str] = field(default_factory=set)
+    enums: dict[str, str] = field(default_factory=dict)
     typedefs: dict[str, str] = field(default_factory=lambda: dict(TYPEDEFS))
     entry: str = ""
 
@@ -131,6 +137,8 @@ class Unit:
                 "pointer variables are not supported: where they point could depend on data; "
                 "use subscripts",
             )
+        if isinstance(node, c_ast.TypeDecl) and isinstance(node.type, c_ast.Enum):
+            return Type(self._base_of_enum(node.type), tuple(dims), pointer)
         if not isinstance(node, c_ast.TypeDecl) or not isinstance(node.type, c_ast.IdentifierType):
             kind = type(getattr(node, "type", node)).__name__.lower()
             raise self.error(decl, f"only arithmetic types and arrays are supported, not {kind}")
@@ -138,6 +146,48 @@ class Unit:
         if base is None or (base == "void" and (dims or pointer)):
             raise self.error(decl, f"the type {' '.join(node.type.names)!r} is not supported")
         return Type(base, tuple(dims), pointer)
+
+    def _base_of_enum(self, node: c_ast.Enum) -> str:
+        """Return the type of an enumeration, that of GCC and Clang."""
+        if node.values is None:
+            if node.name not in self.enums:
+                raise self.error(node, f"enum {node.name} is not defined")
+            return self.enums[node.name]
+        values = [self.constants[each.name][0] for each in node.values.enumerators]
+        return "int" if min(values) < 0 else "uint"
+
+    def enumerate(self, node: c_ast.Node) -> None:
+        """Add the enumerators in a node; those in functions are known in the whole file.
+
+        Raises
+        ------
+        ProgramError
+            One is no whole number of 32 bits, or its name is taken.
+        """
+        if isinstance(node, c_ast.Enum) and node.values is not None:
+            value = -1
+            for each in node.values.enumerators:
+                value = value + 1 if each.value is None else self._enumerator(each)
+                known = self.constants.get(each.name, (value, "int"))
+                if known != (value, "int") or each.name in self.variables:
+                    raise self.error(each, f"the name {each.name} is taken")
+                if not -(2**31) <= value < 2**31:
+                    raise self.error(each, "an enumerator must fit into int")
+                self.constants[each.name] = value, "int"
+                self.enumerators.add(each.name)
+            if node.name is not None:
+                self.enums[node.name] = self._base_of_enum(node)
+        for _, child in node.children():
+            self.enumerate(child)
+
+    def _enumerator(self, node: c_ast.Enumerator) -> int:
+        try:
+            value = self.value(node.value)[0]
+        except NotConstantError:
+            value = None
+        if not isinstance(value, int):
+            raise self.error(node, "an enumerator must be a constant whole number")
+        return value
 
     def _length(self, node: c_ast.ArrayDecl, decl: c_ast.Decl) -> int:
         try:
@@ -176,10 +226,13 @@ def read(path: str, defines: Mapping[str, str | int | float]) -> Unit:
         raise _syntax_error(unit, str(error)) from None
     entries = list(_entries(unit, tree))
     for node in tree.ext:
+        unit.enumerate(node)
         if isinstance(node, c_ast.FuncDef):
             unit.functions[node.decl.name] = node
         elif isinstance(node, c_ast.Typedef) and isinstance(node.type, c_ast.TypeDecl):
-            if isinstance(node.type.type, c_ast.IdentifierType) and node.name not in TYPEDEFS:
+            if isinstance(node.type.type, c_ast.Enum):
+                unit.typedefs[node.name] = unit.type_of(node).base
+            elif isinstance(node.type.type, c_ast.IdentifierType) and node.name not in TYPEDEFS:
                 base = base_of(node.type.type.names, unit.typedefs)
                 unit.typedefs |= {node.name: base} if base else {}
         elif (

@@ -60,9 +60,11 @@ class _Loop:
 
     node: c_ast.Node
     depth: int  # taint of the conditions outside
+    level: int = 0  # sets of assigned variables outside, and that of the loop
     is_switch: bool = False
     taint: _Taint | None = None  # why the number of rounds depends on data
     skips: _Taint | None = None  # why the rest of a round may be left out
+    late: set[Symbol] = field(default_factory=set)  # variables that depend on whether it is
     access: tuple[str, c_ast.Node] | None = None
     breaks: list[_State] = field(default_factory=list)
     continues: list[_State] = field(default_factory=list)
@@ -194,7 +196,7 @@ class _Flow:
         """Repeat a loop until its initial state no longer changes."""
         head, known = state, None
         while True:
-            loop = _Loop(node, len(self._conditions))
+            loop = _Loop(node, len(self._conditions), len(self._assigned) + 1)
             self._loops.append(loop)
             self._conditions.append(known)
             self._assigned.append(set())
@@ -204,7 +206,7 @@ class _Flow:
                 leaves.append(dict(now))
             end = _join([self._statement(body, now), *loop.continues])
             if end is not None:
-                end = self._merged(end, self._assigned[-1], loop.skips)
+                end = self._merged(end, loop.late, loop.skips)
                 if following is not None:
                     self._taint(following, end)
                 if condition is not None and not first:
@@ -259,6 +261,9 @@ class _Flow:
     def _on_continue(self, node: c_ast.Continue, state: _State) -> None:
         loop = next(each for each in reversed(self._loops) if not each.is_switch)
         loop.skips = loop.skips or self._condition(loop.depth)
+        # what this round assigned before is the same with and without the rest of the round,
+        # except in the branch that leaves it out
+        loop.late.update(*self._assigned[loop.level :])
         loop.continues.append(state)
 
     def _on_return(self, node: c_ast.Return, state: _State) -> None:
@@ -367,6 +372,9 @@ class _Flow:
 
     def _assign(self, symbol: Symbol, taint: _Taint | None, state: _State, *, whole: bool) -> None:
         self._mark({symbol})
+        for loop in self._loops:
+            if loop.skips is not None:
+                loop.late.add(symbol)
         if taint is not None:
             state[symbol] = taint
         elif whole:

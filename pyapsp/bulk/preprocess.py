@@ -84,7 +84,7 @@ def preprocess(path: str, defines: Mapping[str, str | int | float]) -> Text:
     ProgramError
         A directive is wrong or not supported.
     OSError
-        A file cannot be read.
+        The file cannot be read; for one that it includes, it is a ProgramError at that line.
     """
     state = _State()
     for name, value in defines.items():
@@ -139,7 +139,12 @@ class _State:
             if rest.startswith('"') and rest.endswith('"'):
                 if depth == _DEEPEST_INCLUDE:
                     raise ProgramError("files include each other without end", path, number)
-                yield from self.read(str(Path(path).parent / rest[1:-1]), depth + 1)
+                included = str(Path(path).parent / rest[1:-1])
+                try:
+                    yield from self.read(included, depth + 1)
+                except OSError as error:
+                    said = f"{included} cannot be included: {error.strerror}"
+                    raise ProgramError(said, path, number) from None
                 yield f'#line {number + 1} "{path}"'
                 return
             if not re.fullmatch(r"<[^>]+>", rest):

@@ -167,8 +167,8 @@ class _Body:
             self._statement(each)
 
     def _on_decl(self, node: c_ast.Decl) -> None:
-        if isinstance(node.type, c_ast.FuncDecl):
-            return  # a prototype
+        if isinstance(node.type, c_ast.FuncDecl | c_ast.Enum):
+            return  # a prototype, or an enumeration without a variable
         for word in ("static", "extern"):
             if word in node.storage:
                 raise self._unit.error(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyapsp.bulk import load, translate
-from pyapsp.errors import CapabilityError
+from pyapsp.errors import CapabilityError, ProgramError
 
 P = 70
 
@@ -159,6 +159,62 @@ int x, lengths[(1 - 2u) / 1073741823u];
 void run(void) {{ for (int i = 0; i < {len(values)}; i++) v[i] ^= x; lengths[3] = x; }}
 """
     assert_same(written(text), {"x": ints()})
+
+
+def test_enumerations(written, assert_same):
+    text = """
+#define LAST COUNT - 1
+enum color { RED, GREEN = 5, BLUE, COUNT = 8 };
+typedef enum { LOW = -2, MIDDLE, HIGH } level;
+enum { WIDE = 1 << 20, SAME = GREEN, };
+int x[COUNT], y[COUNT];
+enum color state = BLUE;
+level levels[3] = { HIGH, LOW };
+static enum color next_of(enum color now) { return now == BLUE ? RED : (enum color)(now + 1); }
+#pragma kernel
+void run(void)
+{
+    enum { ZERO, ONE };
+    enum color c = RED;
+    level l = LOW;
+    for (int i = ZERO; i <= LAST; i += ONE) {
+        c = next_of(c);
+        switch (x[i] & 3) {
+        case RED: y[i] = WIDE - x[i]; break;
+        case MIDDLE + 2: y[i] = GREEN; break;
+        default: y[i] = x[i] - LOW - -HIGH;
+        }
+    }
+    y[RED] = c - 7 > 0;
+    y[1] = l - 1 > 0;
+    y[SAME] = sizeof(enum color) + sizeof(level);
+    state = state == BLUE ? GREEN : RED;
+    levels[1] += x[BLUE];
+    { int RED = x[3]; y[7] = RED; }
+}
+"""
+    assert_same(written(text), {"x": ints(8)})
+    found = assert_same(written(text), {"x": ints(8), "levels": ints(3)})
+    assert found["state"].dtype == np.uint32
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("enum { A = 1.5 };", "a constant whole number"),
+        ("int n; enum { A = n };", "a constant whole number"),
+        ("enum { A = 2147483647, B };", "must fit into int"),
+        ("enum { A, A };", "the name A is taken"),
+        ("int A; enum { A };", "the name A is taken"),
+        ("enum none v;", "enum none is not defined"),
+    ],
+)
+def test_wrong_enumerations(line, reason, written):
+    text = f"{line}\nint v[3];\n#pragma kernel\nvoid run(void) {{ v[0] = 1; }}\n"
+    if "none" in line:
+        text = text.replace("int v[3];\n", "").replace("v[0]", "v")
+    with pytest.raises(ProgramError, match=rf"program\.c:1:\d+: .*{reason}"):
+        translate(written(text))
 
 
 def test_what_is_not_given_begins_as_in_c(written, assert_same):

@@ -91,7 +91,18 @@ def test_mistakes(text, line, reason, written):
 
 def test_a_file_that_is_not_there(written):
     with pytest.raises(FileNotFoundError):
-        preprocess(str(written('#include "none.h"\n')), {})
+        preprocess("none.c", {})
+    path = str(written('int x;\n#include "none.h"\n'))
+    with pytest.raises(ProgramError, match=r"program\.c:2: .*none\.h cannot be included: No such"):
+        preprocess(path, {})
+    written('\n\n#include "none.h"\n', "part.h")
+    path = str(written('#include "part.h"\n'))
+    with pytest.raises(ProgramError, match=r"part\.h:3: .*none\.h cannot be included: No such"):
+        preprocess(path, {})
+    path = written('#include "folder.h"\n')
+    (path.parent / "folder.h").mkdir()
+    with pytest.raises(ProgramError, match=r"program\.c:1: .*folder\.h cannot be included: Is a"):
+        preprocess(str(path), {})
     path = written("")
     path.write_bytes(b"\xff\xfe\xfa")
     with pytest.raises(ProgramError, match="not text in UTF-8"):

@@ -272,6 +272,15 @@ ALLOWED = {
         "if (b[0] > 0) return; for (int i = 0; i < N; i++) b[i] -= 3;"
     ),
     "a continue on data": ("for (int i = 0; i < N; i++) { if (b[i] % 2) continue; b[i] /= 2; }"),
+    "a continue on data in a do-while": (
+        "int i = -1; do { i++; if (b[i] % 2) continue; b[i] /= 2; } while (i < N - 1);"
+    ),
+    "a continue on data in a while": (
+        "int i = 0; while (i < N) { int k = i++; if (b[k] % 2) continue; b[k] /= 2; }"
+    ),
+    "a continue on data in a round that is the only one": (
+        "int i = 2; do { i++; if (b[0] % 2) continue; b[i] = 1; } while (0); b[i] += 1;"
+    ),
     "a loop on data without accesses": (
         "for (int i = 0; i < N; i++) { int x = b[i] & 63, bits = 0; "
         "while (x > 0) { bits += x & 1; x >>= 1; } b[i] = bits; }"
@@ -311,6 +320,29 @@ REFUSED = {
     ),
     "a counter after a continue on data": (
         "int k = 0; for (int i = 0; i < N; i++) { if (b[i] > 0) continue; k++; } b[k & 7] = 1;"
+    ),
+    "a counter after a continue on data in a do-while": (
+        "int k = 0; do { if (b[k] > 0) continue; k++; } while (k < N);"
+    ),
+    "a counter before and after a continue on data": (
+        "int k = 0; do { k++; if (b[0] > 0) continue; k += 2; } while (k < 5); b[k & 7] = 1;"
+    ),
+    "a counter in the branch of a continue on data": (
+        "int k = 0; for (int i = 0; i < N; i++) { if (b[i] > 0) { k = i; continue; } } b[k] = 1;"
+    ),
+    "a counter in the other branch of a continue on data": (
+        "int k = 0; for (int i = 0; i < N; i++) { if (b[i] > 0) k = i; else continue; } b[k] = 1;"
+    ),
+    "a counter changed in a call after a continue on data": (
+        "int k = 0; do { if (b[0] > 0) continue; set(&k, 5); } while (0); b[k] = 1;"
+    ),
+    "a counter of an inner loop after a continue on data": (
+        "int k = 0; for (int i = 0; i < 2; i++) { if (b[i] > 0) continue; "
+        "for (int j = 0; j < 3; j++) k++; } b[k] = 1;"
+    ),
+    "a counter from the round before a continue on data": (
+        "int k = 0, m = 0; for (int i = 0; i < N; i++) "
+        "{ m = k; if (b[i] > 0) continue; k = i; } b[m] = 1;"
     ),
     "a counter through a choice": ("int k = b[0] > 0 ? 1 : 2; b[k] = 1;"),
     "a counter changed behind an and": ("int k = 0; (b[0] > 0) && (k = 1); b[k] = 1;"),
