@@ -21,7 +21,15 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_json, add_output, add_progress, add_size, add_undirected, status
+from pyapsp.cli.options import (
+    add_json,
+    add_output,
+    add_progress,
+    add_size,
+    add_undirected,
+    check_named,
+    status,
+)
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
 
 if TYPE_CHECKING:
@@ -123,13 +131,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     import pyapsp
     from pyapsp.bench import measurement as bench
+    from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
 
     problem = find_problem(arguments.problem)
-    check_outputs(arguments.output, inputs=[arguments.graph])
     methods = arguments.method
     if "all" in methods:
         methods = [method.id for method in pyapsp.methods(problem.id)]
+    for name in methods:
+        method_of(problem.id, name, "bench")
+    check_named(arguments)
+    check_outputs(arguments.output, inputs=[arguments.graph])
     is_dense = arguments.graph == _DENSE
     peers = arguments.peers
     if peers is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_method, add_output, method_of
+from pyapsp.cli.options import add_device, add_json, add_method, add_output, check_named, method_of
 from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
 __all__ = ["configure", "run"]
@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry import problem as find_problem
     from pyapsp.registry import runs
 
-    check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)
     method = method_of(arguments, problem.id)
     options = {}
@@ -48,6 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         if "predecessors" not in problem.asks:
             raise ParameterError(f"the problem {problem.id} has no --predecessors")
         options["predecessors"] = True
+    check_named(arguments, arguments.input)
+    check_outputs(arguments.output, inputs=[arguments.input])
     data = problem.read(arguments.input)
     dtype = arguments.dtype or problem.dtypes[0]
     request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, add_undirected
+from pyapsp.cli.options import add_json, add_undirected, check_named
 from pyapsp.cli.output import check_outputs, show_written
 
 __all__ = ["configure", "run"]
@@ -32,8 +32,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, change the weights or directions, and write."""
     from pyapsp.graph import read, reweight, write
+    from pyapsp.graph.convert import check_recipe
+    from pyapsp.graph.io import check_format
 
+    check_recipe(arguments.weights)
+    check_named(arguments, arguments.input)
     check_outputs(arguments.output)
+    check_format(arguments.output)
     graph = reweight(read(arguments.input), arguments.weights)
     if arguments.undirected:
         graph = graph.symmetrized()

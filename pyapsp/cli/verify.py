@@ -16,7 +16,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import add_device, add_json, add_output
+from pyapsp.cli.options import add_device, add_json, add_output, check_named
 from pyapsp.cli.output import check_outputs, print_json, write_json
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.base.errors import FormatError
     from pyapsp.paths import certificate as verify
 
-    check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
+    inputs = [arguments.graph, arguments.result]
+    check_named(arguments, *inputs, *([arguments.record] if arguments.record else []))
+    check_outputs(arguments.output, inputs=inputs)
     graph = pyapsp.read(arguments.graph)
     if arguments.undirected:
         graph = graph.symmetrized()
