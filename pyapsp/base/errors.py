@@ -7,10 +7,12 @@ a built-in exception, for instance ValueError.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from pyapsp.base.error import PyApspError
+from pyapsp.base.spelling import meant
 
 if TYPE_CHECKING:
     from pyapsp.base.negative_cycle import NegativeCycleError as NegativeCycleError
@@ -59,7 +61,9 @@ class ParameterError(PyApspError, ValueError):
     """An argument has a value that is not allowed; the message names parameter, rule and value."""
 
     @classmethod
-    def of(cls, parameter: str, owner: str, rule: str, value: object) -> ParameterError:
+    def of(
+        cls, parameter: str, owner: str, rule: str, value: object, known: Iterable[str] = ()
+    ) -> ParameterError:
         """Return an error with the standard message: parameter, owner, rule and value.
 
         Parameters
@@ -72,8 +76,13 @@ class ParameterError(PyApspError, ValueError):
             What the value must be, e.g. ``"a power of two in [8, 64]"``.
         value : object
             The value that was given.
+        known : iterable of str
+            Names that are allowed: the message ends with the one that is most like `value`.
         """
-        return cls(f"The {parameter!r} parameter of {owner} must be {rule}. Got {value!r} instead.")
+        return cls(
+            f"The {parameter!r} parameter of {owner} must be {rule}. Got {value!r} instead."
+            f"{meant(value, known)}"
+        )
 
 
 class GraphError(PyApspError, ValueError):

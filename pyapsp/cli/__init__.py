@@ -13,8 +13,10 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from pyapsp.base.error import PyApspError
 from pyapsp.base.version import __version__
 from pyapsp.cli import program, ranked
+from pyapsp.cli.words import Parser, options_of, spoken
 
 __all__ = ["main", "parser"]
 
@@ -63,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
 
     A command imports the modules of its work when it runs, so that parsing and ``--help`` are fast.
     """
-    whole = argparse.ArgumentParser(
+    whole = Parser(
         prog="pyapsp",
         description="All-pairs shortest paths on any OpenCL device.",
         epilog=_EXIT_CODES,
@@ -82,7 +84,7 @@ def parser() -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.configure(command)
-        command.set_defaults(run=module.run)
+        command.set_defaults(run=module.run, options=options_of(command))
     return whole
 
 
@@ -109,5 +111,9 @@ def _run(words: Sequence[str]) -> int:
     parsed.line = shlex.join(["pyapsp", *words])
     if parsed.command in ranked.COMMANDS and ranked.launched():
         return ranked.guarded(lambda: ranked.run(parsed, program.code_of))
-    code: int = parsed.run(parsed)
+    try:
+        code: int = parsed.run(parsed)
+    except PyApspError as error:
+        error.args = (spoken(str(error), parsed.options),)
+        raise
     return code

@@ -29,6 +29,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_size,
     add_undirected,
+    check_named,
     format_of,
     status,
 )
@@ -134,13 +135,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     import pyapsp
     from pyapsp.bench import measurement as bench
+    from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
 
     problem = find_problem(arguments.problem)
-    check_outputs(arguments.output, inputs=[arguments.graph])
     methods = arguments.method
     if "all" in methods:
         methods = [method.id for method in pyapsp.methods(problem.id)]
+    for name in methods:
+        method_of(problem.id, name, "bench")
+    check_named(arguments)
+    check_outputs(arguments.output, inputs=[arguments.graph])
     is_dense = arguments.graph == _DENSE
     peers = arguments.peers
     if peers is None:

@@ -18,6 +18,7 @@ from pyapsp.cli.options import (
     add_json,
     add_method,
     add_output,
+    check_named,
     format_of,
     method_of,
 )
@@ -49,7 +50,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry import problem as find_problem
     from pyapsp.registry import runs
 
-    check_outputs(arguments.output, inputs=[arguments.input])
     problem = find_problem(arguments.problem)
     method = method_of(arguments, problem.id)
     options = {}
@@ -57,6 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
         if "predecessors" not in problem.asks:
             raise ParameterError(f"the problem {problem.id} has no --predecessors")
         options["predecessors"] = True
+    check_named(arguments, arguments.input)
+    check_outputs(arguments.output, inputs=[arguments.input])
     data = problem.read(arguments.input, **format_of(arguments))
     dtype = arguments.dtype or problem.dtypes[0]
     request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)

@@ -10,7 +10,14 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_format, add_json, add_undirected, add_weight, read_graph
+from pyapsp.cli.options import (
+    add_format,
+    add_json,
+    add_undirected,
+    add_weight,
+    check_named,
+    read_graph,
+)
 from pyapsp.cli.output import check_outputs, show_written
 
 __all__ = ["configure", "run"]
@@ -35,8 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Read, change the weights or directions, and write."""
     from pyapsp.graph import reweight, write
+    from pyapsp.graph.convert import check_recipe
+    from pyapsp.graph.io import check_format
 
+    check_recipe(arguments.weights)
+    check_named(arguments, arguments.input)
     check_outputs(arguments.output)
+    check_format(arguments.output)
     graph = reweight(read_graph(arguments.input, arguments), arguments.weights)
     if arguments.undirected:
         graph = graph.symmetrized()

@@ -72,8 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Generate and write."""
     from pyapsp.base.errors import ParameterError
     from pyapsp.graph import write
+    from pyapsp.graph.io import check_format
 
     check_outputs(arguments.output)
+    check_format(arguments.output)
     options = {
         option: value
         for option in ("m", "k", "p", "max_degree", "max_weight")

@@ -27,6 +27,7 @@ from pyapsp.cli.options import (
     add_progress,
     add_sources,
     add_undirected,
+    check_named,
     read_graph,
     vertices,
     wants_progress,
@@ -50,7 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(
         parser,
         "OUT.csv",
-        "write the measures of vertices, or the histogram, there instead of printing them",
+        "write the measures of vertices, or the histogram, there instead of printing them; or "
+        "OUT.parquet",
     )
     add_sources(parser, f"(not with {', '.join(_OF_ALL_PAIRS)}) compute only for")
     add_undirected(parser)
@@ -75,10 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.all_pairs import summaries
     from pyapsp.base.progress import Progress
     from pyapsp.cluster.devices import own_device
+    from pyapsp.registry import method_of
 
     measures = list(dict.fromkeys(arguments.measures))
     _check(measures, arguments)
     ranks = getattr(arguments, "team", None)
+    method_of("all-pairs", arguments.method, "measure")
+    if ranks is None:
+        check_named(arguments, arguments.graph)
     check_outputs(arguments.output, inputs=[arguments.graph])
     if ranks is None:
         graph = read_graph(arguments.graph, arguments)

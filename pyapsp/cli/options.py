@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import re
 import sys
@@ -38,6 +39,7 @@ __all__ = [
     "add_weight",
     "as_utf8",
     "bytes_of",
+    "check_named",
     "format_of",
     "method_of",
     "parameter_of",
@@ -302,6 +304,45 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
 def format_of(arguments: argparse.Namespace) -> dict[str, str]:
     """Return the argument ``format`` of a reader, if ``--format`` was given."""
     return {} if arguments.format is None else {"format": arguments.format}
+
+
+def check_named(arguments: argparse.Namespace, *inputs: str) -> None:
+    """Check what can be checked of the arguments before a file is read, which may take long.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    *inputs : str
+        The files that are read.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such number type, or the cutoff is negative.
+    NoDeviceError
+        If there is no such device.
+    FileNotFoundError
+        If there is no such file. It comes last: the other arguments can be right without it.
+    """
+    from pyapsp.device import choose
+    from pyapsp.numbers.precision import named
+    from pyapsp.paths.method import farthest
+
+    for dtype in _several(getattr(arguments, "dtype", None)):
+        if dtype != "auto":
+            named(dtype, arguments.command)
+    farthest(getattr(arguments, "cutoff", None), arguments.command)
+    for device in _several(getattr(arguments, "device", None)):
+        choose(device)
+    for path in inputs:
+        if not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+
+
+def _several(given: str | list[str | None] | None) -> list[str]:
+    """Return the values of an option that takes one or several."""
+    values = given if isinstance(given, list) else [given]
+    return [each for each in values if each is not None]
 
 
 def vertices(

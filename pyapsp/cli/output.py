@@ -11,12 +11,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyapsp.cli.options import read_graph
+from pyapsp.cli.options import check_named, read_graph
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyapsp.graph import Graph
 
 __all__ = [
+    "TABLES",
     "check_outputs",
     "check_suffix",
     "checked_graph",
@@ -40,6 +41,11 @@ __all__ = [
     "write_json",
     "write_table",
 ]
+
+#: Suffixes of `write_table`.
+TABLES = (".csv", ".parquet")
+# Rows of a table that are written at once.
+_ROWS = 2**16
 
 
 def facts(graph: Graph) -> Record:
@@ -61,8 +67,9 @@ def printer(arguments: argparse.Namespace) -> Callable[[str], None]:
 
 
 def checked_graph(arguments: argparse.Namespace, *suffixes: str) -> Graph:
-    """Check that the outputs can be written, and read the graph."""
-    check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
+    """Check the arguments, and that the outputs can be written, and read the graph."""
+    check_named(arguments, arguments.graph)
+    check_outputs(arguments.output, getattr(arguments, "record", None), inputs=[arguments.graph])
     check_suffix(arguments, *suffixes)
     return read_graph(arguments.graph, arguments)
 
@@ -82,13 +89,47 @@ def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[st
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:
-    """Write columns as CSV, without a path to standard output; missing values are empty."""
+    """Write columns as Parquet if the suffix says so, else as CSV.
+
+    Parameters
+    ----------
+    table : mapping of str to ndarray, shape (rows,)
+        Masked values are missing ones, and empty in CSV.
+    path : str or None
+        None: CSV on standard output.
+
+    Raises
+    ------
+    PyApspError
+        If no package that writes Parquet is installed.
+    """
     from pyapsp.base.files import atomic_write
 
+    if path is not None and path.endswith(".parquet"):
+        _write_parquet(table, path)
+        return
+    columns = list(table.values())
     with nullcontext(sys.stdout) if path is None else atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table)
-        writer.writerows(zip(*(each.tolist() for each in table.values()), strict=True))
+        # a part at a time: as Python objects, numbers take several times the memory
+        for start in range(0, len(columns[0]), _ROWS):
+            part = (each[start : start + _ROWS].tolist() for each in columns)
+            writer.writerows(zip(*part, strict=True))
+
+
+def _write_parquet(table: Mapping[str, np.ndarray], path: str) -> None:
+    from pyapsp.base.errors import PyApspError
+    from pyapsp.base.files import atomic_write
+    from pyapsp.graph.frames import frame_of
+
+    for library, write in (("polars", "write_parquet"), ("pandas", "to_parquet")):
+        with suppress(ImportError):  # pandas needs a second package
+            frame = frame_of(table, library, "write_table")
+            with atomic_write(path, "wb") as file:
+                getattr(frame, write)(file)
+            return
+    raise PyApspError(f"{path} needs polars: pip install polars")
 
 
 def print_json(content: object) -> None:

@@ -31,6 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.paths.result import Result
 
     result = Result.load(arguments.result)
+    if result.predecessors is None:
+        raise ParameterError(
+            f"{arguments.result} has no predecessors: make it with 'pyapsp solve --predecessors'"
+        )
     n = result.distances.shape[1]
     names = [str(label) for label in (range(n) if result.labels is None else result.labels)]
     vertex = {name: number for number, name in enumerate(names)}

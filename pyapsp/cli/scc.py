@@ -15,14 +15,14 @@ from __future__ import annotations
 import argparse
 
 from pyapsp.cli.options import add_one_method, add_progress, add_record, method_of, status
-from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
+from pyapsp.cli.output import TABLES, checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_one_method(parser, "OUT.npz", "the components; OUT.csv has one line for each vertex")
+    add_one_method(parser, "OUT.npz", "the components; OUT.csv or OUT.parquet has a row a vertex")
     add_record(parser)
     add_progress(parser)
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "scc")
-    graph = checked_graph(arguments, ".npz", ".csv")
+    graph = checked_graph(arguments, ".npz", *TABLES)
     with status(arguments) as show:
         components = pyapsp.strongly_connected_components(
             graph,
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress=lambda done, total: show(f"component known of {done:,} of {total:,} vertices"),
         )
     if arguments.output is not None:
-        if arguments.output.endswith(".csv"):
+        if arguments.output.endswith(TABLES):
             write_table(components.to_columns(), arguments.output)
         else:
             components.save(arguments.output)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import add_one_method, add_record, add_undirected, method_of, vertices
-from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
+from pyapsp.cli.output import TABLES, checked_graph, print_json, recorded, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.graph import Graph
@@ -20,7 +20,8 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_one_method(
         parser,
         "OUT.npz",
-        "the result with predecessors, for 'pyapsp path'; OUT.csv has a line for each vertex",
+        "the result with predecessors, for 'pyapsp path'; OUT.csv or OUT.parquet has a row for "
+        "each vertex",
     )
     parser.add_argument(
         "--source",
@@ -44,7 +45,7 @@ def search_arguments(arguments: argparse.Namespace) -> tuple[Graph, dict[str, An
     from pyapsp.traversal.request import default_source
 
     method = method_of(arguments, arguments.command)
-    graph = checked_graph(arguments, ".npz", ".csv")
+    graph = checked_graph(arguments, ".npz", *TABLES)
     if graph.n == 0:
         raise ParameterError(f"{arguments.graph} has no vertex to search from")
     if arguments.source is None:
@@ -78,7 +79,7 @@ def finish(arguments: argparse.Namespace, result: SearchResult, length: str) -> 
     rows = result.rows
     distances = rows.distances[0]
     names = range(distances.size) if rows.labels is None else rows.labels.tolist()
-    if arguments.output is not None and arguments.output.endswith(".csv"):
+    if arguments.output is not None and arguments.output.endswith(TABLES):
         write_table(result.to_columns(), arguments.output)
     elif arguments.output is not None:
         rows.save(arguments.output)

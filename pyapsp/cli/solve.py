@@ -1,7 +1,11 @@
 """Compute all-pairs shortest paths of a graph file.
 
+A matrix of at most 20 x 20 distances is printed if there is no -o; "-" is no path.
+
 For example:
+  pyapsp solve small.gr
   pyapsp solve rome99.gr -o rome99.npz
+  pyapsp solve rome99.gr -o rome99.csv --predecessors
   pyapsp solve graph.mtx -o out.npz --method fw-blocked --set tile=32 --dtype auto --predecessors
   pyapsp solve rome99.gr -o rows.npy --sources 1 17 3353 --cutoff 20000
   pyapsp solve rome99.gr --dry-run --memory-limit 512MiB
@@ -32,12 +36,14 @@ from pyapsp.cli.options import (
     add_record,
     add_sources,
     add_undirected,
+    check_named,
     method_of,
     read_graph,
     vertices,
     wants_progress,
 )
 from pyapsp.cli.output import (
+    TABLES,
     check_outputs,
     check_suffix,
     facts,
@@ -45,6 +51,7 @@ from pyapsp.cli.output import (
     print_json,
     recorded,
     took,
+    write_table,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +59,13 @@ if TYPE_CHECKING:
 
     from pyapsp.all_pairs.request import Arguments
     from pyapsp.graph import Graph
+    from pyapsp.paths.result import Result
     from pyapsp.registry import Method
 
 __all__ = ["configure", "run"]
+
+# The most rows and columns of a matrix that is printed.
+_PRINTED = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,9 +74,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(
         parser,
         "OUT.npz",
-        "the result; OUT.npy has the distances alone and is a memory-mapped file: use it for "
-        "matrices larger than memory; ranks of MPI also write OUT.rows, a folder with a file of "
-        "each",
+        "the result; OUT.csv and OUT.parquet have a row for each pair of vertices; OUT.npy has the "
+        "distances alone and is a memory-mapped file: use it for matrices larger than memory; "
+        "ranks of MPI also write OUT.rows, a folder with a file of each",
     )
     add_method(parser)
     add_dtype(parser)
@@ -107,12 +118,11 @@ def run(arguments: argparse.Namespace) -> int:
     method = method_of(arguments, "all-pairs")
     if hasattr(arguments, "team"):
         return _on_ranks(method, arguments)
-    if arguments.output is None and not arguments.dry_run:
-        raise ParameterError("give an output file: -o OUT.npz or -o OUT.npy")
+    check_named(arguments, arguments.graph)
     mapped = _is_mapped(arguments)
     beside = _beside(arguments.output) if mapped and arguments.predecessors else None
     check_outputs(arguments.output, arguments.record, beside, inputs=[arguments.graph])
-    check_suffix(arguments, ".npz", ".npy")
+    check_suffix(arguments, ".npz", ".npy", *TABLES)
     if mapped and is_special(arguments.output):
         raise ParameterError(
             f"{arguments.output} is not a regular file and cannot be memory-mapped: write OUT.npz"
@@ -121,6 +131,8 @@ def run(arguments: argparse.Namespace) -> int:
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "solve")
+    if arguments.output is None and not arguments.dry_run:
+        _check_small(graph.n if sources is None else len(sources), graph.n)
     options = {"sources": sources, **_options(arguments)}
     if arguments.dry_run:
         with _mapped(graph, sources, arguments) as out:
@@ -141,15 +153,74 @@ def run(arguments: argparse.Namespace) -> int:
         lead = arguments.device[0] if arguments.device else None
         roof = roofs.measure(choose(lead), np.dtype(result.stats["held_dtype"]))
         result = replace(result, stats=roofs.with_roof(result.stats, roof))
-    if out is None:
-        result.save(arguments.output)
+    if out is None and arguments.output is not None:
+        _save(result, arguments.output)
     record = recorded(arguments, result.stats)
     if arguments.json:
-        print_json(record)
+        shown = {} if arguments.output is not None else _shown(result)
+        print_json({**record, **shown})
         return 0
     print(result.explain())
     _summary(result.stats, arguments.output)
+    if arguments.output is None:
+        _print(result)
     return 0
+
+
+def _check_small(rows: int, columns: int) -> None:
+    """Raise an error if a matrix is too large to be printed."""
+    from pyapsp.base.errors import ParameterError
+
+    if max(rows, columns) > _PRINTED:
+        raise ParameterError(
+            f"{rows:,} x {columns:,} distances are too many to print: give an output file, "
+            "-o OUT.csv, OUT.parquet, OUT.npz or OUT.npy"
+        )
+
+
+def _save(result: Result, output: str) -> None:
+    """Write a result in the format of the suffix."""
+    from pyapsp.traversal.sssp.sssp import SsspResult
+
+    if output.endswith(TABLES):
+        write_table(SsspResult(result, single=False).to_columns(), output)
+    else:
+        result.save(output)
+
+
+def _shown(result: Result) -> dict[str, Any]:
+    """Return what JSON has if there is no file; without a path there is null."""
+    names = list(range(result.distances.shape[1]))
+    if result.labels is not None:
+        names = result.labels.tolist()
+    infinity = result.infinity
+    shown: dict[str, Any] = {
+        "vertices": names,
+        "rows": [names[source] for source in result.sources.tolist()],
+        "distances": [[d if d < infinity else None for d in row] for row in result.distances],
+    }
+    if result.predecessors is not None:
+        before = result.predecessors.tolist()
+        shown["predecessors"] = [[names[v] if v >= 0 else None for v in row] for row in before]
+    return shown
+
+
+def _print(result: Result) -> None:
+    """Print the distances, and the predecessors if there are any, as tables."""
+    shown = _shown(result)
+    for what in ("distances", "predecessors"):
+        if what in shown:
+            rows = zip(shown["rows"], shown[what], strict=True)
+            table = [[what, *map(str, shown["vertices"])]]
+            table += [[str(source), *map(_cell, row)] for source, row in rows]
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            print()
+            for line in table:
+                print("  ".join(map(str.rjust, line, widths)))
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else str(value).removesuffix(".0")
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -165,7 +236,7 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _summary(stats: dict[str, Any], output: str) -> None:
+def _summary(stats: dict[str, Any], output: str | None) -> None:
     """Print what was solved, and how fast."""
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
     rates = [f"{rate / 1e9:.2f} G updates/s"] if rate else []

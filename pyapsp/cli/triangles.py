@@ -15,14 +15,14 @@ from __future__ import annotations
 import argparse
 
 from pyapsp.cli.options import add_one_method, add_record, method_of
-from pyapsp.cli.output import checked_graph, print_json, recorded, took, write_table
+from pyapsp.cli.output import TABLES, checked_graph, print_json, recorded, took, write_table
 
 __all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_one_method(parser, "OUT.csv", "one line for each vertex: OUT.csv")
+    add_one_method(parser, "OUT.csv", "a row for each vertex; or OUT.parquet")
     add_record(parser)
 
 
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     method = method_of(arguments, "triangles")
-    graph = checked_graph(arguments, ".csv")
+    graph = checked_graph(arguments, *TABLES)
     triangles = pyapsp.triangles(
         graph, method, device=arguments.device, memory_limit=arguments.memory_limit
     )

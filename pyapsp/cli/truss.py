@@ -17,8 +17,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_one_method, method_of, read_graph
-from pyapsp.cli.output import check_outputs, check_suffix, print_json, took, write_table
+from pyapsp.cli.options import add_one_method, check_named, method_of, read_graph
+from pyapsp.cli.output import TABLES, check_outputs, checked_graph, print_json, took, write_table
 
 if TYPE_CHECKING:
     from pyapsp.trusses.truss import Trusses
@@ -28,19 +28,24 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    add_one_method(parser, "OUT", "one line for each edge: OUT.csv; with -k a graph")
+    add_one_method(parser, "OUT", "a row for each edge: OUT.csv or OUT.parquet; with -k a graph")
     parser.add_argument("-k", type=int, metavar="K", help="find the k-truss for this k, at least 2")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Find the trusses, save them, and say how large they are."""
     import pyapsp
+    from pyapsp.graph.io import check_format
 
     method = method_of(arguments, "truss")
-    check_outputs(arguments.output, inputs=[arguments.graph])
     if arguments.k is None:
-        check_suffix(arguments, ".csv")
-    graph = read_graph(arguments.graph, arguments)
+        graph = checked_graph(arguments, *TABLES)
+    else:
+        check_named(arguments, arguments.graph)
+        check_outputs(arguments.output, inputs=[arguments.graph])
+        if arguments.output is not None:
+            check_format(arguments.output)
+        graph = read_graph(arguments.graph, arguments)
     where = {
         "device": arguments.device,
         "memory_limit": arguments.memory_limit,

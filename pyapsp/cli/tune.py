@@ -230,7 +230,7 @@ def _dtype(name: str) -> str:
     from pyapsp.numbers.precision import DTYPES
 
     if name not in DTYPES:
-        raise ParameterError.of("dtype", "tune", f"one of {', '.join(DTYPES)}", name)
+        raise ParameterError.of("dtype", "tune", f"one of {', '.join(DTYPES)}", name, DTYPES)
     return name
 
 

@@ -22,6 +22,7 @@ from pyapsp.cli.options import (
     add_json,
     add_output,
     add_weight,
+    check_named,
     read_graph,
 )
 from pyapsp.cli.output import check_outputs, print_json, write_json
@@ -57,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.base.errors import FormatError
     from pyapsp.paths import certificate as verify
 
-    check_outputs(arguments.output, inputs=[arguments.graph, arguments.result])
+    inputs = [arguments.graph, arguments.result]
+    check_named(arguments, *inputs, *([arguments.record] if arguments.record else []))
+    check_outputs(arguments.output, inputs=inputs)
     graph = read_graph(arguments.graph, arguments)
     if arguments.undirected:
         graph = graph.symmetrized()

@@ -37,6 +37,9 @@ _REAL = (*_WHOLE, float, np.floating)
 #: Formats of SciPy that fill blocks or diagonals with zeros.
 PADDED = ("bsr", "dia")
 
+# How `reweight` changes weights; the last one is followed by a number.
+_RECIPES, _SUBTRACT = ("as-is", "unweighted", "absolute"), "subtract-from:"
+
 # Ids are numbered by a table if it has at most so many places for each. A place takes five bytes.
 _DENSE = 3
 # Ids of both ends that are numbered together.
@@ -45,6 +48,7 @@ _FEW = 2**14
 __all__ = [
     "PADDED",
     "arcs_of",
+    "check_recipe",
     "from_igraph",
     "from_networkx",
     "from_scipy",
@@ -416,6 +420,13 @@ def _searched(labels: np.ndarray, ids: np.ndarray) -> NDArray[np.int64]:
     return found
 
 
+def check_recipe(recipe: str) -> None:
+    """Raise a ParameterError if `reweight` has no such recipe."""
+    if recipe not in _RECIPES and not re.fullmatch(rf"{_SUBTRACT}-?\d+", recipe):
+        rule = f"{', '.join(_RECIPES)} or {_SUBTRACT}<whole number>"
+        raise ParameterError.of("weights", "reweight", rule, recipe, _RECIPES)
+
+
 def reweight(graph: Graph, recipe: str) -> Graph:
     """Change the weights of a graph by a recipe, as ``pyapsp convert --weights`` does.
 
@@ -434,6 +445,7 @@ def reweight(graph: Graph, recipe: str) -> Graph:
     PrecisionError
         A changed weight does not fit into int64.
     """
+    check_recipe(recipe)
     if recipe == "as-is":
         return graph
     if recipe == "unweighted":
@@ -441,11 +453,7 @@ def reweight(graph: Graph, recipe: str) -> Graph:
     if recipe == "absolute":
         _check_range(graph, [abs(graph.min_weight or 0)])
         return graph.with_weights(np.abs(graph.weights))
-    found = re.fullmatch(r"subtract-from:(-?\d+)", recipe)
-    if found is None:
-        rule = "as-is, unweighted, absolute or subtract-from:<whole number>"
-        raise ParameterError.of("weights", "reweight", rule, recipe)
-    number = int(found[1])
+    number = int(recipe.removeprefix(_SUBTRACT))
     _check_range(graph, [number - (graph.min_weight or 0), number - (graph.max_weight or 0)])
     return graph.with_weights(number - graph.weights)
 

@@ -98,7 +98,9 @@ def get(name: str) -> Dataset:
     try:
         return _register()[name]
     except KeyError:
-        raise ParameterError.of("name", "datasets", f"one of {', '.join(names())}", name) from None
+        known = names()
+        rule = f"one of {', '.join(known)}"
+        raise ParameterError.of("name", "datasets", rule, name, known) from None
 
 
 def load(name: str, weights: str | None = None) -> Graph:

@@ -67,7 +67,7 @@ def choice(parameter: str, owner: str, value: str, choices: Iterable[str]) -> st
     known = tuple(choices)
     # an array compares by element, and a list cannot be found in a set
     if not isinstance(value, str) or value not in known:
-        raise ParameterError.of(parameter, owner, f"one of {', '.join(known)}", value)
+        raise ParameterError.of(parameter, owner, f"one of {', '.join(known)}", value, known)
     return value
 
 

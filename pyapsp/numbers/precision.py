@@ -31,6 +31,7 @@ __all__ = [
     "is_exact",
     "largest_finite",
     "name_of",
+    "named",
     "narrower",
     "only_int32",
     "resolve",
@@ -150,14 +151,25 @@ def resolve(graph: Graph, dtype: DTypeLike | None, owner: str = "solve") -> tupl
         if graph.dtype == np.float32:
             return np.dtype(np.float32), "the type of the weights"
         return np.dtype(np.float64), "no narrower type is proved exact"
+    return named(dtype, owner), "as asked"
+
+
+def named(dtype: DTypeLike, owner: str) -> np.dtype:
+    """Return a type of distances by its name.
+
+    Raises
+    ------
+    ParameterError
+        If the type is not supported.
+    """
     try:
         chosen = np.dtype(dtype)
     except (TypeError, ValueError):
         chosen = None
     if chosen is None or name_of(chosen) not in DTYPES or not chosen.isnative:
         rule = f"'auto' or one of {', '.join(DTYPES)} in this machine's byte order"
-        raise ParameterError.of("dtype", owner, rule, dtype)
-    return chosen, "as asked"
+        raise ParameterError.of("dtype", owner, rule, dtype, ["auto", *DTYPES])
+    return chosen
 
 
 def only_int32(dtype: DTypeLike | None, owner: str) -> np.dtype:

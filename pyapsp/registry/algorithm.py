@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
+from pyapsp.base.spelling import meant
 from pyapsp.registry.steps import Answer, AnyPlan, Parameters
 
 __all__ = ["Method", "Requirements"]
@@ -73,10 +74,14 @@ class Method(ABC):
         for name, value in parameters.items():
             if name not in self.choices:
                 known = ", ".join(self.choices) or "none"
-                raise ParameterError(f"{self.id} has no parameter {name!r}; it has: {known}")
+                hint = meant(name, self.choices)
+                raise ParameterError(
+                    f"{self.id} has no parameter {name!r}; it has: {known}{hint and f'.{hint}'}"
+                )
             is_integer = isinstance(value, Integral) and not isinstance(value, bool)
             if not (is_integer or isinstance(value, str)) or value not in self.choices[name]:
-                raise ParameterError.of(name, self.id, _legal(self.choices[name]), value)
+                words = [each for each in self.choices[name] if isinstance(each, str)]
+                raise ParameterError.of(name, self.id, _legal(self.choices[name]), value, words)
         self.parameters = Parameters(
             (name, value if isinstance(value, str) else int(value))
             for name, value in parameters.items()

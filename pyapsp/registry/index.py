@@ -103,8 +103,8 @@ def problem(name: str) -> Problem:
     if given and name not in _problems and name in _MODULES:
         importlib.import_module(_MODULES[name])
     if not given or name not in _problems:
-        known = ", ".join(dict.fromkeys([*_MODULES, *_problems]))
-        raise ParameterError.of("problem", "registry", f"one of {known}", name)
+        known = list(dict.fromkeys([*_MODULES, *_problems]))
+        raise ParameterError.of("problem", "registry", f"one of {', '.join(known)}", name, known)
     return _problems[name]
 
 
@@ -218,4 +218,5 @@ def method_of(problem: str, asked: str | Method, owner: str) -> str | Method:
 def _unknown(name: str, owner: str, known: Sequence[str]) -> ParameterError:
     if isinstance(name, str) and name in _RENAMED:
         return ParameterError(f"the method {name!r} is called {_RENAMED[name]!r} now")
-    return ParameterError.of("method", owner, f"'auto' or one of {', '.join(known)}", name)
+    rule = f"'auto' or one of {', '.join(known)}"
+    return ParameterError.of("method", owner, rule, name, ["auto", *known])

@@ -432,7 +432,9 @@ def test_the_working_folder_is_gone(tmp_path, monkeypatch, capsys):
     folder.mkdir()
     monkeypatch.chdir(folder)
     folder.rmdir()
-    assert main(["solve", "g.csv", "-o", "r.npz"]) == 3
+    graph = tmp_path / "g.csv"
+    graph.write_text("a,b,2\n")
+    assert main(["solve", str(graph), "-o", "r.npz"]) == 3
     assert "No such file or directory: 'r.npz'" in capsys.readouterr().err
     with pytest.raises(FileNotFoundError, match=r"'r\.npz'"):
         pyapsp.solve([[0, 1], [1, 0]]).save("r.npz")

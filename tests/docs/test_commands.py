@@ -55,8 +55,6 @@ COMMANDS = next(each for each in cli.parser()._actions if each.dest == "command"
 
 # what a page says -> what runs here
 REDUCED = {
-    r"^pyapsp fetch rome99": "pyapsp fetch random-60",  # bundled
-    r"(npz \d+) 100$": r"\1 60",  # a vertex of it
     r"--n \d+(?: \d+)*": "--n 48",
     r"-n \d+ -m \d+": "-n 64 -m 512",
     r"scale -n 2000": "scale -n 200",

@@ -21,7 +21,7 @@ from pyapsp.graph.io.contents import Contents, graph_of
 from pyapsp.graph.io.source import LineError, Source
 from pyapsp.graph.model import Graph
 
-__all__ = ["FORMATS", "SUFFIXES", "read", "write"]
+__all__ = ["FORMATS", "SUFFIXES", "check_format", "read", "write"]
 
 
 class _Format(Protocol):
@@ -192,6 +192,11 @@ def write(graph: Graph, path: str | os.PathLike[str]) -> None:
 def _is_numbered(graph: Graph) -> bool:
     """Return whether the vertices have no names, or the names 1..n."""
     return graph.labels is None or np.array_equal(graph.labels, np.arange(1, graph.n + 1))
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Raise a FormatError if :func:`write` does not know the suffix of a file."""
+    _module(Path(path))
 
 
 def _module(path: Path, hint: str = "") -> _Format:
