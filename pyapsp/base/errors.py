@@ -12,6 +12,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING
 
 from pyapsp.base.error import PyApspError
+from pyapsp.base.shown import plain
 from pyapsp.base.spelling import meant
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class ParameterError(PyApspError, ValueError):
             Names that are allowed: the message ends with the one that is most like `value`.
         """
         return cls(
-            f"The {parameter!r} parameter of {owner} must be {rule}. Got {value!r} instead."
+            f"The {parameter!r} parameter of {owner} must be {rule}. Got {plain(value)!r} instead."
             f"{meant(value, known)}"
         )
 

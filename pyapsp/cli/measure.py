@@ -83,8 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check(measures, arguments)
     ranks = getattr(arguments, "team", None)
     method_of("all-pairs", arguments.method, "measure")
-    if ranks is None:
-        check_named(arguments, arguments.graph)
+    check_named(arguments, *([arguments.graph] if ranks is None or ranks.rank == 0 else []))
     check_outputs(arguments.output, inputs=[arguments.graph])
     if ranks is None:
         graph = read_graph(arguments.graph, arguments)

@@ -256,11 +256,13 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
     for name in ("roof", "dry_run"):
         if getattr(arguments, name):
             raise ParameterError(f"--{name.replace('_', '-')} is for one process")
-    if arguments.output is None or not arguments.output.endswith((".npy", ".rows")):
-        raise ParameterError("on ranks give -o OUT.npy, one file, or -o OUT.rows, a folder")
     ranks, graph, sources = arguments.team, None, None
     first = ranks.rank == 0
+    check_named(arguments, *([arguments.graph] if first else []))
     if first:
+        # here, because the fault that matters more, a missing file, is known to this rank alone
+        if arguments.output is None or not arguments.output.endswith((".npy", ".rows")):
+            raise ParameterError("on ranks give -o OUT.npy, one file, or -o OUT.rows, a folder")
         check_outputs(arguments.output, arguments.record, inputs=[arguments.graph])
         graph = read_graph(arguments.graph, arguments)
         if arguments.sources is not None:

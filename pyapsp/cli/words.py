@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         super().error(message)
 
     def parse_args(  # type: ignore[override]
-        self, words: Sequence[str], namespace: argparse.Namespace | None = None
+        self, words: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Parse a command line; a command itself refuses what it does not know."""
         parsed, unknown = self.parse_known_args(words, namespace)

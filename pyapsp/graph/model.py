@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.base.host import as_type
+from pyapsp.base.shown import table
 from pyapsp.graph import compressed, exports, validation
 from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import (
@@ -423,6 +424,27 @@ class Graph:
             rule = "the label of a vertex"
             raise ParameterError.of("label", "Graph.vertex", rule, label) from None
 
+    def label(self, vertex: int) -> Hashable:
+        """Return the label of a vertex as a Python object; without labels, its number.
+
+        Raises
+        ------
+        ParameterError
+            There is no such vertex.
+
+        Examples
+        --------
+        >>> from pyapsp import Graph
+        >>> graph = Graph.from_arcs(3, [0, 1], [1, 2], labels=["a", "b", "c"])
+        >>> [graph.label(v) for v in (0, 2)]
+        ['a', 'c']
+        """
+        place = validation.vertex("vertex", "Graph.label", vertex, self.n)
+        if self.labels is None:
+            return place
+        name: Hashable = self.labels[place : place + 1].tolist()[0]
+        return name
+
     @cached_property
     def _numbers(self) -> dict[Hashable, int]:
         """The number of the vertex of each label."""
@@ -620,6 +642,17 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         span = f" {self.min_weight}..{self.max_weight}" if self.m else ""
         return f"<Graph{name}: n={self.n}, m={self.m}, {kind}, {self.dtype.name} weights{span}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        weights = f"{self.dtype.name} {self.min_weight}..{self.max_weight}" if self.m else None
+        about = {
+            "vertices": f"{self.n:,}",
+            "arcs": f"{self.m:,}",
+            "directed": "yes" if self.directed else "no",
+            "weights": weights or self.dtype.name,
+        }
+        return table(["Graph", self.name or ""], about.items())
 
     def _reverse(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the compressed rows of the reversed graph, with these weights."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.shown import plain
 
 __all__ = [
     "MAX_VERTICES",
@@ -297,11 +298,11 @@ def labels(values: Iterable[Hashable] | None, n: int) -> np.ndarray | None:
     seen: set[Hashable] = set()
     for name in names:
         if not isinstance(name, Hashable):
-            raise GraphError(f"labels must be hashable, not {name!r}")
+            raise GraphError(f"labels must be hashable, not {plain(name)!r}")
         if not _equals_itself(name):
-            raise GraphError(f"labels must be equal to themselves, which {name!r} is not")
+            raise GraphError(f"labels must be equal to themselves, which {plain(name)!r} is not")
         if name in seen:
-            raise GraphError(f"labels must be distinct: {name!r} occurs more than once")
+            raise GraphError(f"labels must be distinct: {plain(name)!r} occurs more than once")
         seen.add(name)
     array: np.ndarray
     if all(_is_int64(name) for name in names):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyapsp.base.files import atomic_write, check_suffix
+from pyapsp.base.shown import Shown
 from pyapsp.mining.inference import Survivors
 from pyapsp.mining.templates import Batch, Statement
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["Invariants"]
 
 
-@dataclass(frozen=True)
-class Invariants:
+@dataclass(frozen=True, repr=False)
+class Invariants(Shown):
     """Statements that hold at every instant of a trace: its likely invariants.
 
     Attributes
@@ -39,6 +40,10 @@ class Invariants:
     n: int
     batches: list[tuple[Batch, Survivors]]
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def _facts(self) -> dict[str, object]:
+        variables = sum(map(len, self.names.values()))
+        return {"invariants": len(self), "variables": variables, "instants": self.n}
 
     def __len__(self) -> int:
         return sum(

@@ -12,6 +12,7 @@ import numpy as np
 
 from pyapsp.base.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.base.shown import Shown
 from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer, vertex
 from pyapsp.numbers.precision import DTYPES, infinity
@@ -25,17 +26,26 @@ _SCHEMA = 1
 _MAGIC = b"\x93NUMPY"  # the first bytes of a .npy file
 
 
-class Explained:
+class Explained(Shown):
     """Base of answers that know what was chosen for the run."""
 
+    stats: dict[str, Any]
     reasons: tuple[str, ...]
+
+    def _run(self) -> dict[str, object]:
+        """Return what is shown of the run."""
+        device = self.stats.get("device")
+        return {
+            "method": self.stats.get("method"),
+            "device": device.get("name") if isinstance(device, dict) else None,
+        }
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why; one choice in each line."""
         return "\n".join(self.reasons)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(Explained):
     """All-pairs shortest paths of a graph, or the rows of some sources.
 
@@ -66,6 +76,12 @@ class Result(Explained):
     def infinity(self) -> int | float:
         """The distance of an unreachable vertex in this dtype."""
         return infinity(self._dtype)
+
+    def _facts(self) -> dict[str, object]:
+        rows, n = self._shape
+        before = "no" if self.predecessors is None else "yes"
+        about = {"rows": rows, "n": n, "dtype": self._dtype.name, "predecessors": before}
+        return about | self._run()
 
     @property
     def _shape(self) -> tuple[int, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
+from pyapsp.base.shown import table
 from pyapsp.base.spelling import meant
 from pyapsp.registry.steps import Answer, AnyPlan, Parameters
 
@@ -28,7 +29,14 @@ class Requirements:
     capabilities: tuple[str, ...] = ()
 
 
-class Method(ABC):
+class _Kind(ABCMeta):
+    """The class of methods: a list of them is readable."""
+
+    def __repr__(cls) -> str:
+        return f"<method {cls.id}>" if hasattr(cls, "id") else super().__repr__()
+
+
+class Method(metaclass=_Kind):
     """One algorithm for a problem, with its parameters.
 
     Parameters
@@ -90,6 +98,11 @@ class Method(ABC):
     def __repr__(self) -> str:
         shown = "".join(f", {name}={value}" for name, value in self.parameters.items())
         return f"method({self.id!r}{shown})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that notebooks show."""
+        about = {"summary": self.summary, "source": self.source, **self.parameters}
+        return table([self.id, ""], about.items())
 
     def unmet(self, about: Any, options: Any) -> PyApspError | None:
         """Return the error of the first requirement that the input or the device does not meet.

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyapsp.base.json import Json, Record
+from pyapsp.base.shown import Shown
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.steps import AnyPlan, Check, Options
 
 __all__ = ["Choice", "Problem", "Request"]
 
 
-@dataclass(frozen=True)
-class Problem:
+@dataclass(frozen=True, repr=False)
+class Problem(Shown):
     """A problem that methods solve.
 
     Attributes
@@ -80,6 +81,9 @@ class Problem:
     reusing: Callable[[Any, Any], Options] = lambda data, options: options
     fits: Callable[[Any, Mapping[str, Json]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"id": self.id, "unit": self.unit, "dtypes": " ".join(self.dtypes)}
 
 
 @dataclass(frozen=True)

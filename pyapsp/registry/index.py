@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import TypeVar
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.shown import table
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Problem
 
@@ -114,6 +115,14 @@ def _import_areas(areas: tuple[str, ...]) -> None:
         importlib.import_module(area)
 
 
+class Methods(tuple[type[Method], ...]):
+    """A tuple of the classes of methods, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        heads = ["method", "problem", "summary", "source"]
+        return table(heads, ((each.id, each.problem, each.summary, each.source) for each in self))
+
+
 def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     """Return the classes of the methods of a problem, in the order of their areas and ids.
 
@@ -142,7 +151,7 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     ['triangles-bitmap', 'triangles-hash', 'triangles-intersect']
     """
     if problem is None:
-        return tuple(cls for each in problems() for cls in methods(each.id))
+        return Methods(cls for each in problems() for cls in methods(each.id))
     _import_areas(_problem_of(problem).areas)
     return _in_order(problem, tuple(_methods.values()))
 
@@ -152,7 +161,7 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
 def _in_order(problem: str, registered: tuple[type[Method], ...]) -> tuple[type[Method], ...]:
     """Sort the methods of a problem, whose registration depends on what was imported first."""
     found = (cls for cls in registered if cls.problem == problem)
-    return tuple(sorted(found, key=lambda cls: (cls.area, cls.id)))
+    return Methods(sorted(found, key=lambda cls: (cls.area, cls.id)))
 
 
 _problem_of = problem

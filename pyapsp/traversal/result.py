@@ -12,6 +12,7 @@ import numpy as np
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
+from pyapsp.base.shown import Shown
 from pyapsp.graph import GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.paths.result import Result
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchResult", "search"]
 
+# Sources that are shown in one line.
+_SHOWN = 5
 
-@dataclass(frozen=True, eq=False)
-class SearchResult(Tabular):
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchResult(Shown, Tabular):
     """The result of a search from one source or from several.
 
     Attributes
@@ -42,6 +46,20 @@ class SearchResult(Tabular):
 
     rows: Result
     single: bool
+
+    def _facts(self) -> dict[str, object]:
+        names, given = self.labels, self.sources.tolist()
+        shown = [str(v if names is None else names[v]) for v in given[:_SHOWN]]
+        if len(given) > len(shown):
+            shown.append(f"... ({len(given):,})")
+        about = self.rows._facts()
+        return {
+            "sources": " ".join(shown),
+            "n": about["n"],
+            self._before + "s": about["predecessors"],
+            "method": about["method"],
+            "device": about["device"],
+        }
 
     @property
     def sources(self) -> np.ndarray:

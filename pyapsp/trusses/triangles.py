@@ -30,7 +30,7 @@ __all__ = ["Triangles", "requested", "triangles"]
 _OWNER = "triangles"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Triangles(Explained, Tabular):
     """The triangles of a graph: sets of three vertices that are all neighbours.
 
@@ -53,6 +53,9 @@ class Triangles(Explained, Tabular):
     graph: Graph
     stats: dict[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        return {"total": self.total, "n": self.graph.n, **self._run()}
 
     @property
     def per_vertex(self) -> np.ndarray:

@@ -33,7 +33,7 @@ __all__ = ["Trusses", "k_truss", "requested", "truss_decomposition"]
 _TRUSS, _DECOMPOSITION = "k_truss", "truss_decomposition"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trusses(Explained, Tabular):
     """The trussness of each edge of a graph.
 
@@ -57,6 +57,10 @@ class Trusses(Explained, Tabular):
     trussness: np.ndarray
     stats: dict[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        about = {"k_max": self.k_max, "n": self.graph.n, "edges": self.trussness.size}
+        return about | self._run()
 
     @property
     def k_max(self) -> int:

@@ -74,6 +74,22 @@ sys.exit(main(sys.argv[1:]))
     return ("-c", code)
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("solve none.npz", 3, "none.npz"),
+        ("solve none.npz --dtype flot32", 2, "Did you mean 'float32'?"),
+        ("solve graph.npz", 2, "on ranks give -o OUT.npy"),
+        ("measure none.npz radius", 3, "none.npz"),
+    ],
+)
+def test_of_wrong_arguments_the_one_that_matters_is_told(folder, line, code, words):
+    done = launching.run(2, "-m", "pyapsp", *line.split(), cwd=folder)
+    told = [line for line in done.stderr.splitlines() if line.startswith("pyapsp: ")]
+    assert (done.returncode, len(told)) == (code, 1), done.stderr
+    assert words in told[0]
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("before", "code", "words"),

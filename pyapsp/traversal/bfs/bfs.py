@@ -21,7 +21,7 @@ __all__ = ["BfsResult", "bfs"]
 _CACHED = 2**16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BfsResult(SearchResult):
     """The result of `bfs`."""
 

@@ -40,7 +40,7 @@ _SCHEMA = 1
 _STRONG, _WEAK = "strongly_connected_components", "weakly_connected_components"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Components(Explained, Tabular):
     """The strongly or weakly connected components of a graph.
 
@@ -61,6 +61,10 @@ class Components(Explained, Tabular):
     names: np.ndarray | None = None
     stats: dict[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
+
+    def _facts(self) -> dict[str, object]:
+        about = {"count": self.count, "largest": self.largest, "n": self.labels.size}
+        return about | self._run()
 
     @property
     def count(self) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
@@ -22,8 +24,8 @@ PARTS = ("core", "in", "out", "tubes", "tendrils", "others")
 _CORE, _IN, _OUT, _TUBES, _TENDRILS, _OTHERS = range(len(PARTS))
 
 
-@dataclass(frozen=True, eq=False)
-class Condensation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Condensation(Shown):
     """A graph in which every strongly connected component is one vertex.
 
     Attributes
@@ -37,6 +39,10 @@ class Condensation:
 
     components: Components
     graph: Graph
+
+    def _facts(self) -> Mapping[str, object]:
+        about = {"components": self.graph.n, "arcs": self.graph.m}
+        return about | {"vertices": self.components.labels.size}
 
 
 def condensation(
@@ -82,8 +88,8 @@ def condensation(
     return Condensation(components, smaller)
 
 
-@dataclass(frozen=True, eq=False)
-class BowTie(Tabular):
+@dataclass(frozen=True, eq=False, repr=False)
+class BowTie(Shown, Tabular):
     """The parts of a directed graph around its largest strongly connected component.
 
     Attributes
@@ -96,6 +102,9 @@ class BowTie(Tabular):
 
     parts: np.ndarray
     components: Components
+
+    def _facts(self) -> Mapping[str, object]:
+        return self.sizes
 
     @cached_property
     def sizes(self) -> dict[str, int]:

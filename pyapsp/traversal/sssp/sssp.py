@@ -16,7 +16,7 @@ from pyapsp.traversal.result import SearchResult, search
 __all__ = ["SsspResult", "sssp"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SsspResult(SearchResult):
     """The result of `sssp`."""
 
