@@ -100,7 +100,7 @@ def solve(
         continues from its checkpoint. The checkpoint is removed when the run is complete.
     progress : callable, optional
         Called as ``progress(done, total)``. Methods that search from sources count sources. An
-        exception that it raises ends the run.
+        exception that it raises ends the run. So does Ctrl-C, within about a second.
     check : bool
         Check whether a distance is too large for its type, unless the weights alone rule it out.
         The check takes O(n m) time on the host.

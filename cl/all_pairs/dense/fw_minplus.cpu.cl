@@ -377,7 +377,7 @@ __kernel ALONE void fw_minplus_pass(__global value_t *distances, const int colum
 }
 
 /* The closed pivot as left slabs and as right slabs. depth / ROWS + depth / SPAN groups. The
- * numbers of parts that the next two launches have begun become 0. */
+ * numbers of parts that the next launches have begun become 0. */
 __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int columns,
                                     const int k0, const int depth, __global value_t *pivot_left,
                                     __global value_t *pivot_right, __global int *begun)
@@ -385,7 +385,7 @@ __kernel ALONE void fw_minplus_pack(__global const value_t *distances, const int
     const int slabs = depth / ROWS;
     const int group = get_group_id(0);
     if (group == 0)
-        begun[0] = begun[1] = 0;
+        begun[0] = begun[1] = begun[2] = 0;
     __global const value_t *corner = distances + (size_t)k0 * columns + k0;
     if (group < slabs) {
         const size_t row = (size_t)group * ROWS;
@@ -490,15 +490,18 @@ static __attribute__((noinline)) void remainder_part(__global value_t *distances
     }
 }
 
-/* All values outside the panels. */
+/* All values outside the panels, in rows of parts `first` to `last` - 1. Launches count in turns
+ * in one of two numbers, and set that of the next launch to 0. */
 __kernel ALONE void fw_minplus_remainder(__global value_t *distances, const int columns,
                                          const int k0, const int depth, const int size,
+                                         const int first, const int last, const int turn,
                                          __global const value_t *left,
                                          __global const value_t *right, __global int *begun)
 {
     const int across = (size + PYAPSP_GROUP_COLUMNS - 1) / PYAPSP_GROUP_COLUMNS;
-    const int down = (size + PYAPSP_GROUP_ROWS - 1) / PYAPSP_GROUP_ROWS;
-    FOR_PARTS(part, begun + 1, across * down)
+    if (get_group_id(0) == 0)
+        begun[2 - turn] = 0;
+    FOR_PARTS(part, begun + 1 + turn, across * (last - first))
         remainder_part(distances, columns, k0, depth, size, part % across * PYAPSP_GROUP_COLUMNS,
-                       part / across * PYAPSP_GROUP_ROWS, left, right);
+                       (first + part / across) * PYAPSP_GROUP_ROWS, left, right);
 }

@@ -112,14 +112,15 @@ fw_recursive_panels(__global const value_t *closed, __global const value_t *befo
 }
 
 /* Update the block [o0, o1) x [o0, o1) of distances with paths through [c0, c1): distances <-
- * min(distances, P(o, c) x P(c, o)). panels may be distances. */
+ * min(distances, P(o, c) x P(c, o)). panels may be distances. The number of the first group is
+ * `skip`. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 fw_recursive_add(__global const value_t *panels, __global value_t *distances, const int size,
-                 const int c0, const int c1, const int o0, const int o1)
+                 const int c0, const int c1, const int o0, const int o1, const int skip)
 {
     __local STRIP_ALIGNED value_t piece[TILE * LEFT_STRIDE];
     const int across = (o1 - o0 + SUBMATRIX_COLUMNS - 1) / SUBMATRIX_COLUMNS;
-    const int place = get_group_id(0);
+    const int place = (int)get_group_id(0) + skip;
     product(piece, panels, panels, distances, distances, size,
             o0 + place / across * SUBMATRIX_ROWS, o0 + place % across * SUBMATRIX_COLUMNS, o1, c0,
             c1);

@@ -21,7 +21,7 @@ from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
-from pyapsp.device.kernels import Program, Stopwatch, staging
+from pyapsp.device.kernels import Pace, Program, Stopwatch, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_weights
@@ -54,7 +54,9 @@ class Configuration:
     size : int
         Rows of the matrix on the device: n, padded to what the kernels need.
     rounds : int
-        Number of calls of `FloydWarshall.enqueue_round`.
+        Number of calls of `FloydWarshall.enqueue_round`, or of `enqueue_steps`.
+    steps : int
+        Number of steps of a round.
     scratch : tuple of int
         Bytes of further device buffers.
     zeros : bool
@@ -73,6 +75,7 @@ class Configuration:
     program: Program
     size: int
     rounds: int
+    steps: int = 1
     scratch: tuple[int, ...] = ()
     zeros: bool = True
     layout: Layout | None = None
@@ -119,7 +122,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         Whether the kernels update predecessors together with the distances. Otherwise predecessors
         are computed from the final distances.
     on_round : callable or None
-        Called with the events of each round after it was enqueued, in order.
+        Called with the events of each step of a round after it was enqueued, in order.
     """
 
     on_round: Callable[[list[cl.Event]], None] | None = None
@@ -135,9 +138,18 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         """Enqueue the kernels of one round."""
 
     def enqueue_rounds(self, run: Run) -> Iterator[list[cl.Event]]:
-        """Enqueue all rounds; later commands in the queue run after them."""
+        """Enqueue all rounds, step by step; later commands in the queue run after them."""
         for number in range(run.configuration.rounds):
-            yield self.enqueue_round(run, number)
+            yield from self.enqueue_steps(run, number)
+
+    def enqueue_steps(self, run: Run, number: int) -> Iterator[list[cl.Event]]:
+        """Enqueue the steps of one round, each when it is asked for."""
+        yield self.enqueue_round(run, number)
+
+    def work(self, configuration: Configuration, step: int) -> float:
+        """Return the updates of a step, counted through all rounds."""
+        steps = configuration.rounds * configuration.steps
+        return configuration.graphs * configuration.size**3 / steps
 
     def finish(self, run: Run) -> None:
         """Check the buffers after the last round, before the download."""
@@ -333,8 +345,9 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     def _run_rounds(self, options: AllPairsOptions, run: Run, watch: Stopwatch) -> None:
         """Enqueue all rounds."""
-        progress, reported = options.progress, -math.inf
-        queue, rounds = run.queue, run.configuration.rounds
+        progress, reported, pace = options.progress, -math.inf, Pace()
+        queue, configuration = run.queue, run.configuration
+        steps = configuration.rounds * configuration.steps
         on_host = in_place(queue.device)
         for number, events in enumerate(self.enqueue_rounds(run), start=1):
             # to read the times of all events took the host a third of the time of small rounds
@@ -344,18 +357,19 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             else:
                 if number == 1:
                     watch.add("kernel", events[0])
-                if number == rounds:
+                if number == steps:
                     watch.add("kernel", events[-1])
+            pace.add(events, self.work(configuration, number - 1))
             if not on_host:
                 queue.flush()
                 time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
             if self.on_round is not None:
                 self.on_round(events)
             # not after each round, because the device is idle during the call
-            late = time.monotonic() - reported > _TELL or number == rounds
+            late = time.monotonic() - reported > _TELL or number == steps
             if progress is not None and late:
                 queue.finish()
-                progress(number, rounds)
+                progress(number, steps)
                 reported = time.monotonic()
         self.finish(run)
 

@@ -142,18 +142,23 @@ class FwMinplus(FloydWarshall):
             size=size,
             pitch=product.pitch(size),
             rounds=-(-size // parameters.integer("block")),
+            steps=product.steps(size),
             scratch=tuple(options.dtype.itemsize * count for count in product.scratch(size)),
             zeros=False,
             product=product,
         )
 
     def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
+        """Enqueue all steps of a round."""
+        return [event for events in self.enqueue_steps(run, number) for event in events]
+
+    def enqueue_steps(self, run: Run, number: int) -> Iterator[list[cl.Event]]:
         """Enqueue Floyd-Warshall on the pivot block, then its panels and the remainder."""
         configuration, product = run.configuration, run.configuration.product
         assert product is not None
-        pitch, graphs = configuration.pitch, configuration.graphs
+        pitch, graphs, steps = configuration.pitch, configuration.graphs, configuration.steps
         where = run.queue, run.buffers, configuration.size
-        return product.round(*where, number, pitch=pitch, graphs=graphs)
+        return product.round_steps(*where, number, pitch=pitch, graphs=graphs, steps=steps)
 
     def enqueue_rounds(self, run: Run) -> Iterator[list[cl.Event]]:
         """Enqueue all rounds, with look-ahead if ``ahead=1``."""

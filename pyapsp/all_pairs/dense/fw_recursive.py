@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import ClassVar, Literal
 
-import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense import register_tiles
 from pyapsp.all_pairs.dense.floyd_warshall import Configuration, FloydWarshall, Run
-from pyapsp.device.kernels import build
+from pyapsp.all_pairs.dense.product import ints, most_updates
+from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters, register
 
-__all__ = ["FwRecursive", "Launch", "launches"]
+__all__ = ["FwRecursive", "Launch", "Piece", "launches", "pieces"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,55 @@ def launches(tiles: int, merged: bool) -> tuple[Launch, ...]:
         Whether the product from the left and the one from the right are one launch.
     """
     return tuple(_closing(0, tiles, merged))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A launch, or some of its groups.
+
+    Attributes
+    ----------
+    launch : Launch
+    first, count : int
+        The first group, and how many there are.
+    updates : int
+        What they have to do.
+    """
+
+    launch: Launch
+    first: int
+    count: int
+    updates: int
+
+
+@lru_cache(maxsize=8)
+def pieces(tiles: int, tile: int, merged: bool, most: int) -> tuple[Piece, ...]:
+    """Return the launches, of which those with more than `most` updates are cut.
+
+    Parameters
+    ----------
+    tiles, merged
+        As for `launches`.
+    tile : int
+        Rows of a tile.
+    most : int
+        Updates.
+    """
+    found = []
+    for launch in launches(tiles, merged):
+        groups, each = 1, tile**3
+        if launch.work != "close":
+            closed, other = (tile * (high - low) for low, high in (launch.closed, launch.other))
+            each = register_tiles.ROWS * register_tiles.COLUMNS * closed
+            groups = _submatrices(other, other)
+            if launch.work != "add":
+                left, right = _submatrices(closed, other), _submatrices(other, closed)
+                groups = {"left": left, "right": right, "both": left + right}[launch.work]
+        parts = min(-(-groups * each // most), groups)
+        ends = [groups * part // parts for part in range(parts + 1)]
+        for first, end in pairwise(ends):
+            found.append(Piece(launch, first, end - first, each * (end - first)))
+    return tuple(found)
 
 
 def _closing(low: int, high: int, merged: bool) -> Iterator[Launch]:
@@ -146,32 +196,43 @@ class FwRecursive(FloydWarshall):
             parameters,
             program,
             size=size,
-            rounds=len(launches(tiles, bool(parameters.integer("merged")))),
+            rounds=len(_pieces(program, parameters, size)),
             scratch=(options.dtype.itemsize * size**2,),
         )
 
     def enqueue_round(self, run: Run, number: int) -> list[cl.Event]:
-        """Enqueue one launch of the list."""
+        """Enqueue one piece of the list."""
         configuration, parameters = run.configuration, run.configuration.parameters
         distances, scratch = run.buffers
         tile, group = parameters.integer("tile"), parameters.integer("group")
-        launch = launches(configuration.size // tile, bool(parameters.integer("merged")))[number]
+        piece = _pieces(configuration.program, parameters, configuration.size)[number]
+        launch, items = piece.launch, (piece.count * group,)
         if launch.work == "close":
             return [register_tiles.close_pivot(run, launch.closed[0])]
         c0, c1, o0, o1 = (tile * place for place in (*launch.closed, *launch.other))
-        bounds = [np.int32(value) for value in (configuration.size, c0, c1, o0, o1)]
+        bounds = ints(configuration.size, c0, c1, o0, o1)
         if launch.work == "add":
             kernel = run.kernel("fw_recursive_add")
             panels = distances if launch.back else scratch
-            count = _submatrices(o1 - o0, o1 - o0) * group
-            return [kernel(run.queue, (count,), (group,), panels, distances, *bounds)]
+            buffers, skip = [panels, distances], ints(piece.first)
+            return [kernel(run.queue, items, (group,), *buffers, *bounds, *skip)]
         kernel = run.kernel("fw_recursive_panels")
         before, after = (scratch, distances) if launch.back else (distances, scratch)
-        left, right = _submatrices(c1 - c0, o1 - o0), _submatrices(o1 - o0, c1 - c0)
-        count = {"left": left, "right": right, "both": left + right}[launch.work] * group
-        places = (np.int32(left), np.int32(left if launch.work == "right" else 0))
+        left = _submatrices(c1 - c0, o1 - o0)
+        places = ints(left, piece.first + (left if launch.work == "right" else 0))
         buffers = [distances, before, after]
-        return [kernel(run.queue, (count,), (group,), *buffers, *bounds, *places)]
+        return [kernel(run.queue, items, (group,), *buffers, *bounds, *places)]
+
+    def work(self, configuration: Configuration, step: int) -> float:
+        """Return the updates of a piece."""
+        parameters, size = configuration.parameters, configuration.size
+        return _pieces(configuration.program, parameters, size)[step].updates
+
+
+def _pieces(program: Program, parameters: Parameters, size: int) -> tuple[Piece, ...]:
+    """Return the pieces for a built variant."""
+    tile, most = parameters.integer("tile"), most_updates(program.device.capabilities)
+    return pieces(size // tile, tile, bool(parameters.integer("merged")), most)
 
 
 def _submatrices(rows: int, columns: int) -> int:

@@ -16,12 +16,16 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.device import Capabilities
 from pyapsp.device.kernels import Program, build
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters
 
-__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints", "numbers"]
+__all__ = ["Product", "Rectangle", "Region", "RightFactor", "ints", "most_updates", "numbers"]
+
+# Updates of a launch for each compute unit, at most: about a fourth of a second if it is slow.
+_LAUNCH = 2**30
 
 
 @dataclass(frozen=True)
@@ -228,9 +232,28 @@ class Product(ABC):
 
     @abstractmethod
     def remainder(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
-    ) -> list[cl.Event]:
-        """Enqueue the product of the panels into everything else."""
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region, steps: int = 1
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue the product of the panels into everything else, in bands of rows.
+
+        Parameters
+        ----------
+        queue, buffers, region
+            As for the other steps.
+        steps : int
+            How many bands there are: at most one for the rows of a `turn`.
+
+        Yields
+        ------
+        list of pyopencl.Event
+            Of a band.
+        """
+
+    def steps(self, size: int) -> int:
+        """Return in how many steps a round should be enqueued: none takes long."""
+        updates = min(self.p["block"], size) * size * size
+        steps = -(-updates // most_updates(self._capabilities))
+        return max(min(steps, size // self.turn[1]), 1)
 
     @abstractmethod
     def close_block(
@@ -253,14 +276,32 @@ class Product(ABC):
         The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch. Its
         pitch is `size` unless given.
         """
+        steps = self.round_steps(queue, buffers, size, number, pitch=pitch, graphs=graphs)
+        return [event for events in steps for event in events]
+
+    def round_steps(
+        self,
+        queue: cl.CommandQueue,
+        buffers: list[cl.Buffer],
+        size: int,
+        number: int,
+        *,
+        pitch: int | None = None,
+        graphs: int = 1,
+        steps: int = 1,
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue the same in a number of steps, each when it is asked for."""
         first = number * self.p["block"]
         depth = min(self.p["block"], size - first)
         region = Region(size, pitch or size, first, depth, 0, size, graphs)
         events = self.close_block(queue, buffers, region)
         if depth < size:
             events += self.panels(queue, buffers, region)
-            events += self.remainder(queue, buffers, region)
-        return events
+            for band in self.remainder(queue, buffers, region, steps):
+                yield events + band
+                events = []
+        else:
+            yield events
 
     @abstractmethod
     def pack_left(
@@ -292,6 +333,11 @@ class Product(ABC):
 
         The right factor takes part with all its rows, and its columns from its place on.
         """
+
+
+def most_updates(capabilities: Capabilities) -> int:
+    """Return the most updates of a launch, so that it ends soon: the host cannot stop it."""
+    return _LAUNCH * capabilities.compute_units
 
 
 def numbers(parameters: Mapping[str, int | str]) -> dict[str, int]:

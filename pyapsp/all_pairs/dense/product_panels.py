@@ -112,11 +112,11 @@ class Panels(Product):
         return size + _LINE // self.dtype.itemsize
 
     def scratch(self, size: int) -> tuple[int, ...]:
-        """Count the pivot and the panels, each as left and right factor, tiles, two numbers."""
+        """Count the pivot and the panels, each as left and right factor, tiles, three numbers."""
         p, block = self.p, min(self.p["block"], size)
         tile = min(p["tile"], block)
         tiles = self._closing(block) * (tile * tile + _step(p) * p["strips"] * p["width"])
-        numbers = max(8 // self.dtype.itemsize, 1)
+        numbers = -(-12 // self.dtype.itemsize)
         return (block * block, block * block, block * size, block * size, tiles, numbers)
 
     def _closing(self, extent: int) -> int:
@@ -174,14 +174,18 @@ class Panels(Product):
         ]
 
     def remainder(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
-    ) -> list[cl.Event]:
-        """Enqueue the product of the panels into everything else."""
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region, steps: int = 1
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue the product of the panels into everything else, in bands of rows."""
         kernel = self.program.kernel("fw_minplus_remainder")
         place = ints(region.pitch, region.first, region.depth, region.size)
-        groups = (min(self._units, math.prod(self._groups(region.size, region.size))),)
+        across, down = self._groups(region.size, region.size)
         distances, _, _, left, right, _, begun = buffers
-        return [kernel(queue, groups, (1,), distances, *place, left, right, begun)]
+        for step in range(steps):
+            first, last = (down * part // steps for part in (step, step + 1))
+            band, parts = ints(first, last, step % 2), across * (last - first)
+            groups = (min(self._units, parts),)
+            yield [kernel(queue, groups, (1,), distances, *place, *band, left, right, begun)]
 
     def _groups(self, rows: int, columns: int) -> tuple[int, int]:
         return (-(-columns // self.p["group_columns"]), -(-rows // self.p["group_rows"]))

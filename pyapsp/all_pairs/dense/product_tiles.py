@@ -169,7 +169,7 @@ class Tiles(Product):
             if depth < region.depth:
                 inner = replace(region, first=k, depth=depth, low=region.first, high=region.end)
                 events += self.panels(queue, buffers, inner)
-                events += self.remainder(queue, buffers, inner)
+                events += next(self.remainder(queue, buffers, inner))
         return events
 
     def panels(
@@ -189,17 +189,28 @@ class Tiles(Product):
             panels(queue, items, group, distances, *place, *rest, old, left, right),
         ]
 
+    def steps(self, size: int) -> int:
+        """Return one step for the forms that are there for comparison only."""
+        return 1 if self.p["ahead"] or self.p["separate"] else super().steps(size)
+
     def remainder(
-        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region
-    ) -> list[cl.Event]:
-        """Enqueue the product of the panels into everything else."""
-        everything = _Span(region.low, region.high, region.high)
+        self, queue: cl.CommandQueue, buffers: list[cl.Buffer], region: Region, steps: int = 1
+    ) -> Iterator[list[cl.Event]]:
+        """Enqueue the product of the panels into everything else, in bands of rows."""
         if self.p["separate"]:
-            return self._separately(queue, buffers, region)
+            yield self._separately(queue, buffers, region)
+            return
         # inside a pivot block there are few tiles
         wide = region.extent == region.size
-        place = (everything, everything)
-        return [self._product(queue, buffers, region, place, wide=wide)]
+        everything, high = (
+            _Span(region.low, region.high, region.high),
+            self.p["group_y"] * self.p["rows"],
+        )
+        bands = region.extent // high
+        for step in range(steps):
+            first, last = (region.low + high * (bands * part // steps) for part in (step, step + 1))
+            rows = _Span(first, last, last)
+            yield [self._product(queue, buffers, region, (rows, everything), wide=wide)]
 
     def _product(
         self,

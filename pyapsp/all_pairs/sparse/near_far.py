@@ -28,6 +28,9 @@ __all__ = ["NearFar"]
 
 # A launch has at most _BLOCKS blocks for each compute unit, in at most one third of the memory.
 _BLOCKS, _PART = 64, 3
+# A launch looks at about so many vertices and arcs for each compute unit, so that it does not take
+# much longer than half a second, but has at least so many blocks: with scalar groups, and without.
+_VISITS, _LEAST = 10_000_000, {True: 2, False: 16}
 # Ints that a search needs for each vertex and block.
 _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
@@ -196,7 +199,10 @@ def _scratch(options: AllPairsOptions, parameters: Parameters) -> dict[str, bool
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> int:
-    """Return the number of blocks of a launch: all, or as many as fill the device or fit."""
+    """Return the number of blocks of a launch: all, or as many as fill the device, fit or end soon.
+
+    The host cannot stop a launch.
+    """
     width, capabilities = parameters.integer("sources"), options.device.capabilities
     wanted = -(-options.count(graph.n) // width)
     one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
@@ -205,7 +211,9 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
         memory = min(memory, options.memory_limit)
     room = memory // _PART // (sum(one) + _lists(graph, 1))
     fits = min(room, int(capabilities.max_allocation) // max(one))
-    blocks = max(min(wanted, fits, _BLOCKS * capabilities.compute_units), 1)
+    each = _VISITS // (width * (graph.n + graph.m))
+    each = min(max(each, _LEAST[options.device.traits.scalar_groups]), _BLOCKS)
+    blocks = max(min(wanted, fits, each * capabilities.compute_units), 1)
     launches = -(-wanted // blocks) or 1
     return max(-(-wanted // launches), 1)
 

@@ -202,6 +202,17 @@ def test_several_blocks_of_several_launches(shape, device, monkeypatch):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.parametrize(("visits", "blocks"), [(0, 1), (3 * 8 * 731, 3), (10**9, 17)])
+def test_a_launch_looks_at_few_vertices_and_arcs(visits, blocks, device, monkeypatch):
+    """The host cannot stop it."""
+    monkeypatch.setattr(near_far, "_VISITS", visits)
+    monkeypatch.setattr(near_far, "_LEAST", {True: 1, False: 1})
+    graph, steps = whole(5, 131, 600), []
+    method = pyapsp.method("near-far", sources=8)
+    pyapsp.solve(graph, method, device=device, progress=lambda *step: steps.append(step))
+    assert len(steps) == -(-17 // min(blocks * device.capabilities.compute_units, 17))
+
+
 def test_memory_decides_how_many_blocks(device):
     graph = whole(6, 400, 1600)
     method = pyapsp.method("near-far", sources=8)
