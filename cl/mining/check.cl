@@ -29,6 +29,9 @@
  *             PYAPSP_GROUP   64     work-items of a group
  *             PYAPSP_TILE    4      vectors of a work-item between two reads of the word
  *             PYAPSP_EARLY   1      0: every statement is checked at every instant
+ *             PYAPSP_UNKNOWN 0      1: values may be unknown, and a statement is checked where all its
+ *                                   values are known. NaN is an unknown number; after each row of
+ *                                   bits there is one with the bits that are known
  *             PYAPSP_FORMULAS       the statements, as CHECK(bit, expression over a, b and c)
  *
  * Cost      ARITY loads for each vector of an entry whose word is not zero. Only the first entry of
@@ -67,6 +70,9 @@
 #endif
 #ifndef PYAPSP_EARLY
 #define PYAPSP_EARLY 1
+#endif
+#ifndef PYAPSP_UNKNOWN
+#define PYAPSP_UNKNOWN 0
 #endif
 #ifndef PYAPSP_FORMULAS
 #define PYAPSP_FORMULAS CHECK(0, IF(a == b)) CHECK(1, IF(a < b))
@@ -187,6 +193,13 @@ FUNCTION VALUES quotient(const VALUES x, const VALUES y)
 #define WANTED(bit) 1
 #define GOES_ON 1
 #endif
+#if PYAPSP_UNKNOWN
+#define WHERE_KNOWN(t) &ks[t]
+#define KNOWN BITS ks[PYAPSP_TILE]
+#else
+#define WHERE_KNOWN(t)
+#define KNOWN
+#endif
 #define CHECK(bit, expression)                                                                     \
     if (WANTED(bit)) {                                                                             \
         BITS bad = NO;                                                                             \
@@ -194,16 +207,27 @@ FUNCTION VALUES quotient(const VALUES x, const VALUES y)
         for (uint t = 0; t < TILES; t++) {                                                         \
             const VALUES a = as[t], b = bs[t], c = cs[t];                                          \
             (void)a, (void)b, (void)c;                                                             \
-            bad |= ~(expression);                                                                  \
+            bad |= ~(expression)WHERE_KNOWN(t);                                                    \
         }                                                                                          \
         if (SOME(bad))                                                                             \
             holds &= ~(1u << (bit));                                                               \
     }
 
+#if PYAPSP_UNKNOWN && PYAPSP_BOOLEAN
+#define ROW_OF_EACH 2
+#define LOAD_KNOWN(t, i) ks[t] = ra[(i) + stride] & rb[(i) + stride] & rc[(i) + stride];
+#elif PYAPSP_UNKNOWN
+#define ROW_OF_EACH 1
+#define LOAD_KNOWN(t, i) ks[t] = IF(as[t] == as[t]) & IF(bs[t] == bs[t]) & IF(cs[t] == cs[t]);
+#else
+#define ROW_OF_EACH 1
+#define LOAD_KNOWN(t, i)
+#endif
+
 /* The rows of an entry; unused ones are the first. */
 #define ROW(place)                                                                                 \
     (rows + (size_t)dictionary[(size_t)entry * PYAPSP_ARITY +                                      \
-                               ((place) < PYAPSP_ARITY ? (place) : 0)] * stride)
+                               ((place) < PYAPSP_ARITY ? (place) : 0)] * ROW_OF_EACH * stride)
 #define ROWS                                                                                       \
     __global const VALUES *ra = ROW(0);                                                            \
     __global const VALUES *rb = ROW(1);                                                            \
@@ -217,6 +241,7 @@ FUNCTION VALUES quotient(const VALUES x, const VALUES y)
         as[t] = ra[i];                                                                             \
         bs[t] = PYAPSP_ARITY > 1 ? rb[i] : as[t];                                                  \
         cs[t] = PYAPSP_ARITY > 2 ? rc[i] : as[t];                                                  \
+        LOAD_KNOWN(t, i)                                                                           \
     }
 
 /* One group for each slab of each entry. */
@@ -237,6 +262,7 @@ void check(__global const VALUES *restrict rows, const uint stride,
     LOCAL_SYNC();
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
+    KNOWN;
     uint tiles = FIRST_TILE;
     for (uint i0 = begin; i0 < end && GOES_ON; i0 += PYAPSP_GROUP * tiles, tiles = PYAPSP_TILE) {
         LOAD(i0 + own, PYAPSP_GROUP, end)
@@ -271,6 +297,7 @@ void check_by_item(__global const VALUES *restrict rows, const uint stride,
     uint holds = alive[entry];
     ROWS;
     VALUES as[PYAPSP_TILE], bs[PYAPSP_TILE], cs[PYAPSP_TILE];
+    KNOWN;
     uint tiles = FIRST_TILE;
     for (uint i0 = first; i0 < last && GOES_ON; i0 += tiles, tiles = PYAPSP_TILE) {
         LOAD(i0, 1u, last)

@@ -56,9 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--unknown",
-        choices=("drop", "zero", "error"),
+        choices=("drop", "zero", "error", "formula"),
         help=".vcd, for instants at which a variable is unknown: drop (default) leaves them out, "
-        "zero takes 0, error stops",
+        "zero takes 0, error stops, formula leaves them out for the formulas about the variable",
     )
     parser.add_argument(
         "--numbers",

@@ -33,7 +33,7 @@ class State:
     edge : int
         0 for rising edges, 1 for falling ones, 2 for both.
     mode : int
-        Instants with unknown values: 0 leaves them out, 1 takes zero, 2 stops.
+        Instants with unknown values: 0 leaves them out, 1 takes zero, 2 stops, 3 masks the values.
     position : int
         Where the changes begin.
 
@@ -117,6 +117,8 @@ class State:
         bits = int((self._kinds == states.BITS).sum())
         self._bits = np.empty((bits, capacity), np.uint8)
         self._numbers = np.empty((len(self._kinds) - bits, capacity))
+        masked = self._scalars[states.MODE] == 3
+        self._masks = np.empty((len(self._kinds), capacity) if masked else (0, 0), bool)
         self._starts[:] = 0
         self._scalars[states.NOW] = 0
 
@@ -142,18 +144,24 @@ class State:
             self._rows,
             self._bits,
             self._numbers,
+            self._masks,
             self._scalars,
         )
         return int(status), int(position)
 
     def columns(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
-        """Return the values of the piece, by name."""
+        """Return the values of the piece, by name; with mode 3, unknown ones are masked."""
         columns = {}
         for number, name in enumerate(names[: self._sampled]):
             bits = self._kinds[number] == states.BITS
             row = (self._bits if bits else self._numbers)[self._rows[number]]
             row[self._starts[number] : count] = self._values[0, number]
-            columns[name] = row[:count].view(bool) if bits else row[:count]
+            column = row[:count].view(bool) if bits else row[:count]
+            if len(self._masks):
+                mask = self._masks[number]
+                mask[self._starts[number] : count] = not self._known[0, number]
+                column = np.ma.array(column, mask=mask[:count])
+            columns[name] = column
         return columns
 
 

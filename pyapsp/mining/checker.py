@@ -96,6 +96,9 @@ class Rows:
     used : int
         Elements of a row that have instants.
     dtype : numpy.dtype
+    unknown : bool
+        Whether values may be unknown: each row of bits is followed by one that says which are
+        known, and NaN is an unknown number.
     """
 
     buffer: cl.Buffer
@@ -103,6 +106,7 @@ class Rows:
     length: int
     used: int
     dtype: np.dtype
+    unknown: bool = False
 
 
 class Checker:
@@ -121,7 +125,7 @@ class Checker:
         self.queue = device.queue()
         self.bytes = 0
 
-    def program(self, batch: Batch, dtype: np.dtype) -> Program:
+    def program(self, batch: Batch, dtype: np.dtype, *, unknown: bool = False) -> Program:
         """Build the kernels of a batch.
 
         Raises
@@ -142,6 +146,7 @@ class Checker:
             "PYAPSP_ARITY": batch.arity,
             "PYAPSP_FORMULAS": batch.checks,
             "PYAPSP_BOOLEAN": int(batch.kind == "boolean"),
+            "PYAPSP_UNKNOWN": int(unknown),
         }
         if batch.kind == "numeric":
             double = dtype == np.float64
@@ -172,7 +177,7 @@ class Checker:
         (m,) ndarray of uint32
         """
         words = words.copy()
-        kernels = self.program(batch, rows.dtype)
+        kernels = self.program(batch, rows.dtype, unknown=rows.unknown)
         width = self._width(rows.dtype)
         for first, last in pairwise((0, *self._probes(rows, len(words)), rows.used)):
             some = np.flatnonzero(words) if self.form.early else np.arange(len(words))

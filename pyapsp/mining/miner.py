@@ -3,6 +3,10 @@
 A statement that is true in a trace is true in each piece. So the words of the entries are kept from
 piece to piece, and an entry without statements is removed. Inferred answers are exact up to the end
 of the piece. An entry whose answer can no longer be inferred is checked from the next piece on.
+
+Where values are unknown, a statement is about the instants at which all its variables are known.
+These differ between statements, so nothing is inferred from then on. A statement whose variables
+are never known at the same time is not reported.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike, choose, device_errors
@@ -33,6 +38,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
 __all__ = ["mine"]
+
+# Words of the instants that are searched first for known values, and words searched at once.
+_WINDOW, _LOOKED = 2**6, 2**22
 
 
 def mine(
@@ -195,6 +203,8 @@ class _Miner:
     def __init__(self, checker: Checker, batches: list[Batch], inference: bool) -> None:
         self.checker, self.batches, self.inference = checker, batches, inference
         self.survivors: dict[int, Survivors] = {}
+        # of each survivor, whether its variables were all known at an instant
+        self.seen: dict[int, NDArray[np.bool_]] = {}
         self.names: dict[str, tuple[str, ...]] = {"boolean": (), "numeric": ()}
         self.counts = {"entries": 0, "checked": 0, "pieces": 0}
         self.n = 0
@@ -213,9 +223,12 @@ class _Miner:
                 last = trace
             self.names = {each: trace.names(each) for each in self.names}
             facts = Facts.none(rows.count)
+            self.inference = self.inference and not rows.unknown
+            known = trace.knowledge(kind)
             ours = [number for number, batch in enumerate(self.batches) if batch.kind == kind]
             for number in ours:
                 self._phase(number, rows, facts)
+                self._look(number, known)
                 if self.inference and number != ours[-1]:
                     facts.learn(self.batches[number], self.survivors[number])
             if progress is not None:
@@ -244,12 +257,36 @@ class _Miner:
             self.counts["checked"] += int(checked.sum())
         if fetch is not None and which.any():
             words[which] &= fetch(Survivors(entries[~which], words[~which]))
-        self.survivors[number] = Survivors(entries, words).keep()
+        some = words != 0
+        self.survivors[number] = Survivors(entries[some], words[some])
+        self.seen[number] = self.seen.get(number, np.zeros(len(words), bool))[some]
+
+    def _look(self, number: int, known: NDArray[np.uint32] | None) -> None:
+        """Note the survivors whose variables are all known at an instant of this piece."""
+        seen, entries = self.seen[number], self.survivors[number].entries
+        if known is None:
+            seen[:] = True
+            return
+        first, size = 0, _WINDOW
+        while first < known.shape[1] and not seen.all():
+            window = known[:, first : first + size]
+            step = max(_LOOKED // size, 1)
+            unseen = np.flatnonzero(~seen)
+            for start in range(0, len(unseen), step):
+                some = unseen[start : start + step]
+                together = np.bitwise_and.reduce(window[entries[some]], axis=1)
+                seen[some] = together.any(axis=1)
+            # most are known together soon
+            first, size = first + size, min(4 * size, _LOOKED)
+
+    def _shown(self, number: int, batch: Batch) -> NDArray[np.uint32]:
+        words = self.survivors[number].words & np.uint32(batch.shown)
+        return np.where(self.seen[number], words, np.uint32(0))
 
     def answers(self) -> list[tuple[Batch, Survivors]]:
         """Return the survivors of each batch, with the statements that are reported."""
         return [
-            (batch, Survivors(each.entries, each.words & np.uint32(batch.shown)).keep())
+            (batch, Survivors(each.entries, self._shown(number, batch)).keep())
             for number, each in self.survivors.items()
             if (batch := self.batches[number])
         ]

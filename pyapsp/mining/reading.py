@@ -162,8 +162,15 @@ def _pieces(
         exclude = list(exclude)
     for columns, facts in read(Path(path), instants, variables, exclude, **options):
         kind = "float64" if first == np.float64 and dtype == "auto" else dtype
+        masks = {
+            name: np.ma.getmaskarray(each)
+            for name, each in columns.items()
+            if isinstance(each, np.ma.MaskedArray)
+        }
+        values = {name: np.ma.getdata(each) for name, each in columns.items()}
+        about = {"file": os.fspath(path), **facts}
         try:
-            trace = Trace.of(columns, dtype=kind, facts={"file": os.fspath(path), **facts})
+            trace = Trace.of(values, dtype=kind, unknown=masks or None, facts=about)
         except ParameterError as error:
             raise FormatError(path, None, str(error)) from None
         if trace.numeric_names and first is not None and trace.dtype != first:

@@ -151,18 +151,20 @@ def _step(
     kinds: NDArray[np.int8],
     bits: _Bytes,
     numbers: NDArray[np.float64],
+    masks: NDArray[np.bool_],
     scalars: NDArray[np.int64],
 ) -> bool:
     """End a time stamp: sample it, and let the changes take effect.
 
-    With mode 2 the result is False if a variable is unknown. ``known[0]`` then says which.
+    With mode 3, `masks` gets what is unknown. With mode 2 the result is False if a variable is
+    unknown. ``known[0]`` then says which.
     """
     clock, edge, mode = scalars[CLOCK], scalars[EDGE], scalars[MODE]
     if clock >= 0 and is_changed[clock] and known[0, clock] and known[1, clock]:
         up = values[1, clock] > values[0, clock]
         down = values[1, clock] < values[0, clock]
         if (up and edge != 1) or (down and edge != 0):
-            if scalars[UNKNOWN] == 0 or mode == 1:
+            if scalars[UNKNOWN] == 0 or mode & 1:
                 scalars[NOW] += 1
             elif mode == 2:
                 return False
@@ -178,12 +180,14 @@ def _step(
                 bits[row, start:now] = np.uint8(values[0, number])
             else:
                 numbers[row, start:now] = values[0, number]
+            if mode == 3:
+                masks[number, start:now] = not known[0, number]
             scalars[UNKNOWN] += int(known[0, number]) - int(known[1, number])
         starts[number] = now
         values[0, number], known[0, number] = values[1, number], known[1, number]
     scalars[CHANGED] = 0
     if clock < 0:
-        if scalars[UNKNOWN] == 0 or mode == 1:
+        if scalars[UNKNOWN] == 0 or mode & 1:
             scalars[NOW] += 1
         elif mode == 2:
             return False
@@ -195,7 +199,7 @@ def _step(
 @compiled
 def loop(  # type: ignore[no-untyped-def]
     data, at, real, keys, slots, kinds, widths, signed, values, known, ever, changed, is_changed,
-    starts, rows, bits, numbers, scalars,
+    starts, rows, bits, numbers, masks, scalars,
 ):  # fmt: skip
     """Read value changes from a place on; return why it ended, and where."""
     end, capacity = data.size, max(bits.shape[1], numbers.shape[1])
@@ -207,7 +211,7 @@ def loop(  # type: ignore[no-untyped-def]
                 if scalars[NOW] == capacity:
                     return FULL, at
                 if not _step(values, known, changed, is_changed, starts, rows, kinds, bits,
-                             numbers, scalars):  # fmt: skip
+                             numbers, masks, scalars):  # fmt: skip
                     return NOT_KNOWN, scalars[PLACE]
                 scalars[ANY] = 0
             return DONE, at
@@ -224,7 +228,7 @@ def loop(  # type: ignore[no-untyped-def]
                 if scalars[NOW] == capacity:
                     return FULL, begin
                 if not _step(values, known, changed, is_changed, starts, rows, kinds, bits,
-                             numbers, scalars):  # fmt: skip
+                             numbers, masks, scalars):  # fmt: skip
                     return NOT_KNOWN, scalars[PLACE]
             scalars[TIME], scalars[ANY], scalars[PLACE] = time, 1, begin
             continue

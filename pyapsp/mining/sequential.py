@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import PyApspError
+from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.mining import evaluate
 from pyapsp.mining.inference import Survivors, combinations
+from pyapsp.mining.language import KINDS
 from pyapsp.mining.result import Invariants
 from pyapsp.mining.templates import Batch, TemplateSet, template_set
 from pyapsp.mining.trace import Trace
@@ -39,13 +40,20 @@ def loop(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
     -------
     Invariants
     """
+    known = None if trace.known is None else {kind: _known(trace, kind) for kind in KINDS}
 
     def check(batch: Batch, rows: np.ndarray, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         words = np.zeros(len(entries), np.uint32)
         for place, entry in enumerate(entries):
             values = [rows[row] for row in entry]
             for bit, statement in enumerate(batch.statements):
-                if np.all(evaluate.evaluate(statement.root, values)):
+                holds = evaluate.evaluate(statement.root, values)
+                if known is None:
+                    fine = bool(np.all(holds))
+                else:
+                    there = known[batch.kind][entry].all(axis=0)
+                    fine = bool(np.all(holds | ~there) and there.any())
+                if fine:
                     words[place] |= np.uint32(1 << bit)
         return words
 
@@ -61,7 +69,13 @@ def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
     ------
     PyApspError
         Numba is not installed.
+    ParameterError
+        Values of the trace are unknown.
     """
+    if trace.known is not None:
+        raise ParameterError.of(
+            "trace", "sequential", "without unknown values; `loop` takes them", "one"
+        )
 
     def check(batch: Batch, rows: np.ndarray, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         lines = [
@@ -73,6 +87,14 @@ def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
         return words
 
     return _mined(trace, templates, check)
+
+
+def _known(trace: Trace, kind: str) -> NDArray[np.bool_]:
+    """Return whether each value of a kind is known."""
+    words = trace.knowledge(kind)
+    assert words is not None
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    return bits[:, : trace.n].astype(bool)
 
 
 def _mined(

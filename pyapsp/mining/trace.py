@@ -54,6 +54,9 @@ class Trace:
         Bit ``i % 32`` of word ``i // 32`` is instant i; padded with the last instant.
     facts : dict
         How it was made, e.g. the number of instants that were left out.
+    known : (m, >= n / 32) ndarray of uint32 or None
+        Which values of Booleans are known, as bits; an unknown number is NaN. None: all values
+        are known, and NaN is a value.
     """
 
     n: int
@@ -62,6 +65,7 @@ class Trace:
     boolean_names: tuple[str, ...]
     boolean: NDArray[np.uint32]
     facts: Record = field(default_factory=dict, compare=False)
+    known: NDArray[np.uint32] | None = None
 
     @classmethod
     def of(
@@ -70,6 +74,7 @@ class Trace:
         names: Sequence[str] | None = None,
         *,
         dtype: str = "auto",
+        unknown: Mapping[str, NDArray[np.bool_]] | None = None,
         facts: Mapping[str, Json] | None = None,
     ) -> Trace:
         """Make a trace of columns.
@@ -84,6 +89,9 @@ class Trace:
         dtype : {"auto", "float32", "float64"}
             Type of numbers. "auto": float32 if it holds all values exactly, else float64.
             "float32" rounds, as the original does.
+        unknown : mapping of str to (n,) ndarray of bool, optional
+            True where a variable has no value. A statement is checked at the instants at which all
+            its variables have one, and NaN is none. Default: all values are known.
         facts : mapping, optional
             Kept in the trace.
 
@@ -100,6 +108,11 @@ class Trace:
         boolean = {name: each for name, each in arrays.items() if each.dtype == bool}
         rest = {name: numbers(each, name) for name, each in arrays.items() if name not in boolean}
         n = len(next(iter(arrays.values())))
+        known = None
+        if unknown is not None:
+            masks = _masks(unknown, arrays, n)
+            rest = {name: np.where(masks[name], np.nan, each) for name, each in rest.items()}
+            known = _packed({name: ~masks[name] for name in boolean}, n)
         kind = _kind(rest, dtype)
         numeric = _rows(len(rest), n, kind.itemsize, kind)
         for row, (name, each) in zip(numeric, rest.items(), strict=True):
@@ -109,7 +122,9 @@ class Trace:
                 raise PrecisionError(f"variable {name!r} has values beyond the range of float32")
             row[:n] += kind.type(0)  # minus zero becomes zero, so equal numbers have equal bits
             row[n:] = row[n - 1]
-        return cls(n, tuple(rest), numeric, tuple(boolean), _packed(boolean, n), dict(facts or {}))
+        return cls(
+            n, tuple(rest), numeric, tuple(boolean), _packed(boolean, n), dict(facts or {}), known
+        )
 
     @property
     def dtype(self) -> np.dtype:
@@ -119,7 +134,8 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows."""
-        return int(self.numeric.nbytes + self.boolean.nbytes)
+        known = 0 if self.known is None else self.known.nbytes
+        return int(self.numeric.nbytes + self.boolean.nbytes + known)
 
     def rows(self, kind: str) -> np.ndarray:
         """Return the rows of a kind, "boolean" or "numeric"."""
@@ -153,10 +169,16 @@ class Trace:
         numeric = _rows(len(self.numeric), n, self.dtype.itemsize, self.dtype)
         numeric[:, :n] = self.numeric[:, start:stop]
         numeric[:, n:] = numeric[:, n - 1 : n]
-        words = _rows(len(self.boolean), -(-n // 32), 4, np.dtype(np.uint32))
-        words[:, : -(-n // 32)] = self.boolean[:, start // 32 : start // 32 + -(-n // 32)]
-        _pad_bits(words, n)
-        return Trace(n, self.numeric_names, numeric, self.boolean_names, words, self.facts)
+        words = _part_of_bits(self.boolean, start, n)
+        known = None if self.known is None else _part_of_bits(self.known, start, n)
+        return Trace(n, self.numeric_names, numeric, self.boolean_names, words, self.facts, known)
+
+    def knowledge(self, kind: str) -> NDArray[np.uint32] | None:
+        """Return which values of a kind are known, as rows of bits; None: all are."""
+        if self.known is None or kind == "boolean":
+            return self.known
+        names = dict(enumerate(self.numeric))
+        return _packed({str(row): ~np.isnan(each[: self.n]) for row, each in names.items()}, self.n)
 
 
 def numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -266,6 +288,28 @@ def _column(name: str, values: ArrayLike) -> np.ndarray:
 def _rows(count: int, length: int, size: int, dtype: np.dtype) -> np.ndarray:
     """Return new rows whose length in bytes is a multiple of `ALIGNED`."""
     return aligned((count, -(-length * size // ALIGNED) * ALIGNED // size), dtype)
+
+
+def _masks(
+    unknown: Mapping[str, NDArray[np.bool_]], arrays: Mapping[str, np.ndarray], n: int
+) -> dict[str, NDArray[np.bool_]]:
+    """Return what is unknown of each variable."""
+    for name, mask in unknown.items():
+        if name not in arrays:
+            raise ParameterError(f"there is no variable {name!r}")
+        if np.shape(mask) != (n,) or np.asarray(mask).dtype != bool:
+            rule = f"an array of {n} Booleans for each variable"
+            raise ParameterError.of("unknown", "Trace", rule, name)
+    return {name: np.asarray(unknown.get(name, np.zeros(n, bool))) for name in arrays}
+
+
+def _part_of_bits(rows: NDArray[np.uint32], start: int, n: int) -> NDArray[np.uint32]:
+    """Return n instants of rows of bits, padded."""
+    count = -(-n // 32)
+    words = _rows(len(rows), count, 4, np.dtype(np.uint32))
+    words[:, :count] = rows[:, start // 32 : start // 32 + count]
+    _pad_bits(words, n)
+    return words
 
 
 def _packed(columns: Mapping[str, np.ndarray], n: int) -> NDArray[np.uint32]:

@@ -20,6 +20,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError, PrecisionError
+from pyapsp.base.host import aligned
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, staging, upload
 from pyapsp.device.kernels.transfer import in_place
@@ -103,8 +104,13 @@ def copies(
             rows = trace.rows(kind)
             if kind in wanted and len(rows):
                 used = trace.n if kind == "numeric" else -(-trace.n // 32)
+                unknown, count = trace.known is not None, len(rows)
+                if kind == "boolean" and trace.known is not None:
+                    both = aligned((2 * count, rows.shape[1]), rows.dtype)
+                    both[::2], both[1::2] = rows, trace.known
+                    rows = both
                 buffer = _copy(queue, rows, watch)
-                yield kind, Rows(buffer, len(rows), rows.shape[1], used, rows.dtype), trace
+                yield kind, Rows(buffer, count, rows.shape[1], used, rows.dtype, unknown), trace
 
 
 def _copy(queue: cl.CommandQueue, rows: np.ndarray, watch: Stopwatch) -> cl.Buffer:

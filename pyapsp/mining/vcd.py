@@ -31,7 +31,7 @@ __all__ = ["EDGES", "UNKNOWN", "columns"]
 
 EDGES = ("rising", "falling", "both")
 #: What to do with instants at which a variable is neither 0 nor 1.
-UNKNOWN = ("drop", "zero", "error")
+UNKNOWN = ("drop", "zero", "error", "formula")
 _REALS = frozenset({"real", "realtime", "real_parameter", "shortreal"})
 _SIGNED = frozenset({"integer", "int", "shortint", "longint", "byte"})
 _LEFT_OUT = frozenset({"event", "string"})
@@ -128,13 +128,14 @@ def columns(
         A one-bit variable: sample at its edges instead of at every time stamp. It is not sampled
         itself.
     edge : {"rising", "falling", "both"}
-    unknown : {"drop", "zero", "error"}
+    unknown : {"drop", "zero", "error", "formula"}
         Instants at which a variable is unknown (x, z, U, W, -), or has no value yet: leave them
-        out; take zero; or raise an error.
+        out; take zero; raise an error; or leave them out for the formulas about this variable.
 
     Yields
     ------
     columns : dict of str to (n,) ndarray of bool or float64
+        Masked arrays with "formula".
     facts : dict
         ``dropped``: instants left out so far; ``instants``: of the piece; ``left_out``: the events,
         texts and variables without bits.
@@ -142,7 +143,8 @@ def columns(
     Raises
     ------
     FormatError
-        The file violates the format, or there is no instant at which all variables are known.
+        The file violates the format, or there is no instant: the clock has no such edge, or all
+        variables are never known together.
     ParameterError
         There is no such variable, or an option is wrong.
     PrecisionError
@@ -176,8 +178,13 @@ def columns(
         total += count
         if status == states.DONE:
             wide.check()
-            if not total:
+            if not total and state.dropped:
                 raise _never_known(state, chosen, file)
+            if not total and clock is not None:
+                named = f"the clock {chosen[-1].full!r} has no edge to sample at: {edge}"
+                raise file.error(chosen[-1].place, named)
+            if not total:
+                raise file.error(position, "there is no time stamp and no value change")
         if count and not wide.names:
             facts: Record = {"instants": count, "dropped": state.dropped}
             facts |= {"left_out": list(left_out.values())}
@@ -255,7 +262,7 @@ def _listed(names: Sequence[str]) -> str:
 def _never_known(state: changes.State, chosen: list[_Variable], file: _File) -> FormatError:
     """Return an error about the variables that are never known, at the first declaration."""
     never = [each for each, ever in zip(chosen, state.ever, strict=False) if not ever]
-    hint = "exclude variables, or take zero for unknown values"
+    hint = "exclude variables, or set unknown to formula or zero"
     message = "at no instant all variables are known"
     if not never:
         return FormatError(file.path, None, f"{message}, and others at each instant: {hint}")

@@ -14,7 +14,8 @@ import pytest
 
 from pyapsp.cli import main
 from pyapsp.errors import FormatError, ParameterError, PrecisionError, PyApspError
-from pyapsp.mining import Trace, mine, read_pieces, read_trace, tables
+from pyapsp.mining import TemplateSet, Trace, mine, read_pieces, read_trace, tables
+from pyapsp.mining.sequential import loop
 
 SPOILT = int(os.environ.get("PYAPSP_MINING_FILES", "150"))
 DUMP = """\
@@ -419,6 +420,47 @@ SIMULATORS = {
         },
     ),
 }
+
+
+LATE = """\
+$var wire 1 a p $end $var wire 1 b q $end $var wire 1 c never $end
+$var wire 8 x m $end $var wire 8 y n $end $var wire 8 z late $end
+$enddefinitions $end
+#0
+1a xb xc b1 x bx y
+#1
+1b b10 x b101 y
+#2
+0a 0b b11 x
+#3
+xa 1b bx x b111 y
+#4
+b1 z
+"""
+
+
+def test_instants_may_be_left_out_for_single_formulas(device, tmp_path, capsys):
+    path = tmp_path / "late.vcd"
+    path.write_text(LATE)
+    with pytest.raises(FormatError, match=r"late\.vcd:1: .*never known: never: .* formula or zero"):
+        read_trace(path)
+    trace = read_trace(path, unknown="formula")
+    assert trace.n == 5
+    own = TemplateSet(boolean=["a = b", "a", "a | !a"], numeric=["a < b", "a = 1", "a <= b"])
+    right = {"p = q", "p | !p", "q | !q", "m < n", "m <= n", "late = 1", "late < n", "late <= n"}
+    assert set(mine(trace, own, device=device)) == set(loop(trace, own)) == right
+    sampled = mine(path, own, device=device, unknown="formula", clock="p", edge="falling")
+    assert set(sampled) == {"q", "q | !q", "m < n", "m <= n"}
+    with pytest.raises(FormatError, match=r"late\.vcd:1: the clock 'p' has no edge .* rising"):
+        read_trace(path, unknown="formula", clock="p")
+    own = ["--boolean", "a = b", "--numeric", "a < b", "--device", device.id]
+    assert main(["mine", str(path), "--unknown", "formula", *own]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.strip() for line in lines[1:]} == {"p = q", "m < n", "late < n"}
+    path.write_text("$var wire 1 a p $end\n$enddefinitions $end\n\n")
+    for unknown in ("drop", "zero", "error", "formula"):
+        with pytest.raises(FormatError, match=r"late\.vcd:4: there is no time stamp"):
+            read_trace(path, unknown=unknown)
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

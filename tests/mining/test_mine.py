@@ -117,6 +117,72 @@ def test_every_form_has_the_same_invariants(form, device):
         assert sorted(mine(trace, FEW, device=device, **options)) == sorted(loop(trace, FEW)), seed
 
 
+def with_unknown(trace, seed):
+    """The same trace, with unknown values: few, many, or all of a variable."""
+    random = np.random.default_rng(seed)
+    columns = {
+        name: row
+        for kind in ("numeric", "boolean")
+        for name, row in zip(trace.names(kind), trace.values(kind), strict=True)
+    }
+    rates = random.choice([0, 0.02, 0.5, 0.98, 1], len(columns))
+    masks = {name: random.random(trace.n) < rate for name, rate in zip(columns, rates, strict=True)}
+    return Trace.of(columns, dtype=trace.dtype.name, unknown=masks)
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("form", PAIRS, ids=lambda form: "-".join(map(str, form.values())))
+def test_a_statement_is_about_the_instants_at_which_its_variables_are_known(form, device):
+    options = dict(form)
+    double = options.pop("double") and device.capabilities.fp64
+    for seed, n in ((0, 1), (1, 77), (2, 130), (3, 1024), (5, 5000)):
+        trace = with_unknown(random_trace(seed, n, double=double), seed)
+        right = sorted(loop(trace, FEW))
+        assert sorted(mine(trace, FEW, device=device, **options)) == right, seed
+
+
+def test_unknown_values_in_all_templates_and_in_pieces(device):
+    for seed in range(max(TRACES // 6, 5)):
+        known = random_trace(seed, 3000)
+        trace = with_unknown(known, seed)
+        right = sorted(loop(trace, "II"))
+        parts = [trace.part(start, start + 1024) for start in range(0, 3000, 1024)]
+        assert sorted(mine(trace, "II", device=device)) == right
+        assert sorted(mine(parts, "II", device=device)) == right
+        limit = trace.nbytes // 2 + 2**14
+        assert sorted(mine(trace, "II", device=device, memory_limit=limit)) == right
+        # what was inferred before the first unknown value holds
+        mixed = [known.part(0, 1024), *parts[1:]]
+        masks = {
+            name: np.r_[np.zeros(1024, bool), ~np.unpackbits(bits.view(np.uint8), bitorder="little")
+                        [1024:3000].astype(bool)]
+            for kind in ("numeric", "boolean")
+            for name, bits in zip(trace.names(kind), trace.knowledge(kind), strict=True)
+        }  # fmt: skip
+        columns = {
+            name: row
+            for kind in ("numeric", "boolean")
+            for name, row in zip(known.names(kind), known.values(kind), strict=True)
+        }
+        finite = all(np.isfinite(row).all() for row in columns.values())
+        if finite:  # NaN is a value in the first part, and unknown in the others
+            whole = Trace.of(columns, dtype=known.dtype.name, unknown=masks)
+            assert sorted(mine(mixed, "II", device=device)) == sorted(loop(whole, "II"))
+
+
+def test_what_is_unknown_is_given_for_the_variables_of_the_trace():
+    columns = {"p": [True, False], "n": [1, 2]}
+    mask = np.array([True, False])
+    trace = Trace.of(columns, unknown={"n": mask})
+    assert np.isnan(trace.values("numeric")[0]).tolist() == [True, False]
+    with pytest.raises(ParameterError, match="no variable 'q'"):
+        Trace.of(columns, unknown={"q": mask})
+    with pytest.raises(ParameterError, match="an array of 2 Booleans"):
+        Trace.of(columns, unknown={"p": mask[:1]})
+    with pytest.raises(ParameterError, match="without unknown values"):
+        sequential(trace)
+
+
 def test_every_length_ends_right(device):
     """A statement that only the last instant contradicts, for each place of it in a vector."""
     for n in range(1, 131):

@@ -147,19 +147,26 @@ class _Reader:
     def _of(self, component: str, name: str, at: Element) -> Variable:
         return self._main[self._leader((component, name), at)]
 
-    def _scale(self, key: Variable, main: Variable) -> float:
-        """Return what a value in the units of the main variable is multiplied by for another."""
+    def _scale(self, key: Variable, main: Variable) -> tuple[float, float]:
+        """Return what a value of the main variable is multiplied by for another, and what is added.
+
+        Only a temperature in degrees Celsius beside one in kelvin has something added.
+        """
         units = [self._units[at[0]].find(self._variables[at].get("units")) for at in (key, main)]
         if units[0].base != units[1].base:
             message = f"has other units than {'.'.join(main)!r}, to which it is connected"
             raise self._error(self._variables[key], key, message)
-        return units[1].factor / units[0].factor
+        return (
+            units[1].factor / units[0].factor,
+            (units[1].offset - units[0].offset) / units[0].factor,
+        )
 
     def _value(self, component: str, name: str, at: Element) -> Expression:
         key = (component, name)
         main = self._of(component, name, at)
         value = TIME if main in self._times else Name(".".join(main))
-        return _times_number(value, self._scale(key, main))
+        scale, shift = self._scale(key, main)
+        return _plus_number(_times_number(value, scale), shift)
 
     def _equation(
         self, component: str, equation: Element, draft: Draft, defined: set[Variable]
@@ -172,23 +179,25 @@ class _Reader:
         if main in defined or main in self._times:
             raise self._error(equation, (component, name), "is defined twice")
         defined.add(main)
-        scale = 1.0 / self._scale((component, name), main)
+        scale, shift = self._scale((component, name), main)
         if time:
             at = self._of(component, time, equation)
-            scale *= self._scale((component, time), at)
-            draft.derivatives[".".join(main)] = _times_number(value, scale)
+            factor = 1.0 / scale * self._scale((component, time), at)[0]
+            draft.derivatives[".".join(main)] = _times_number(value, factor)
         else:
-            draft.definitions[".".join(main)] = _times_number(value, scale)
+            value = _times_number(_plus_number(value, -shift), 1.0 / scale)
+            draft.definitions[".".join(main)] = value
 
     def _initial(
         self, key: Variable, main: Variable, text: str, draft: Draft, is_defined: bool
     ) -> None:
         full, variable = ".".join(main), self._variables[key]
-        scale = 1.0 / self._scale(key, main)
+        scale, shift = self._scale(key, main)
         try:
-            value: Expression = Number(number(text) * scale)
+            value: Expression = Number((number(text) - shift) * (1.0 / scale))
         except ValueError:
-            value = _times_number(self._value(key[0], text, variable), scale)
+            value = self._value(key[0], text, variable)
+            value = _times_number(_plus_number(value, -shift), 1.0 / scale)
         if full in draft.definitions or full in draft.initial or full in draft.parameters:
             raise self._error(variable, key, "is defined twice")
         if is_defined:
@@ -204,6 +213,10 @@ class _Reader:
 
 def _times_number(value: Expression, factor: float) -> Expression:
     return value if factor == 1.0 else Apply("times", (Number(factor), value))
+
+
+def _plus_number(value: Expression, shift: float) -> Expression:
+    return value if shift == 0.0 else Apply("plus", (value, Number(shift)))
 
 
 def _left_sides(component: Element) -> list[str]:

@@ -25,6 +25,7 @@ _STANDARD = {
     "ampere": (1.0, "ampere"),
     "becquerel": (1.0, "second-1"),
     "candela": (1.0, "candela"),
+    "celsius": (1.0, "kelvin"),
     "coulomb": (1.0, "ampere second"),
     "dimensionless": (1.0, ""),
     "farad": (1.0, "ampere2 second4 kilogram-1 metre-2"),
@@ -58,12 +59,21 @@ _STANDARD = {
 }
 
 
+# What a value in these units is below one in their base unit.
+_OFFSETS = {"celsius": 273.15}
+
+
 @dataclass(frozen=True)
 class Unit:
-    """A unit: ``factor`` of the product of base units with exponents."""
+    """A unit: a value is ``factor`` times as large, plus ``offset``, in base units.
+
+    ``base`` is their product with exponents. Only a temperature has an offset. In a product, such
+    as a rate for each degree, it is that of a difference, and has none.
+    """
 
     factor: float
     base: frozenset[tuple[str, float]]
+    offset: float = 0.0
 
 
 def _standard(name: str) -> Unit:
@@ -72,7 +82,7 @@ def _standard(name: str) -> Unit:
     for part in text.split():
         letters = part.rstrip("-0123456789")
         exponents.append((letters, float(part[len(letters) :] or 1)))
-    return Unit(factor, frozenset(exponents))
+    return Unit(factor, frozenset(exponents), _OFFSETS.get(name, 0.0))
 
 
 class Units:
@@ -144,6 +154,12 @@ class Units:
             for base, times in below.base:
                 exponents[base] += times * exponent  # type: ignore[assignment]
         self._open.discard(name)
+        if len(parts) == 1 and self._number(parts[0], "exponent") == 1:
+            only = self.find(parts[0].get("units"))
+            if only.offset and factor != only.factor:
+                raise self._error(definition, "are a multiple of a temperature with an offset")
+            if only.offset:
+                return only
         return Unit(factor, frozenset((b, float(e)) for b, e in exponents.items() if e))
 
     def _number(self, part: Element, attribute: str, default: str = "1") -> float:

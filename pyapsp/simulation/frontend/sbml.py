@@ -3,6 +3,7 @@
 The state of a species is what its name means in expressions: its amount if it has only substance
 units, else its concentration. If its compartment changes, the state is the amount, with the name
 ``amount(SPECIES)``, and the concentration is a function. A reaction is a function with its name.
+``time`` is the time: a quantity that the model calls so gets the name ``time_``.
 
 References
 ----------
@@ -87,7 +88,35 @@ def _model_of(data: bytes, path: str | PathLike[str]) -> libsbml.Model:
     if model is None:
         raise ModelError(path, "SBML", "there is no model")
     model.held = document  # a model does not keep its document
+    _rename_time(model)
     return model
+
+
+def _rename_time(model: libsbml.Model) -> None:
+    """Give a quantity with the name of the time another name, where it is defined and used."""
+    elements = list(model.getListOfAllElements())
+    references = [each for each in elements if each.getElementName() == "speciesReference"]
+    quantities = [
+        *model.getListOfCompartments(),
+        *model.getListOfSpecies(),
+        *model.getListOfParameters(),
+        *model.getListOfReactions(),
+        *references,
+    ]
+    found = [each for each in quantities if each.getId() == "time"]
+    if not found:
+        return
+    taken, name = {each.getId() for each in elements}, "time_"
+    while name in taken:
+        name += "_"
+    for each in found:
+        each.setId(name)
+    for each in elements:
+        kind, own = each.getElementName(), []
+        if kind == "kineticLaw":  # its own parameters hide those of the model
+            own = [*each.getListOfParameters(), *each.getListOfLocalParameters()]
+        if kind != "functionDefinition" and all(local.getId() != "time" for local in own):
+            each.renameSIdRefs("time", name)
 
 
 def _check_log(document: libsbml.SBMLDocument, path: str | PathLike[str]) -> None:

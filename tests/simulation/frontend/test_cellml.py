@@ -118,6 +118,54 @@ def test_operators_have_the_defaults_of_mathml(tmp_path):
     np.testing.assert_allclose([start[f"c.{name}"] for name in "abc"], [10, 2, 0])
 
 
+def test_degrees_celsius_beside_kelvin(tmp_path):
+    """Values are shifted, rates and units for each degree are not."""
+    units = UNITS + (
+        '<units name="degree"><unit units="celsius"/></units>'
+        '<units name="per_degree"><unit units="celsius" exponent="-1"/></units>'
+        '<units name="per_kelvin"><unit units="kelvin" exponent="-1"/></units>'
+    )
+    text = document(
+        component("a", [("t", "second", ""), ("T", "celsius", "20"), ("k", "per_degree", "2")],
+                  equation(rate("T"), "<cn>10</cn>")),
+        component("b", [("T", "kelvin", "in"), ("k", "per_kelvin", "in"), ("x", "kelvin", ""),
+                        ("y", "kelvin", "300"), ("z", "dimensionless", "")],
+                  equation(ci("x"), f"<apply><plus/>{ci('T')}<cn>1</cn></apply>"),
+                  equation(ci("z"), f"<apply><times/>{ci('k')}{ci('T')}</apply>")),
+        component("c", [("x", "degree", "in"), ("y", "degree", "in"), ("s", "degree", "start"),
+                        ("start", "degree", "5"), ("t", "second", "in"), ("w", "celsius", "")],
+                  equation(rate("s"), ci("x")),
+                  equation(ci("w"), ci("y"))),
+        component("d", [("w", "kelvin", "in"), ("v", "kelvin", "")], equation(ci("v"), ci("w"))),
+        connections=connect("a", "b", ("T", "T"), ("k", "k"))
+        + connect("b", "c", ("x", "x"), ("y", "y"))
+        + connect("a", "c", ("t", "t"))
+        + connect("c", "d", ("w", "w")),
+        units=units,
+    )  # fmt: skip
+    system = read(tmp_path, text)
+    assert system.units["a.T"] == "celsius"
+    values = Oracle(system).solve(TIMES)
+    celsius = 20 + 10 * TIMES
+    np.testing.assert_allclose(values["a.T"], celsius, 1e-9)
+    np.testing.assert_allclose(values["b.x"], celsius + 274.15, 1e-9)
+    np.testing.assert_allclose(values["b.z"], 2 * (celsius + 273.15), 1e-9)
+    np.testing.assert_allclose(values["c.s"], 5 + 21 * TIMES + 5 * TIMES**2, 1e-7)
+    constants = Oracle(system).start
+    assert constants["c.w"] == pytest.approx(26.85)
+    assert constants["d.v"] == pytest.approx(300)
+
+
+def test_a_value_at_the_start_may_be_in_other_degrees(tmp_path):
+    text = document(
+        component("a", [("t", "second", "out"), ("T", "celsius", "out")],
+                  equation(rate("T"), "<cn>1</cn>")),
+        component("b", [("T", "kelvin", "300")]),
+        connections=connect("a", "b", ("T", "T")),
+    )  # fmt: skip
+    assert Oracle(read(tmp_path, text)).start["a.T"] == pytest.approx(26.85)
+
+
 TIME = ("t", "second", "")
 REFUSED = {
     "import: is not supported": document("<import/>"),

@@ -102,6 +102,13 @@ EARLY = call("lt", 0, TIME, 1.2)
 CELL = ("Compartments", compartment())
 DECAY = call("times", "k", "A", "c")
 
+
+def read(folder, text):
+    path = folder / "m.xml"
+    path.write_text(text)
+    return read_model(path)
+
+
 # Name: the parts of a model, and what quantities are at time t.
 CASES = {
     "concentrations change by flows over volumes": (
@@ -355,7 +362,6 @@ REFUSED = {
     "'q': is used but not defined": [P, ("Rules", rule("rate", "p", "<ci>q</ci>"))],
     "'p': depends on itself: p -> p": [P, ("Rules", rule("assignment", "p", call("plus", "p", 1)))],
     "'p': has no value": [("Parameters", parameter("p"))],
-    "'time': is the name of the time": [("Parameters", parameter("time", "1"))],
     "reaction 'r': has no kinetic law": [
         CELL,
         ("Reactions", item("reaction", id="r", reversible="false")),
@@ -432,3 +438,54 @@ def test_what_cannot_be_simulated_is_refused(text, message, tmp_path):
     path.write_text(text)
     with pytest.raises(ModelError, match=message):
         read_model(path)
+
+
+def test_a_quantity_with_the_name_of_the_time(tmp_path):
+    """It is not the time, in rules, initial values and functions; arguments and locals stay."""
+    text = document(
+        ("FunctionDefinitions", function("twice", ["time"], call("times", "time", 2))),
+        CELL,
+        ("Species", species("A", initialAmount="4") + species("B", initialAmount="4")),
+        (
+            "Parameters",
+            parameter("time", "3")
+            + parameter("time_", "5")
+            + parameter("x", constant="false")
+            + parameter("y", "0", constant="false"),
+        ),
+        ("InitialAssignments", initially("x", call("plus", "time", 1))),
+        (
+            "Rules",
+            rule("rate", "x", call("plus", "time", TIME))
+            + rule("rate", "y", call("plus", call("<ci>twice</ci>", "time"), "time_")),
+        ),
+        (
+            "Reactions",
+            reaction(call("times", "time", "A"), ["A*1"], local=item(
+                "localParameter", id="time", value="0.5"))
+            + reaction(call("times", "time", "c"), ["B*1"], name="s"),
+        ),
+    )  # fmt: skip
+    system = read(tmp_path, text)
+    assert dict(system.parameters) == {"c": 2.0, "time__": 3.0, "time_": 5.0, "r.time": 0.5}
+    values = Oracle(system).solve(TIMES)
+    np.testing.assert_allclose(values["x"], 4 + 3 * TIMES + TIMES**2 / 2, 1e-7)
+    np.testing.assert_allclose(values["y"], 11 * TIMES, 1e-7)
+    np.testing.assert_allclose(values["A"], 2 * np.exp(-0.25 * TIMES), 1e-7)
+    np.testing.assert_allclose(values["B"], 2 - 3 * TIMES, 1e-7)
+
+
+@pytest.mark.parametrize("kind", ["species", "compartment"])
+def test_species_and_compartments_with_the_name_of_the_time(kind, tmp_path):
+    inside, name = ("c", "time") if kind == "species" else ("time", "A")
+    only = species(name, initialAmount="4").replace('compartment="c"', f'compartment="{inside}"')
+    text = document(
+        ("Compartments", compartment(inside, "2")),
+        ("Species", only),
+        ("Reactions", reaction(call("times", "time", 0.5), [f"{name}*1"])),
+    )
+    values = Oracle(read(tmp_path, text)).solve(TIMES)
+    if kind == "species":
+        np.testing.assert_allclose(values["time_"], 2 * np.exp(-0.25 * TIMES), 1e-7)
+    else:
+        np.testing.assert_allclose(values["A"], 2 - 0.5 * TIMES, 1e-7)
