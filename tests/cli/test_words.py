@@ -217,10 +217,10 @@ def test_no_advice_is_in_python(capsys, monkeypatch):
     )
     line = "give dtype='float32', memory_limit='1GiB', predecessors=True or keep='device'"
 
-    def fail(path):
+    def fail(path, **options):
         raise ParameterError(line)
 
-    monkeypatch.setattr(pyapsp, "read", fail)
+    monkeypatch.setattr(pyapsp.graph, "read", fail)
     assert run(capsys, "solve", "large.gr", "-o", "o.npz")[2] == (
         "pyapsp: give --dtype float32, --memory-limit 1GiB, --predecessors or keep='device'\n"
     )

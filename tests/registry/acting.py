@@ -25,8 +25,8 @@ from pyapsp.registry import runs
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\s*", re.DOTALL)
-# Methods whose model reads compiled programs.
-READS_BINARIES = {"fw-mm", "fw-twolevel"}
+# Methods that read compiled programs, or launch them, when they plan.
+READS_BINARIES = {"fw-mm", "fw-twolevel", "fw-outofcore"}
 CALLED = re.compile(r"([A-Za-z_]\w*)\s*\($")
 
 

@@ -104,5 +104,5 @@ def _refuse_weights(line: int, attributes: dict[str, object]) -> None:
     ]
     if numbers:
         rest = ", ".join(map(repr, numbers))
-        hint = "give its name as weight (--weight), or read weighted=False (--unweighted)"
+        hint = "name the weight, or say that there is none, with the option weight or unweighted"
         raise LineError(line, f"is the attribute {rest} the weight? If so {hint}")
