@@ -59,8 +59,8 @@ def test_control_is_back_soon(call, progress, device):
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for_ever(partial(CALLS[call], progress=progress, device=device))
-    # a second on a free machine; tests share it with others
-    assert time.monotonic() - sent[0] < 2
+    # less than a second on a free machine; tests share it with others
+    assert time.monotonic() - sent[0] < 5
     graph = generators.random_graph(130, seed=1)
     assert verify.against_scipy(graph, pyapsp.solve(graph, device=device)).ok
 

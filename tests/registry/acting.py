@@ -26,7 +26,7 @@ from pyapsp.registry import runs
 NAME = re.compile(r"[A-Za-z_]\w*")
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\s*", re.DOTALL)
 # Methods that read compiled programs, or launch them, when they plan.
-READS_BINARIES = {"fw-mm", "fw-twolevel", "fw-outofcore"}
+READS_BINARIES = {"fw-mm", "fw-outofcore", "fw-recursive", "fw-twolevel"}
 CALLED = re.compile(r"([A-Za-z_]\w*)\s*\($")
 
 
