@@ -85,8 +85,8 @@ def test_rounds_in_several_launches(n, dtype, form, device, monkeypatch):
     graph = generators.random_graph(n, seed=n)
     method = pyapsp.method("fw-minplus", form=form, block=64, tile=32, rows=4, **FORMS[form])
     counts = []
-    for most in (2**30, 2**18):
-        monkeypatch.setattr(product, "_LAUNCH", most)
+    for most in (2**40, 2**19):
+        monkeypatch.setattr(product, "most_updates", lambda capabilities, most=most: most)
         tell = Steps()
         result = pyapsp.solve(graph, method, dtype=dtype, device=device, progress=tell)
         assert verify.against_scipy(graph, result).ok
