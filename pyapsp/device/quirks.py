@@ -119,7 +119,8 @@ class Traits:
     optimises_barriers : bool
         Whether optimised kernels are right that have many barriers in nested loops, groups of
         several work-items, and several groups that run at the same time. Without optimisation,
-        other kernels may be wrong.
+        kernels are wrong that have the loops of ``tests/device/kernels/test_loops.py``; ours have
+        none.
     """
 
     float_min: str

@@ -12,6 +12,7 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
+from pyapsp.device import Device
 from pyapsp.device.kernels import build_warps, source
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.errors import DeviceMemoryError, ParameterError
@@ -440,3 +441,17 @@ def test_the_host_reads_owners_only_after_a_mapping(device, monkeypatch):
     owners = partition(given, device=device)
     np.testing.assert_array_equal(owners, np.repeat(np.arange(99), 2))
     assert any(each is owners for each in mapped) == in_place(device.handle)
+
+
+@pytest.mark.parametrize("shape", [(0, 0, 1), (4, 0, 1), (0, 1, 8), (1, 1, 32)], ids=str)
+def test_large_medium_and_small_items_without_optimisation(shape, device, monkeypatch):
+    """One compiler wrote wrong owners, or beyond them. No other test builds these sets."""
+    monkeypatch.setattr(Device, "build_options", [*device.build_options, "-cl-opt-disable"])
+    counts = np.random.default_rng(0).integers(0, 10, 240)
+    counts[::30] = 200
+    large, medium, warp = shape
+    parameters = {"large": large, "medium": medium, "warp": warp, "slots": 4, "group": 32}
+    method = pyapsp.method("partition-cta-warp-scan", **parameters)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    found = partition(offsets, method, device=device)
+    np.testing.assert_array_equal(found, np.repeat(np.arange(240), counts))
