@@ -79,7 +79,7 @@ __kernel GROUP void partition_cta_warp_scan(INPUT offsets, OUTPUT owners, const 
     /* 3: the rest */
     int total, rank = group_scan(end - begin, &total, slots);
     for (int first = 0; first < total; first += PYAPSP_SLOTS) {
-        /* The loop does not come first in the body: without optimisation, PoCL 3 then mixes up the
+        /* The loop does not come first in the body: without optimisation one compiler mixes up
          * turns of different work-items (tests/device/kernels/test_loops.py). */
         const int past = first + PYAPSP_SLOTS;
         for (; begin < end && rank < past; begin++, rank++) {
