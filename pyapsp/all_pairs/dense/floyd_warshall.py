@@ -345,7 +345,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
     def _run_rounds(self, options: AllPairsOptions, run: Run, watch: Stopwatch) -> None:
         """Enqueue all rounds."""
-        progress, reported, pace = options.progress, -math.inf, Pace()
+        progress, reported = options.progress, -math.inf
+        pace = Pace(options.device.capabilities.compute_units)
         queue, configuration = run.queue, run.configuration
         steps = configuration.rounds * configuration.steps
         on_host = in_place(queue.device)

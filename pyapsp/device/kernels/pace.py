@@ -11,9 +11,9 @@ from pyapsp.device import event_times
 
 __all__ = ["Pace"]
 
-# Seconds of work that may wait in a queue, and the work that may wait before the rate is known:
-# units of which a slow device does that many in about these seconds.
-_SECONDS, _START = 0.25, 2.0**28
+# Seconds of work that may wait in a queue, and the work of each compute unit that may wait before
+# the rate is known: a slow unit does that much in less than these seconds.
+_SECONDS, _START = 0.25, 2.0**27
 
 
 class Pace:
@@ -25,16 +25,21 @@ class Pace:
 
     The commands' queue must be in order and have profiling enabled, as that of `Device.queue`.
 
+    Parameters
+    ----------
+    units : int
+        Compute units of the device.
+
     Examples
     --------
-    >>> pace = Pace()
+    >>> pace = Pace(device.capabilities.compute_units)  # doctest: +SKIP
     >>> for _ in range(rounds):  # doctest: +SKIP
     ...     pace.add([kernel(queue, (n, n), None, buffer)], n * n)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, units: int) -> None:
         self._waiting: deque[tuple[Sequence[cl.Event], float]] = deque()
-        self._work, self._most = 0.0, _START
+        self._work, self._most = 0.0, _START * units
         self._since: int | None = None
 
     def add(self, events: Sequence[cl.Event], work: float) -> None:
