@@ -31,7 +31,7 @@ import numpy as np
 import scipy.sparse
 from mutations import mutated
 
-from pyapsp.errors import PyApspError
+from pyapsp.errors import NamesWarning, PyApspError
 from pyapsp.graph import Graph, generators, read, write
 from pyapsp.paths.result import Result
 
@@ -76,7 +76,9 @@ def _written(suffix: str, *more: bytes) -> Callable[[Path], list[bytes]]:
         for graph in _graphs():
             path = folder / f"base{suffix}"
             try:
-                write(graph, path)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", NamesWarning)
+                    write(graph, path)
             except PyApspError:  # the format does not have such graphs
                 continue
             contents.append(path.read_bytes())

@@ -211,7 +211,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
         memory = min(memory, options.memory_limit)
     room = memory // _PART // (sum(one) + _lists(graph, 1))
     fits = min(room, int(capabilities.max_allocation) // max(one))
-    each = _VISITS // (width * (graph.n + graph.m))
+    each = _VISITS // (width * max(graph.n + graph.m, 1))
     each = min(max(each, _LEAST[options.device.traits.scalar_groups]), _BLOCKS)
     blocks = max(min(wanted, fits, each * capabilities.compute_units), 1)
     launches = -(-wanted // blocks) or 1
