@@ -147,7 +147,7 @@ FAULTS = {
     "a fraction": (ROWS, "7 1.5", "a vertex id must be an integer, not '1.5'"),
     "a large id": (ROWS, "7 9223372036854775808", "9223372036854775808 does not fit into int64"),
     "a large weight": (COSTS, "7 3 9223372036854775808", "9223372036854775808 does not fit"),
-    "another spelling": (ROWS, "07 3", "the ids '7' and '07' would be one vertex"),
+    "another spelling": (ROWS, "07 3", "the ids '7' and '07' are one number"),
     "no number": (COSTS, "7 3 nan", "the weight is nan"),
     "an infinite weight": (COSTS, "7 3 1e999", "does not fit into float64"),
     "a weight that becomes zero": (COSTS, "7 3 1e-999", "is too small for float64"),
