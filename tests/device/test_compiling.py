@@ -67,6 +67,7 @@ def test_without_standard_error_nothing_is_told(gone, fresh, monkeypatch):
     stream.close()
     monkeypatch.setattr(sys, "stderr", None if gone is None else stream)
     compile_for(0.5)
+    assert compiling._spent >= 0.5  # it was looked at, and nothing was raised
 
 
 def test_compilers_are_silent(device, tmp_path):
@@ -155,7 +156,7 @@ def test_the_disk_of_another_driver_may_be_full(device, folder, monkeypatch):
     other = dataclasses.replace(caches.RUNTIMES[0], platform="nobody's platform")
     monkeypatch.setattr(caches, "RUNTIMES", (other,))
     fill(monkeypatch)
-    Program(device, CHATTY)
+    assert Program(device, CHATTY).kernel("f").num_args == 1
 
 
 def test_a_full_disk_is_exit_code_5(device, folder, tmp_path, capsys, monkeypatch):

@@ -72,10 +72,11 @@ __kernel GROUP void parents_of_entering(__global const offset_t *entering,
                                         __global int *parents, const int n)
 {
     const size_t v = get_global_id(0);
-    if (v >= (size_t)n || levels[v] == 0 || levels[v] >= INFINITE)
+    const int before = levels[v < (size_t)n ? v : 0] - 1;
+    if (v >= (size_t)n || before < 0 || before >= INFINITE - 1)
         return;
     offset_t a = entering[v];
-    while (levels[tails[a]] != levels[v] - 1)
-        a++; /* a vertex that was reached has such an arc */
+    while (tails[a] < parents[v] && levels[tails[a]] != before)
+        a++; /* at the latest it ends at the parent */
     parents[v] = tails[a];
 }

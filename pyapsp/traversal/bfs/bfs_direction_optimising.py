@@ -307,6 +307,7 @@ class _Search:
         ):
             assert programs.push is not None
             kernels = programs.push
+        self._pulls = kernels is programs.search and programs.mode is not _Mode.NONE
         self._smallest = (
             SmallestParents(self._queue, options, self._offsets) if options.predecessors else None
         )
@@ -333,7 +334,10 @@ class _Search:
             assert self._smallest is not None
             assert levels is not None
             assert parents is not None
-            self._smallest.of_rows(self._arcs, levels, parents, self._n)
+            if self._pulls:
+                self._smallest.of_entering(self._entering, levels, parents, self._n)
+            else:
+                self._smallest.of_rows(self._arcs, levels, parents, self._n)
             if self._in_place:
                 read_back(queue, parents, predecessors)
         self.rounds += int(state[_LEVEL])
