@@ -18,7 +18,6 @@ For example:
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,9 @@ from pyapsp.cli.options import (
     add_progress,
     add_size,
     add_undirected,
+    add_weight,
     check_named,
-    format_of,
+    reading_of,
     status,
 )
 from pyapsp.cli.output import check_outputs, made, print_json, write_json
@@ -100,9 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="compute only the rows of K vertices, evenly spread",
     )
     add_undirected(parser)
-    parser.add_argument(
-        "--unweighted", action="store_true", help="ignore the weights: every arc has length 1"
-    )
+    add_weight(parser)
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N", help="number of timed runs (3)"
     )
@@ -201,6 +199,7 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
     drawn = {name: value for name, value in drawn.items() if value is not None}
     sizes, seed = drawn.pop("n", [512, 1024]), drawn.get("seed", 0)
     inputs: Iterator[Any]
+    given, known = reading_of(arguments), False
     if arguments.graph == _DENSE:
         inputs = (dense_graph(n, **drawn) for n in sizes)
     elif arguments.graph in problem.families:
@@ -213,8 +212,12 @@ def _inputs(problem: Problem, arguments: argparse.Namespace) -> Iterator[Any]:
             if getattr(arguments, name) is not None:
                 raise ParameterError(f"--{name} is for 'pyapsp bench {_DENSE}', or a family")
         known = arguments.graph in datasets.names() and not Path(arguments.graph).exists()
-        read = datasets.load if known else partial(problem.read, **format_of(arguments))
-        inputs = iter([read(arguments.graph)])
+        if not known:
+            inputs, given = iter([problem.read(arguments.graph, **given)]), {}
+        else:
+            inputs = iter([datasets.load(arguments.graph)])
+    if given.get("weight") is not None:
+        raise ParameterError("--weight is for a graph file")
     for graph in inputs:
         if arguments.undirected:
             graph = graph.symmetrized()

@@ -18,9 +18,10 @@ from pyapsp.cli.options import (
     add_json,
     add_method,
     add_output,
+    add_weight,
     check_named,
-    format_of,
     method_of,
+    reading_of,
 )
 from pyapsp.cli.output import check_outputs, commit, print_json, write_json
 
@@ -32,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("problem", metavar="PROBLEM", help="see 'pyapsp methods'")
     parser.add_argument("input", metavar="GRAPH", help="a graph file of any known format")
     add_format(parser)
+    add_weight(parser)
     add_method(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
     parser.add_argument(
@@ -59,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         options["predecessors"] = True
     check_named(arguments, arguments.input)
     check_outputs(arguments.output, inputs=[arguments.input])
-    data = problem.read(arguments.input, **format_of(arguments))
+    data = problem.read(arguments.input, **reading_of(arguments))
     dtype = arguments.dtype or problem.dtypes[0]
     request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)
     solved = runs.solve(request)

@@ -32,7 +32,14 @@ from pyapsp.cli.options import (
     vertices,
     wants_progress,
 )
-from pyapsp.cli.output import check_outputs, facts, print_json, write_table
+from pyapsp.cli.output import (
+    TABLES,
+    check_outputs,
+    check_suffix,
+    facts,
+    print_json,
+    write_table,
+)
 
 __all__ = ["configure", "run"]
 
@@ -85,6 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     method_of("all-pairs", arguments.method, "measure")
     check_named(arguments, *([arguments.graph] if ranks is None or ranks.rank == 0 else []))
     check_outputs(arguments.output, inputs=[arguments.graph])
+    check_suffix(arguments, *TABLES)
     if ranks is None:
         graph = read_graph(arguments.graph, arguments)
     else:

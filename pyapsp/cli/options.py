@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,10 +40,10 @@ __all__ = [
     "as_utf8",
     "bytes_of",
     "check_named",
-    "format_of",
     "method_of",
     "parameter_of",
     "read_graph",
+    "reading_of",
     "status",
     "vertices",
     "wants_progress",
@@ -235,11 +235,7 @@ def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
     """Read a graph in the format of ``--format``, with the weights of ``--weight``."""
     from pyapsp.graph import read
 
-    form = arguments.format
-    if arguments.unweighted:
-        return read(path, weight=None, format=form)
-    weight = ... if arguments.weight is None else as_utf8(arguments.weight)
-    return read(path, weight=weight, format=form)
+    return read(path, **reading_of(arguments))
 
 
 def add_undirected(parser: argparse.ArgumentParser) -> None:
@@ -301,9 +297,23 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
     return registry.method(arguments.method, **dict(arguments.set))
 
 
-def format_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """Return the argument ``format`` of a reader, if ``--format`` was given."""
-    return {} if arguments.format is None else {"format": arguments.format}
+class Reading(TypedDict, total=False):
+    """Arguments of `pyapsp.read`."""
+
+    format: str
+    weight: str | None
+
+
+def reading_of(arguments: argparse.Namespace) -> Reading:
+    """Return the arguments of a reader for ``--format``, ``--weight`` and ``--unweighted``."""
+    given: Reading = {}
+    if arguments.format is not None:
+        given["format"] = arguments.format
+    if arguments.unweighted:
+        given["weight"] = None
+    elif arguments.weight is not None:
+        given["weight"] = as_utf8(arguments.weight)
+    return given
 
 
 def check_named(arguments: argparse.Namespace, *inputs: str) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
+from pyapsp.cli.words import spoken
 from pyapsp.cluster.launchers import launched, number
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
             return code
     except BaseException as error:
         verdict = ranks.lifeline.verdict or RankError(
-            ranks.rank, ranks.host, type(error).__name__, str(error)
+            ranks.rank, ranks.host, type(error).__name__, spoken(str(error), arguments.options)
         )
         mine, stopped = verdict.rank == ranks.rank, isinstance(error, KeyboardInterrupt)
         if mine and not stopped and code_of(type(error)) is None:

@@ -220,7 +220,11 @@ def _print(result: Result) -> None:
 
 
 def _cell(value: object) -> str:
-    return "-" if value is None else str(value).removesuffix(".0")
+    import numpy as np
+
+    if isinstance(value, float | np.floating):
+        return str(value).removesuffix(".0")
+    return "-" if value is None else str(value)
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

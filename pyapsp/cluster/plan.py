@@ -87,17 +87,18 @@ def planned(
     weights = [each.product for each in everyone]
     if min(weights) > (1 - _ALIKE) * max(weights):
         weights = [1.0] * ranks.size
-    if "rows" not in parameters:
-        wanted = block or best(n, ranks.size, item, assumed, resident=True).block
-        spans = shares(n, wanted, weights)
-        low, high = spans[ranks.rank]
-        needed = bytes_of(product, high - low, n, wanted)
-        if all(ranks.all(needed <= _for_rows(memory, options, neighbours))):
-            prediction = predict(n, ranks.size, wanted, item, rates, resident=True)
-            return DensePlan(product, None, needed, wanted, spans, prediction, rates)
+    rows = parameters.integer("rows") if "rows" in parameters else None
     if block is None:
-        block = best(n, ranks.size, item, assumed, resident=False).block
-    wishes = CutOptions(block=block, rows=parameters.integer("rows"), separated=False, ahead=False)
+        # whether rows stay on the devices follows from measured rates, so it has no part in this
+        block = best(n, ranks.size, item, assumed, resident=rows is None).block
+    if rows is None:
+        spans = shares(n, block, weights)
+        low, high = spans[ranks.rank]
+        needed = bytes_of(product, high - low, n, block)
+        if all(ranks.all(needed <= _for_rows(memory, options, neighbours))):
+            prediction = predict(n, ranks.size, block, item, rates, resident=True)
+            return DensePlan(product, None, needed, block, spans, prediction, rates)
+    wishes = CutOptions(block=block, rows=rows, separated=False, ahead=False)
     cut = best_cut(n, rates.unit, machine, wishes)
     block = min(ranks.all(cut.shape.block))
     prediction = predict(n, ranks.size, block, item, rates)

@@ -40,6 +40,8 @@ _SPIN, _PAUSE = 5e-5, 1e-3
 _PAUSES, _ABOUT = (_PAUSE, 5e-5, 0.0), 1.3
 # The seconds in which a rank that fails tells the others without connections, and the tag of that.
 _TELL, _FAILED = 3.0, 1
+# The seconds after which a process ends itself, if the launcher has not ended it.
+_ABORT = 5.0
 # Letters of a value of rank 0 in a message.
 _SHOWN = 60
 # Bytes of a broadcast: more are sent as several, which follow each other through the network.
@@ -54,6 +56,8 @@ def world() -> MPI.Comm:
     CapabilityError
         If mpi4py is missing, or MPI knows of fewer processes than the launcher.
     """
+    # the error of a rank is said by that rank
+    os.environ.setdefault("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1")
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -128,6 +132,7 @@ class Ranks:
             while not request.Test() and time.monotonic() < end:
                 time.sleep(_PAUSE)
             message = self.rank, self.host, *_named(error)
+            _messages[:] = [each for each in _messages if not each.Test()]
             _messages.extend(
                 own.isend(message, other, _FAILED)
                 for other in range(self.size)
@@ -346,4 +351,12 @@ def ended(ranks: Ranks, code: int) -> None:
 
         sys.stdout.flush()
         sys.stderr.flush()
+    if ranks.size > 1:
+        # A launcher kills the others when one of several ends, and may return that signal. It
+        # returns the code of an abort, for which the others wait.
+        if ranks.rank == 0:
+            from mpi4py import MPI
+
+            MPI.COMM_WORLD.Abort(code)
+        time.sleep(_ABORT)
     os._exit(code)

@@ -53,7 +53,7 @@ def bfs(graph: RowsLike, source: int) -> NDArray[np.int32]:
 
     Source: F. Busato, thesis, Verona 2018, section 18.4.5.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weights=False)
     source = vertex_there("source", "bfs", source, rows.there)
     with device_errors(rows.device, 16 * rows.n):
         run = Run(rows, rows.program())
@@ -200,7 +200,7 @@ def connected_components(graph: RowsLike) -> NDArray[np.int32]:
 
     Source: Y. Shiloach, U. Vishkin, J. Algorithms 3, 1982, doi:10.1016/0196-6774(82)90008-6.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weights=False)
     with device_errors(rows.device, 12 * rows.n):
         run = Run(rows, rows.program())
         start = np.arange(rows.n, dtype=np.int32)

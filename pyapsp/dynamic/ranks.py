@@ -38,7 +38,7 @@ def pagerank(
 
     Source: L. Page, S. Brin, R. Motwani, T. Winograd, The PageRank citation ranking, Stanford 1999.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weights=False)
     damping = validation.probability("damping", "pagerank", damping)
     limit = validation.integer("limit", "pagerank", limit, 1)
     if not validation.is_real(tolerance) or not tolerance >= 0:
@@ -94,7 +94,7 @@ def katz(
     ParameterError
         The values do not settle: alpha is too large for this graph, or the limit too small.
     """
-    rows = rows_of(graph)
+    rows = rows_of(graph, weights=False)
     limit = validation.integer("limit", "katz", limit, 1)
     for name, value in (("alpha", alpha), ("beta", beta), ("tolerance", tolerance)):
         if not validation.is_real(value) or not 0 < value < np.inf:

@@ -14,6 +14,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.dynamic.columns import number_type, values_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.coerce import as_structure
 
 __all__ = ["CsrRows", "HornetRows", "Rows", "RowsLike", "rows_of"]
 
@@ -201,8 +202,13 @@ class CsrRows(Rows):
 RowsLike: TypeAlias = Rows | Hornet | GraphLike
 
 
-def rows_of(graph: RowsLike) -> Rows:
-    """Return the rows of a container, or of a graph-like object, which is uploaded."""
+def rows_of(graph: RowsLike, *, weights: bool = True) -> Rows:
+    """Return the rows of a container, or of a graph-like object, which is uploaded.
+
+    Without `weights`, which of several numbers is the weight is not asked.
+    """
     if isinstance(graph, Rows):
         return graph
-    return HornetRows(graph) if isinstance(graph, Hornet) else CsrRows(graph)
+    if isinstance(graph, Hornet):
+        return HornetRows(graph)
+    return CsrRows(graph if weights else as_structure(graph))

@@ -79,7 +79,9 @@ def as_graph(
 
 
 def as_structure(source: GraphLike, directed: bool = True) -> Graph:
-    """Convert a graph-like object for a call that uses no weights, and so does not ask for them.
+    """Convert a graph-like object for a call that uses no weights.
+
+    If the object has attributes, it is not asked which of them is the weight.
 
     Parameters and errors are those of `as_graph`, with ``copy=False``.
     """

@@ -108,7 +108,7 @@ def from_frame(
     except GraphError as error:
         raise GraphError(f"{error}; {_odd(ids)}") from None
     try:
-        if oneway is not None:
+        if oneway is not None and directed:
             words = _values(frame, names, oneway).astype(str).tolist()
             streets.refuse_missing(tails, heads, words, str(oneway))
         if costs is not None and weights is not None:

@@ -12,6 +12,7 @@ from pyapsp.graph.validation import Span
 __all__ = [
     "distinct",
     "frozen",
+    "has_reverse",
     "narrow",
     "placed",
     "sealed",
@@ -22,6 +23,19 @@ __all__ = [
 ]
 
 _BLOCK = 2**17  # arcs for which temporary arrays stay in the CPU cache
+
+
+def has_reverse(tails: np.ndarray, heads: np.ndarray, n: int) -> NDArray[np.bool_]:
+    """Return for each arc whether its reverse is there, too.
+
+    Parameters
+    ----------
+    tails, heads : (m,) ndarray of int
+    n : int
+        More than the largest vertex.
+    """
+    there = tails.astype(np.int64) * n + heads
+    return np.isin(there, heads.astype(np.int64) * n + tails)
 
 
 def placed(n: int, *arcs: tuple[np.ndarray, np.ndarray]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.graph.rows import has_reverse
 from pyapsp.graph.validation import lost
 
 __all__ = ["PlaceError", "refuse_missing", "two_ways"]
@@ -74,13 +75,13 @@ def refuse_missing(
     PlaceError
         There is such an arc, or a word is not known.
     """
-    size = max(tails.max(initial=0), heads.max(initial=0)) + np.int64(1)
-    there = np.isin(tails * size + heads, heads * size + tails)
+    size = 1 + int(max(tails.max(initial=0), heads.max(initial=0)))
+    both = has_reverse(tails, heads, size)
     for place, word in enumerate(words):
         one_way = _ONE_WAY.get(word.strip().casefold())
         if one_way is None:
             raise PlaceError(place, f"{name!r} must be true or false, not {word!r}")
-        if not one_way and not there[place]:
+        if not one_way and not both[place]:
             raise PlaceError(
                 place,
                 f"by the column {name!r} this arc goes both ways, and there is no row for its "

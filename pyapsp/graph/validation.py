@@ -97,7 +97,7 @@ def flag(parameter: str, owner: str, value: bool | np.bool_ | NDArray[np.bool_])
     return bool(value)
 
 
-def is_real(value: float) -> bool:
+def is_real(value: object) -> bool:
     """Return whether `value` is one real number: no bool and no timedelta64, both are integers."""
     return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)
 

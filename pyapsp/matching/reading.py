@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import FormatError, GraphError
 from pyapsp.base.files import check_name
+from pyapsp.graph.rows import has_reverse
 from pyapsp.matching.network import Network
 
 __all__ = ["read_network", "read_similarity", "write_network"]
@@ -86,7 +87,7 @@ def _is_directed(path: str | os.PathLike[str]) -> bool:
 def _one_way(edges: NDArray[np.int64], n: int) -> int | None:
     """Return the place of the first pair whose reverse is not there."""
     tails, heads = edges.T
-    alone = ~np.isin(tails * n + heads, heads * n + tails)
+    alone = ~has_reverse(tails, heads, n)
     return int(alone.argmax()) if alone.any() else None
 
 

@@ -73,9 +73,7 @@ def sequential(trace: Trace, templates: str | TemplateSet = "II") -> Invariants:
         Values of the trace are unknown.
     """
     if trace.known is not None:
-        raise ParameterError.of(
-            "trace", "sequential", "without unknown values; `loop` takes them", "one"
-        )
+        raise ParameterError("sequential takes no trace with unknown values; `loop` does")
 
     def check(batch: Batch, rows: np.ndarray, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         lines = [

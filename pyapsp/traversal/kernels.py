@@ -11,6 +11,8 @@ from pyapsp.base.json import Json
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.transfer import in_place
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Options, Parameters, Stats
 from pyapsp.registry.tuning.method import TunableMethod
 
@@ -22,6 +24,7 @@ __all__ = [
     "WidthInGroup",
     "measured",
     "offset_type",
+    "search_defines",
     "standard_of_fences",
 ]
 
@@ -79,6 +82,14 @@ class WidthInGroup(TunableMethod):
 def offset_type(device: Device) -> np.dtype:
     """Return the type of the offsets of rows: that of `Graph` if they are used in place."""
     return np.dtype(np.int64 if in_place(device.handle) else np.int32)
+
+
+def search_defines(options: PathOptions) -> dict[str, str | int]:
+    """Return the macros of kernels that find levels."""
+    return {
+        "PYAPSP_PREDECESSORS": int(options.predecessors),
+        "PYAPSP_INFINITY": int(infinity(options.dtype)),
+    }
 
 
 def standard_of_fences(device: Device) -> str | None:

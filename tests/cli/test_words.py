@@ -137,6 +137,34 @@ def test_lengths_are_printed_with_all_their_digits(tmp_path, capsys):
     assert re.search(r"2 +- +0 +0\.2\n", run(capsys, "solve", "g.csv", "--dtype", "float32")[1])
 
 
+def test_names_of_vertices_are_printed_as_they_are(tmp_path, capsys):
+    (tmp_path / "v.csv").write_text("v1.0,b,2\nb,c.0,3\n")
+    text = run(capsys, "solve", "v.csv", "--predecessors", "--dtype", "float32")[1]
+    assert re.search(r"\n +v1\.0 +v1\.0 +b +-\n", text)
+
+
+@pytest.mark.parametrize(
+    "command", [["bench"], ["check", "all-pairs"], ["bench", "--problem", "bfs"]]
+)
+def test_a_doubtful_weight_may_be_named_or_left_out(command, tmp_path, capsys):
+    (tmp_path / "w.csv").write_text("u,v,cargo\n1,2,5\n2,3,7\n")
+    words = [command[0], *command[1:], "w.csv"]
+    more = ["--repeat", "1"] if command[0] == "bench" else []
+    code, _, error = run(capsys, *words, *more)
+    assert (code, "is 'cargo' the weight?" in error) == (3, True)
+    for choice in (["--unweighted"], ["--weight", "cargo"]):
+        assert run(capsys, *words, *more, *choice)[0] == 0
+    if command[0] == "bench":
+        words = ["bench", "dense", "-n", "32", "--method", "fw-naive", "--weight", "cargo"]
+        assert run(capsys, *words)[0] == 2
+
+
+def test_measures_go_into_tables_alone(tmp_path, capsys):
+    (tmp_path / "small.csv").write_text("a,b,2\nb,c,3\n")
+    code, _, error = run(capsys, "measure", "small.csv", "eccentricity", "-o", "e.npz")
+    assert (code, "OUT.csv" in error) == (2, True)
+
+
 def test_nothing_is_printed_of_a_graph_without_vertices(tmp_path, capsys):
     pyapsp.write(Graph.from_arcs(0, [], []), tmp_path / "g.mtx")
     assert run(capsys, "solve", "g.mtx")[::2] == (0, "")

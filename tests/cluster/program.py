@@ -31,6 +31,8 @@ N = 150
 # with rows these go to the device and back in each pass, without they stay there
 DENSE = pyapsp.method("fw-outofcore", block=32, rows=16)
 RESIDENT = pyapsp.method("fw-outofcore", block=32)
+# bytes of a device that do not hold the rows of a rank
+LITTLE = 250_000
 SUMMARIES = (
     "eccentricity",
     "radius",
@@ -111,6 +113,18 @@ def dense() -> None:
     solved(drawn(3, negative=True), RESIDENT, dtype="float32", cutoff=60)
     filed(drawn(5), RESIDENT, "dense.npy", dtype="int32", predecessors=True)
     filed(drawn(5), DENSE, "dense.rows", dtype="float32", cutoff=90)
+
+
+def little_memory() -> None:
+    """The rows of a rank do not stay on its device, and nobody says how many go there at a time."""
+    more = {"comm": COMM, "memory_limit": LITTLE}
+    mine = pyapsp.solve(drawn(2, real=True) if COMM.rank == 0 else None, RESIDENT, **more)
+    assert "at a time" in mine.explain()
+    parts = COMM.gather((mine.sources, mine.distances))
+    if COMM.rank == 0:
+        one = pyapsp.solve(drawn(2, real=True), RESIDENT)
+        for sources, distances in parts:
+            same(distances, one.distances[sources])
 
 
 def out_of_core() -> None:
@@ -308,7 +322,7 @@ def memory() -> None:
 
 PARTS = (
     *(dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, different),
-    *(empty, progress, memory),
+    *(empty, progress, memory, little_memory),
 )
 for part in PARTS:
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:

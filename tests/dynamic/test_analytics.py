@@ -266,3 +266,12 @@ def test_weights_of_rows_that_a_type_cannot_hold(device):
             analytics.CsrRows(graph.with_weights(weights), weight=kind, device=device)
     with pytest.raises(ParameterError, match="can hold"):
         Hornet(3, weight="float32", device=device).insert_edges([0], [1], [1e-300])
+
+
+def test_searches_without_weights_do_not_ask_for_one(device):
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, 2.5, "length")
+    assert analytics.bfs(graph, 0).tolist() == [0, 1, 2, 3]
+    assert analytics.connected_components(graph).tolist() == [0] * 4
+    with pytest.raises(GraphError, match="give the name of the weight"):
+        analytics.distances(graph, 0)

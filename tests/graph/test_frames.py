@@ -276,3 +276,6 @@ def test_columns_about_reverse_arcs_that_are_not_read(frame, extra, message):
         from_frame(frame({**table, **extra}))
     both = {"source": [1, 2], "target": [2, 1], "weight": [4, 3], "oneway": [False, False]}
     assert from_frame(frame(both)).weights.tolist() == [4, 3]
+    # the reverse of every arc is added
+    single = {"source": [1], "target": [2], "weight": [4], "oneway": [False]}
+    assert from_frame(frame(single), directed=False).m == 2

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import Graph, as_graph, compressed
+from pyapsp.graph import Graph, as_graph, compressed, rows
 
 
 def first_fall(starts, heads):
@@ -71,3 +71,11 @@ def test_family_follows_the_degrees(block, monkeypatch):
     assert set(found) == {"mesh", "uniform"}
     star = Graph.from_arcs(300, [0] * 299, range(1, 300))
     assert star.family == "power-law"
+
+
+def test_reverse_arcs_of_many_vertices():
+    """Ends in int32, whose product does not fit into it."""
+    n = 70_000
+    tails = np.array([1, n - 1, n - 2, 61_356], np.int32)
+    heads = np.array([n - 1, 1, n - 3, 5], np.int32)
+    assert rows.has_reverse(tails, heads, n).tolist() == [True, True, False, False]

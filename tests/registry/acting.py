@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pyopencl as cl
@@ -22,6 +24,9 @@ from pyapsp import registry
 from pyapsp.device.kernels import program
 from pyapsp.errors import PyApspError
 from pyapsp.registry import runs
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "device" / "kernels"))
+from recorded import Unbuilt
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\s*", re.DOTALL)
@@ -105,23 +110,6 @@ def traced() -> Iterator[Launches]:
         yield launches
 
 
-class _Unbuilt:
-    """What stands for a program that is not compiled, its kernels and all that is asked of them."""
-
-    hash = "unbuilt"
-
-    def __init__(self, widths: set[int]) -> None:
-        self._widths = widths
-
-    def kernel(self, name: str) -> _Unbuilt:
-        return self
-
-    new_kernel = kernel
-
-    def subgroup_sizes(self, group: int) -> set[int]:
-        return self._widths
-
-
 def request_of(method: str, parameters: Mapping[str, int | str], size: int, device: object):
     """The request of a random input, with the first type that the method has."""
     made = pyapsp.method(method, **parameters)
@@ -160,7 +148,7 @@ def sources_of(method, parameters, size, device) -> list[str]:
         texts.append(program.headed(text, dict(macros)))
         if method in READS_BINARIES:
             return program.Program(device, texts[-1], standard, optimise)
-        return _Unbuilt({int(dict(macros).get("PYAPSP_WARP", 1))})
+        return Unbuilt({int(dict(macros).get("PYAPSP_WARP", 1))})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "_build", record)

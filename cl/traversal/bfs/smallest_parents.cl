@@ -15,16 +15,15 @@
  *           parents_of_arcs      tails and heads, m of each
  *           parents_of_entering  entering and tails: the arcs that enter each vertex, by tail
  *
- *           Parents only fall, by atomics. A parent that is read while another work-item changes it
- *           is one of its earlier values, so that an atomic operation is left out only where it
- *           would change nothing. As an unsigned number, "no parent" is larger than any vertex.
+ *           Parents only fall, by atomics. As an unsigned number, "no parent" is larger than any
+ *           vertex.
  *
  * Parameters  PYAPSP_LANES   1     work-items of a vertex, a divisor of the group
  *             PYAPSP_OFFSET  long  type of first and entering: int or long
  *           and those of traversal/bfs/results.h.
  *
  * Cost      One pass over the arcs of the vertices that were reached: a level for each, and an
- *           atomic where the parent falls.
+ *           atomic for each possible parent. With entering arcs: those up to the first parent.
  *
  * Source    Ours.
  */
@@ -37,8 +36,7 @@
 /* Make u the parent of v, if it is smaller. */
 static inline void lower(volatile __global int *parents, const int v, const int u)
 {
-    if ((uint)u < (uint)parents[v])
-        atomic_min((volatile __global uint *)&parents[v], (uint)u);
+    atomic_min((volatile __global uint *)&parents[v], (uint)u);
 }
 
 __kernel GROUP void parents_of_rows(__global const offset_t *first, __global const int *heads,

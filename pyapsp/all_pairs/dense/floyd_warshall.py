@@ -21,7 +21,7 @@ from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
-from pyapsp.device.kernels import Pace, Program, Stopwatch, staging
+from pyapsp.device.kernels import Backlog, Program, Stopwatch, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_weights
@@ -346,7 +346,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     def _run_rounds(self, options: AllPairsOptions, run: Run, watch: Stopwatch) -> None:
         """Enqueue all rounds."""
         progress, reported = options.progress, -math.inf
-        pace = Pace(options.device.capabilities.compute_units)
+        backlog = Backlog(options.device.capabilities.compute_units)
         queue, configuration = run.queue, run.configuration
         steps = configuration.rounds * configuration.steps
         on_host = in_place(queue.device)
@@ -360,7 +360,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                     watch.add("kernel", events[0])
                 if number == steps:
                     watch.add("kernel", events[-1])
-            pace.add(events, self.work(configuration, number - 1))
+            backlog.add(events, self.work(configuration, number - 1))
             if not on_host:
                 queue.flush()
                 time.sleep(0)  # other threads, which clear pages, get the interpreter's lock

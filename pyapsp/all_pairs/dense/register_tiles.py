@@ -202,10 +202,7 @@ class Iterative(FloydWarshall):
     def measure(
         self, options: AllPairsOptions, configuration: Configuration, counts: tuple[int, ...]
     ) -> dict[int, float]:
-        """Return the median seconds of launches on a scratch matrix, the pivot being tile 0.
-
-        This is the one case of work on the device while planning.
-        """
+        """Return the median seconds of launches on a scratch matrix, the pivot being tile 0."""
         size, value = configuration.size, options.dtype.itemsize
         seconds = {}
         with device_errors(options.device, size**2 * value):

@@ -129,7 +129,7 @@ def read(
         raise fault.of(source.path) from None
     except MemoryError:
         raise FormatError(source.path, None, "the memory does not suffice for this graph") from None
-    if weight is None:
+    if weight is None and "weighted" not in known:
         graph = reweight(graph, "unweighted")
     if directed is None or directed == graph.directed:
         return graph

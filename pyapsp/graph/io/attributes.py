@@ -13,6 +13,7 @@ from pyapsp.graph import columns
 from pyapsp.graph.io import layout
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError
+from pyapsp.graph.validation import is_real
 
 __all__ = ["as_columns"]
 
@@ -44,12 +45,13 @@ def as_columns(lines: list[str], weighted: bool | str | None) -> tuple[list[str]
     LineError
         An arc has no attributes, no weight, or others that may be the weight.
     """
-    rows = [(number, line) for number, line in enumerate(lines) if layout.is_row(line)]
-    first = _ROW.fullmatch(rows[0][1]) if rows else None
-    if first is None:
+    start = next((number for number, line in enumerate(lines) if layout.is_row(line)), None)
+    first = None if start is None else _ROW.fullmatch(lines[start])
+    if start is None or first is None:
         return None
-    start = rows[0][0]
-    directed, weighted = layout.said([line for line in lines[:start] if line.strip()], weighted)
+    rows = [(number, line) for number, line in enumerate(lines) if layout.is_row(line)]
+    comments = [line for line in lines[:start] if line.strip()]
+    directed, weighted = layout.directions_in_comments(comments, weighted)
     separator = None if first[2] == " " else first[2]
     name = weighted if isinstance(weighted, str) else "weight"
     wanted = None if weighted is None else bool(weighted)
@@ -98,9 +100,7 @@ def _refuse_weights(line: int, attributes: dict[str, object]) -> None:
     if "weight" in attributes:
         raise LineError(line, "this arc has an attribute 'weight', and the first has none")
     numbers = [
-        name
-        for name, value in attributes.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+        name for name, value in attributes.items() if columns.may_be_weight(name) and is_real(value)
     ]
     if numbers:
         rest = ", ".join(map(repr, numbers))

@@ -131,7 +131,7 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
             rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
             weights = np.append(weights, weights[both])
     try:
-        if found.columns.oneway is not None:
+        if found.columns.oneway is not None and directed:
             streets.refuse_missing(rows, columns, arcs["oneway"].tolist(), "oneway")
         if back is not None:
             rows, columns, weights = streets.two_ways(rows, columns, weights, back)

@@ -20,12 +20,12 @@ __all__ = [
     "SAMPLE",
     "Layout",
     "decide",
+    "directions_in_comments",
     "fields",
     "is_integer",
     "is_number",
     "is_row",
     "names_columns",
-    "said",
     "without_comment",
 ]
 
@@ -98,7 +98,7 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
     """
     rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), SAMPLE + 1))
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
-    directed, weighted = said(comments, weighted)
+    directed, weighted = directions_in_comments(comments, weighted)
     # the sizes below the banner of Matrix Market look like an arc
     banners = [(i, line) for i, line in enumerate(lines) if "matrixmarket" in line[:40].lower()]
     _refuse_foreign([*enumerate(lines[:1]), *banners[:1], *rows])
@@ -184,7 +184,9 @@ def _refuse_foreign(rows: list[tuple[int, str]]) -> None:
             raise LineError(number + 1, str(error)) from None
 
 
-def said(comments: list[str], weighted: bool | str | None) -> tuple[bool, bool | str | None]:
+def directions_in_comments(
+    comments: list[str], weighted: bool | str | None
+) -> tuple[bool, bool | str | None]:
     """Return from the comments of SNAP and KONECT whether arcs are directed and weighted."""
     directed = True
     for place, line in enumerate(comments):

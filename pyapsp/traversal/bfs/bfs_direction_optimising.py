@@ -32,8 +32,13 @@ from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
 from pyapsp.registry import Parameters, Plan, register
-from pyapsp.traversal.bfs.smallest_parents import SmallestParents, search_defines
-from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type
+from pyapsp.traversal.bfs.smallest_parents import SmallestParents
+from pyapsp.traversal.kernels import (
+    MOST_COUNTED,
+    KernelArgument,
+    offset_type,
+    search_defines,
+)
 from pyapsp.traversal.narrow import NarrowRow, Row, narrowest
 from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
@@ -325,7 +330,6 @@ class _Search:
             rows.append((levels, distances))
             if predecessors is not None:
                 parents = shared(queue, predecessors)
-                rows.append((parents, predecessors))
         arrays = levels, parents, *self._own
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
         self._start(queue, *self._shape, self._arcs[0], entering, *arrays, source_, n, arcs)

@@ -12,12 +12,9 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.bfs.smallest_parents import (
-    BfsSearcher,
-    SmallestParents,
-    search_defines,
-)
-from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.bfs.searcher import BfsSearcher
+from pyapsp.traversal.bfs.smallest_parents import SmallestParents
+from pyapsp.traversal.kernels import Launcher, search_defines
 from pyapsp.traversal.search import Search
 
 __all__ = ["FrontierSearch", "Frontiers"]

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device.kernels import Stopwatch, build
-from pyapsp.graph import Graph
+from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import C_TYPES
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Plan
-from pyapsp.traversal.kernels import Hashed, Launcher
-from pyapsp.traversal.search import StoredParents
+from pyapsp.traversal.kernels import Launcher, search_defines
 
-__all__ = ["BfsSearcher", "SmallestParents", "search_defines"]
+__all__ = ["SmallestParents"]
 
 _OFFSETS: np.dtype = np.dtype(np.int64)
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
 _GROUP, _LANES = 64, 8
-
-
-def search_defines(options: PathOptions) -> dict[str, str | int]:
-    """Return the macros of kernels that find levels."""
-    return {
-        "PYAPSP_PREDECESSORS": int(options.predecessors),
-        "PYAPSP_INFINITY": int(infinity(options.dtype)),
-    }
 
 
 class SmallestParents:
@@ -83,39 +70,3 @@ class SmallestParents:
     ) -> None:
         """Look at the arcs that enter each vertex: offsets and tails."""
         self._launch("parents_of_entering", n, *arcs, levels, parents, np.int32(n))
-
-
-class BfsSearcher(StoredParents):
-    """Base of the searchers whose kernels store some parent of each vertex.
-
-    Parameters
-    ----------
-    plan, watch
-        As for `StoredParents`.
-    offsets : numpy.dtype
-        As for `SmallestParents`.
-    """
-
-    def __init__(
-        self,
-        plan: Plan[Graph, PathOptions, Hashed],
-        watch: Stopwatch,
-        offsets: np.dtype = _OFFSETS,
-    ) -> None:
-        super().__init__(plan, watch)
-        options = plan.options
-        self._smallest = (
-            SmallestParents(self.queue, options, offsets) if options.predecessors else None
-        )
-
-    @abstractmethod
-    def lower_parents(self, smallest: SmallestParents) -> None:
-        """Enqueue the kernels of the layout of the arcs."""
-
-    def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
-    ) -> None:
-        """Make each parent the smallest, and download the parents."""
-        assert self._smallest is not None
-        self.lower_parents(self._smallest)
-        super().read_predecessors(source, distances, predecessors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
+from types import EllipsisType
 from typing import TypeAlias
 
 import numpy as np
@@ -168,12 +169,17 @@ def as_offsets(
     return Offsets(starts, name, _family_of(Offsets(starts)) if family is None else family)
 
 
-def read_offsets(path: str, format: str | None = None) -> Offsets:  # noqa: A002
+def read_offsets(
+    path: str,
+    *,
+    weight: str | EllipsisType | None = ...,
+    format: str | None = None,  # noqa: A002 - the name in `pyapsp.read`
+) -> Offsets:
     """Return the offsets of the graph in a file: vertices own the arcs that leave them.
 
-    `format` and the errors are those of `pyapsp.read`.
+    Arguments and errors are those of `pyapsp.read`.
     """
-    return as_offsets(read(path, format=format))
+    return as_offsets(read(path, weight=weight, format=format))
 
 
 def draw(size: int, family: str, seed: int, requires: Requirements | None = None) -> Offsets:

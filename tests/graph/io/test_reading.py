@@ -403,3 +403,11 @@ def test_what_is_no_name_of_a_file(path) -> None:
         read(path)
     with pytest.raises(ParameterError, match="'path' parameter of write must be"):
         write(Graph.from_arcs(1, [], []), path)
+
+
+def test_attributes_of_networkx_that_are_no_weight(tmp_path):
+    """The same rule as for its graphs."""
+    graph = nx.Graph()
+    graph.add_edge(0, 1, id=7, timestamp=12)
+    nx.write_edgelist(graph, tmp_path / "a.txt")
+    assert read(tmp_path / "a.txt").is_unweighted

@@ -1,4 +1,4 @@
-"""The choice of the devices of a run, from their measured speeds."""
+"""The choice of the devices of a run, from measured speeds; of its block, from nominal ones."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix import form
-from pyapsp.traversal.bfs.smallest_parents import BfsSearcher, SmallestParents
+from pyapsp.traversal.bfs.searcher import BfsSearcher
+from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 
 __all__ = ["BATCH", "Frontiers", "ListSearch"]
 

@@ -17,8 +17,7 @@ from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
-from pyapsp.traversal.bfs.smallest_parents import search_defines
-from pyapsp.traversal.kernels import standard_of_fences
+from pyapsp.traversal.kernels import search_defines, standard_of_fences
 from pyapsp.traversal.request import sourced
 from pyapsp.traversal.search import Search, Searcher
 

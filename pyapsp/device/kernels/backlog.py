@@ -9,14 +9,14 @@ import pyopencl as cl
 
 from pyapsp.device import event_times
 
-__all__ = ["Pace"]
+__all__ = ["Backlog"]
 
 # Seconds of work that may wait in a queue, and the work of each compute unit that may wait before
 # the rate is known: a slow unit does that much in less than these seconds.
 _SECONDS, _START = 0.25, 2.0**27
 
 
-class Pace:
+class Backlog:
     """Lets the host wait before a queue holds too much work.
 
     A driver cannot drop what is enqueued, and a thread that waits for a queue sees no signal. So
@@ -32,9 +32,9 @@ class Pace:
 
     Examples
     --------
-    >>> pace = Pace(device.capabilities.compute_units)  # doctest: +SKIP
+    >>> backlog = Backlog(device.capabilities.compute_units)  # doctest: +SKIP
     >>> for _ in range(rounds):  # doctest: +SKIP
-    ...     pace.add([kernel(queue, (n, n), None, buffer)], n * n)
+    ...     backlog.add([kernel(queue, (n, n), None, buffer)], n * n)
     """
 
     def __init__(self, units: int) -> None:

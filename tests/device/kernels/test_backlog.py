@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyapsp.device.kernels import Pace, pace
+from pyapsp.device.kernels import Backlog, backlog
 
 SECOND = 10**9
 
@@ -14,7 +14,7 @@ class Queue:
 
     def __init__(self, seconds, monkeypatch):
         self.seconds, self.enqueued, self.waited, self.most = seconds, 0, [], 0
-        monkeypatch.setattr(pace, "event_times", self.times)
+        monkeypatch.setattr(backlog, "event_times", self.times)
 
     def step(self):
         self.enqueued += 1
@@ -29,7 +29,7 @@ class Queue:
 @pytest.mark.parametrize("seconds", [1e-3, 0.02, 0.1, 0.25, 3.0])
 @pytest.mark.parametrize("work", [10**9, 2**26])
 def test_at_most_a_fourth_of_a_second_waits_or_two_steps(seconds, work, monkeypatch):
-    queue, one = Queue(seconds, monkeypatch), Pace(2)
+    queue, one = Queue(seconds, monkeypatch), Backlog(2)
     for number in range(1, 2000):
         one.add(queue.step(), work)
         ahead = number - 1 - max(queue.waited, default=-1)
@@ -40,14 +40,14 @@ def test_at_most_a_fourth_of_a_second_waits_or_two_steps(seconds, work, monkeypa
 
 
 def test_short_runs_do_not_wait(monkeypatch):
-    queue, one = Queue(1.0, monkeypatch), Pace(2)
+    queue, one = Queue(1.0, monkeypatch), Backlog(2)
     for _ in range(8):
         one.add(queue.step(), 2**25)
     assert not queue.waited
 
 
 def test_a_wait_is_for_many_short_steps(monkeypatch):
-    queue, one = Queue(1e-5, monkeypatch), Pace(2)
+    queue, one = Queue(1e-5, monkeypatch), Backlog(2)
     for _ in range(100_000):
         one.add(queue.step(), 2**25)
     assert len(queue.waited) < 20
