@@ -121,6 +121,22 @@ def test_options(number, device, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("form", PACKED)
+def test_a_word_has_no_place_for_wide_distances(form, device):
+    """The form that runs is the one in the record."""
+    graph = generators.random_graph(60, 300, seed=1)
+    graph = graph.with_weights(np.random.default_rng(1).random(graph.m))
+    with pytest.raises(ParameterError, match="kept, tag32 or table for distances in float64"):
+        pyapsp.sssp(graph, 0, pyapsp.method(ID, duplicates=form), device=device)
+    found = pyapsp.sssp(graph, 0, ID, device=device)
+    assert found.stats["parameters"]["duplicates"] == "tag32"
+    narrow = pyapsp.sssp(
+        graph, 0, pyapsp.method(ID, duplicates=form), dtype="float32", device=device
+    )
+    assert narrow.stats["parameters"]["duplicates"] == form
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("classes", [0, 1])
 @pytest.mark.parametrize(
     ("arcs", "cycle"),

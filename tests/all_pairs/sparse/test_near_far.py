@@ -361,13 +361,10 @@ def test_sums_over_few_vertices(n, device):
     assert_totals(NearFar(), generators.ring(n, seed=1), "int32", device, np.arange(n), width=1)
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", [each for each in DTYPES if each != "float16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_nothing_is_found_beyond_the_cutoff(shape, dtype, device, monkeypatch):
     """The search itself leaves it out, so that it ends there."""
-    if dtype == "float16" and not device.capabilities.fp16:
-        pytest.skip("the device has no float16")
     monkeypatch.setattr(AllPairsOptions, "hide", None)  # not called
     sources, n = np.arange(0, 200, 7), 200
     graph = whole(4, n, 800, low=0, high=9)
