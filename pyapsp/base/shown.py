@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Shown", "plain", "table"]
 
 
-class Shown:
+class Shown(ABC):
     """Base of objects with a line that names them, and a table in notebooks.
 
     A dataclass needs ``repr=False``, or it makes a line of its own from all its fields.
     """
 
+    @abstractmethod
     def _facts(self) -> Mapping[str, object]:
         """Return what is shown, by name; None is left out."""
-        raise NotImplementedError
 
     def _known(self) -> dict[str, object]:
         return {name: value for name, value in self._facts().items() if value is not None}
