@@ -34,6 +34,8 @@ class Draft:
         Values that keep what the expression gives at the start.
     initial, derivatives, resets, units
         As in :class:`System`.
+    unset : set of str
+        Quantities without a value, which is an error where an expression uses one.
     """
 
     path: str | PathLike[str]
@@ -44,6 +46,7 @@ class Draft:
     derivatives: dict[str, Expression] = field(default_factory=dict)
     resets: dict[str, Expression] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    unset: set[str] = field(default_factory=set)
 
     def finish(
         self,
@@ -106,6 +109,8 @@ class Draft:
                 known.add(key)
         for expression in self._expressions():
             for key in names(expression):
+                if key in self.unset:
+                    raise ModelError(self.path, f"{key!r}", "has no value at the start")
                 if key not in known:
                     raise ModelError(self.path, f"{key!r}", "is used but not defined")
         for key in self.resets:

@@ -3,7 +3,8 @@
 The state of a species is what its name means in expressions: its amount if it has only substance
 units, else its concentration. If its compartment changes, the state is the amount, with the name
 ``amount(SPECIES)``, and the concentration is a function. A reaction is a function with its name.
-``time`` is the time: a quantity that the model calls so gets the name ``time_``.
+``time`` is the time: a quantity that the model calls so gets the name ``time_``. A constraint is
+the function ``constraint(ID)``, or its number in place of the id: 1 where it holds, else 0.
 
 References
 ----------
@@ -15,14 +16,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from pyapsp.base.errors import ModelError, PyApspError
-from pyapsp.simulation.expressions import Apply, Expression, Name, Number
+from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.sbml_math import Translator
 from pyapsp.simulation.system import System
+from pyapsp.simulation.values import at_start
 
 if TYPE_CHECKING:
     import libsbml
@@ -49,8 +52,8 @@ def read_sbml(data: bytes, path: str | PathLike[str]) -> System:
     PyApspError
         libSBML is not installed.
     ModelError
-        The document is malformed, or has events, delays, algebraic rules, fast reactions,
-        constraints, or anything else that cannot be simulated.
+        The document is malformed, or has events that can fire, delays, algebraic rules, fast
+        reactions, or anything else that cannot be simulated.
     """
     return _Reader(_model_of(data, path), path).system()
 
@@ -164,20 +167,53 @@ class _Reader:
             self._species(species, changes.get(species.getId(), []))
         for name, function in self._rates.items():
             self._draft.definitions[function] = self._rate(name)
+        for number, constraint in enumerate(model.getListOfConstraints(), 1):
+            label = f"constraint({constraint.getId() or number})"
+            self._draft.definitions[label] = self._expression(constraint, label)
+        triggers = self._triggers()
         name = model.getId() or model.getName() or "model"
-        return self._draft.finish(name, time_unit=model.getTimeUnits())
+        system = self._draft.finish(name, time_unit=model.getTimeUnits())
+        return self._without(triggers, system)
+
+    def _triggers(self) -> dict[str, libsbml.Event]:
+        """Define the triggers of the events; an event without one never fires."""
+        events = {}
+        for number, event in enumerate(self._model.getListOfEvents(), 1):
+            label = f"event {event.getId() or number!r}"
+            if event.isSetTrigger() and event.getTrigger().isSetMath():
+                self._draft.definitions[label] = self._expression(event.getTrigger(), label)
+                events[label] = event
+        return events
+
+    def _without(self, triggers: dict[str, libsbml.Event], system: System) -> System:
+        """Leave out events that never fire: only a trigger that becomes true fires.
+
+        So those whose trigger does not change, and is true before the start or false at it. In the
+        second case the parameters that decide it are constants of the model from here on.
+        """
+        parameters, constants = dict(system.parameters), dict(system.constants)
+        values = at_start(system)[0] if triggers else {}
+        for label, event in triggers.items():
+            before = event.getTrigger().getInitialValue()
+            if label in system.functions or (values[label] and not before):
+                raise ModelError(
+                    self._path, label, "can fire, which is not supported", event.getLine()
+                )
+            pending = [] if before else [label]
+            while pending:
+                for used in names(constants[pending.pop()]):
+                    if used in parameters:
+                        constants[used] = Number(parameters.pop(used))
+                    elif used in constants:
+                        pending.append(used)
+            del constants[label]
+        return replace(system, parameters=parameters, constants=constants)
 
     def _refuse(self) -> None:
         model = self._model
-        kinds = [
-            ("event", model.getListOfEvents()),
-            ("constraint", model.getListOfConstraints()),
-            ("algebraic rule", self._rules("algebraic")),
-        ]
-        for kind, items in kinds:
-            for item in items:
-                label = f"{kind} {item.getId()!r}" if item.isSetId() else kind
-                raise ModelError(self._path, label, "is not supported", item.getLine())
+        for rule in self._rules("algebraic"):
+            label = f"algebraic rule {rule.getId()!r}" if rule.isSetId() else "algebraic rule"
+            raise ModelError(self._path, label, "is not supported", rule.getLine())
         seen: set[str] = set()
         for items in (
             model.getListOfCompartments(),
@@ -219,8 +255,10 @@ class _Reader:
             draft.initial[name] = start if start is not None else self._number(name, value)
         elif start is not None:
             draft.frozen[name] = start
+        elif value is None:
+            draft.unset.add(name)
         else:
-            draft.parameters[name] = self._number(name, value).value
+            draft.parameters[name] = value
 
     def _number(self, name: str, value: float | None) -> Number:
         if value is None:

@@ -345,15 +345,19 @@ def test_level_1_has_denominators_and_compartments_of_size_1(tmp_path):
 
 
 P = ("Parameters", parameter("p", "1", constant="false"))
-TRIGGER = item("trigger", math("<true/>"), initialValue="true", persistent="true")
+
+
+def event(condition, before="true", **more):
+    trigger = item("trigger", math(condition), initialValue=before, persistent="true")
+    return ("Events", item("event", trigger, useValuesFromTriggerTime="true", **more))
+
+
 DOUBLE = call("plus", "x", "x")
 REFUSED = {
-    r"m\.xml:1: event 'e'": [
-        P,
-        ("Events", item("event", TRIGGER, id="e", useValuesFromTriggerTime="true")),
-    ],
+    r"m\.xml:1: event 'e': can fire": [P, event(call("gt", TIME, 1), id="e")],
+    "event 1: can fire": [P, event("<true/>", before="false")],
+    "'q': is used but": [P, event(call("gt", "q", 1))],
     "algebraic rule": [P, ("Rules", item("algebraicRule", math("<ci>p</ci>")))],
-    "constraint": [P, ("Constraints", item("constraint", math("<true/>")))],
     "csymbol delay": [
         P,
         ("Rules", rule("assignment", "p", call(symbol("delay", "d"), TIME, 1))),
@@ -361,7 +365,10 @@ REFUSED = {
     "rate rule 'p': has no math": [P, ("Rules", item("rateRule", variable="p"))],
     "'q': is used but not defined": [P, ("Rules", rule("rate", "p", "<ci>q</ci>"))],
     "'p': depends on itself: p -> p": [P, ("Rules", rule("assignment", "p", call("plus", "p", 1)))],
-    "'p': has no value": [("Parameters", parameter("p"))],
+    "'p': has no value": [
+        ("Parameters", parameter("p") + parameter("r", "1", constant="false")),
+        ("Rules", rule("rate", "r", "<ci>p</ci>")),
+    ],
     "reaction 'r': has no kinetic law": [
         CELL,
         ("Reactions", item("reaction", id="r", reversible="false")),
@@ -399,6 +406,74 @@ def test_what_is_not_supported_is_refused_by_name(message, tmp_path):
     path = tmp_path / "m.xml"
     path.write_text(document(*REFUSED[message]))
     with pytest.raises(ModelError, match=message):
+        read_model(path)
+
+
+FALLS = [
+    ("Parameters", parameter("x", "4", constant="false") + parameter("p", "1")),
+    ("Rules", rule("rate", "x", call("minus", "x"))),
+]
+NEVER = {
+    "true before the start": event("<true/>"),
+    "true before the start by a parameter": event(call("gt", "p", 0)),
+    "false": event(call("gt", 0, 1), before="false"),
+    "no trigger": ("Events", item("event", useValuesFromTriggerTime="true")),
+}
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_an_event_that_cannot_fire_changes_nothing(name, tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(document(*FALLS, NEVER[name]))
+    system = read_model(path)
+    np.testing.assert_allclose(Oracle(system).solve(TIMES)["x"], 4 * np.exp(-TIMES), 1e-7)
+    assert system.parameters == {"p": 1.0}
+    assert not system.constants
+
+
+def test_what_keeps_an_event_from_firing_is_no_parameter(tmp_path):
+    path = tmp_path / "m.xml"
+    half = (
+        "InitialAssignments",
+        item("initialAssignment", math(call("divide", "p", 2)), symbol="q"),
+    )
+    more = parameter("q") + parameter("r", "5")
+    path.write_text(
+        document(
+            ("Parameters", parameter("p", "1") + more), half, event(call("gt", "q", 3), "false")
+        )
+    )
+    system = read_model(path)
+    assert system.parameters == {"r": 5.0}
+    assert set(system.constants) == {"p", "q"}
+
+
+def test_a_constraint_is_a_function(tmp_path):
+    path = tmp_path / "m.xml"
+    two = item("constraint", math(call("gt", "x", 2))) + item("constraint", math("<true/>"), id="c")
+    path.write_text(document(*FALLS, ("Constraints", two)))
+    system = read_model(path)
+    values = Oracle(system).solve(TIMES)
+    np.testing.assert_array_equal(values["constraint(1)"], values["x"] > 2)
+    assert values["constraint(1)"].sum() == 2
+    assert "constraint(c)" in system.constants
+
+
+def test_a_compartment_of_amounts_needs_no_size(tmp_path):
+    path = tmp_path / "m.xml"
+    amount = species("A", initialAmount="4", hasOnlySubstanceUnits="true")
+    path.write_text(
+        document(
+            ("Compartments", compartment(size="").replace(' size=""', "")),
+            ("Species", amount),
+            ("Reactions", reaction("<ci>A</ci>", ["A*1"])),
+        )
+    )
+    np.testing.assert_allclose(Oracle(read_model(path)).solve(TIMES)["A"], 4 * np.exp(-TIMES), 1e-7)
+    path.write_text(
+        path.read_text().replace('OnlySubstanceUnits="true"', 'OnlySubstanceUnits="false"')
+    )
+    with pytest.raises(ModelError, match="'c': has no value at the start"):
         read_model(path)
 
 
