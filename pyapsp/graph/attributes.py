@@ -6,12 +6,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import EllipsisType
 from typing import TypeAlias
 
-import numpy as np
-
 from pyapsp.base.errors import GraphError
 from pyapsp.graph.columns import may_be_weight
 
-__all__ = ["Weight", "WeightFunction", "default_of", "is_number"]
+__all__ = ["Weight", "WeightFunction", "default_of"]
 
 #: A function of both ends of an edge and its attributes. None: there is no edge.
 WeightFunction: TypeAlias = (
@@ -49,10 +47,3 @@ def default_of(names: Iterable[Hashable], numbers: Callable[[], Iterable[Hashabl
             "weight, or None if every edge has length 1"
         )
     return None
-
-
-def is_number(value: object) -> bool:
-    """Return whether a value is a number that may be a weight; booleans are none."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(
-        value, bool | np.timedelta64
-    )

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
-from pyapsp.graph.attributes import Weight, WeightFunction, default_of, is_number
+from pyapsp.graph.attributes import Weight, WeightFunction, default_of
 from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.model import Graph
 from pyapsp.graph.rows import distinct
-from pyapsp.graph.validation import MAX_VERTICES
+from pyapsp.graph.validation import MAX_VERTICES, is_real
 
 if TYPE_CHECKING:
     import igraph
@@ -194,7 +194,7 @@ def from_networkx(graph: networkx.Graph, *, weight: Weight = ...) -> Graph:
 
 def _numeric(rows: Iterable[Mapping[Hashable, object]]) -> list[Hashable]:
     """Return the names of attributes that have a number somewhere, in the order of their rows."""
-    found = {name: True for row in rows for name, value in row.items() if is_number(value)}
+    found = {name: True for row in rows for name, value in row.items() if is_real(value)}
     return list(found)
 
 

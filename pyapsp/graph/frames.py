@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import streets
-from pyapsp.graph.attributes import Weight, WeightFunction, default_of, is_number
+from pyapsp.graph.attributes import Weight, WeightFunction, default_of
 from pyapsp.graph.columns import about_reverse
 from pyapsp.graph.convert import numbers, relabel
 from pyapsp.graph.model import Graph
+from pyapsp.graph.validation import is_real
 
 if TYPE_CHECKING:
     import pandas
@@ -146,7 +147,7 @@ def _numeric(frame: Frame, names: Iterable[Hashable]) -> list[Hashable]:
         with suppress(Exception):  # as in `_values`
             values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
         objects = values.dtype.kind == "O" and values.ndim == 1
-        if values.dtype.kind in "iuf" or (objects and any(map(is_number, values))):
+        if values.dtype.kind in "iuf" or (objects and any(map(is_real, values))):
             found.append(name)
     return found
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.spelling import meant
 
 __all__ = ["absent", "excluded"]
 
@@ -44,6 +44,4 @@ def excluded(
 
 def absent(path: Path, name: str, known: Collection[str]) -> ParameterError:
     """Return an error for the name of a variable that is not there."""
-    near = difflib.get_close_matches(str(name), known, 3)
-    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return ParameterError(f"{path}: there is no variable {name!r}{hint}")
+    return ParameterError(f"{path}: there is no variable {name!r}.{meant(name, known)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import os
 import sys
@@ -304,7 +303,8 @@ def outputs_of(system: System, output: Sequence[str] | None) -> list[str]:
     groups = (system.initial, system.functions, system.parameters, system.constants)
     for name in wanted:
         if name != "time" and not any(name in group for group in groups):
-            raise _unknown("output", name, [each for group in groups for each in group])
+            known = [each for group in groups for each in group]
+            raise ParameterError.of("output", "simulate", "names of the model", name, known)
     return [name for name in dict.fromkeys(wanted) if name != "time"]
 
 
@@ -321,7 +321,7 @@ def checked_values(
     names = list(parameters)
     for place, name in enumerate(names):
         if name not in system.parameters and name not in system.initial:
-            raise _unknown("parameters", name, known)
+            raise ParameterError.of("parameters", "simulate", "names of the model", name, known)
         if name in names[:place]:
             raise ParameterError.of("parameters", "simulate", "columns of different names", name)
     values = {}
@@ -342,12 +342,6 @@ def checked_values(
             first = values[name][~finite][0].item()
             raise ParameterError.of(name, "simulate", "finite", first)
     return values
-
-
-def _unknown(argument: str, name: str, known: list[str]) -> ParameterError:
-    near = difflib.get_close_matches(str(name), known, 3)
-    hint = f"; near: {', '.join(near)}" if near else ""
-    return ParameterError.of(argument, "simulate", f"names of the model{hint}", name)
 
 
 def _plan(

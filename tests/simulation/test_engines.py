@@ -558,7 +558,7 @@ def test_systems_without_a_meaning_are_refused(message):
         ({"method": "rk5"}, "'method'"),
         ({"engine": "gpu"}, "'engine'"),
         ({"dtype": "float16"}, "'dtype'"),
-        ({"output": ["v01"]}, "near: v1, v0"),
+        ({"output": ["v01"]}, "Did you mean 'v1'"),
         ({"parameters": {"h": 1.0}}, "'parameters'"),
         ({"tolerances": (0, 1)}, "'tolerances'"),
         ({"tolerances": 1e-6}, "'tolerances'"),
