@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -25,6 +24,8 @@ import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
+from . import checkouts
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -32,11 +33,7 @@ class Checkout:
     """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory
-        directory.mkdir()
-        shutil.copy(ROOT / "Snakefile", directory)
-        for folder in ("workflow", "data"):
-            shutil.copytree(ROOT / folder, directory / folder)
+        self.path = checkouts.copied(directory)
 
     def config(self, name: str) -> dict:
         text = (self.path / "workflow" / "config" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -45,22 +42,13 @@ class Checkout:
     def snakemake(
         self, *arguments: str, env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "snakemake", *arguments],
-            cwd=self.path,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
+        return checkouts.snakemake(self.path, *arguments, env=env)
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """The number of jobs of each rule in a dry run."""
         done = self.snakemake("--dry-run", *arguments)
         assert done.returncode == 0, done.stdout
-        table = done.stdout[done.stdout.index("Job stats:") :].split("\n\n")[0]
-        return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+        return checkouts.jobs(done.stdout)
 
 
 @pytest.fixture
