@@ -57,9 +57,18 @@ class Checkout:
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """The number of jobs of each rule in a dry run."""
+        return self.counts(self.plan(*arguments))
+
+    def plan(self, *arguments: str) -> str:
+        """The text of a dry run."""
         done = self.snakemake("--dry-run", *arguments)
         assert done.returncode == 0, done.stdout
-        table = done.stdout[done.stdout.index("Job stats:") :].split("\n\n")[0]
+        return done.stdout
+
+    @staticmethod
+    def counts(plan: str) -> dict[str, int]:
+        """The number of jobs of each rule."""
+        table = plan[plan.index("Job stats:") :].split("\n\n")[0]
         return {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
@@ -118,7 +127,11 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     graphs = len(config["datasets"])
     assert config["peers"] == ["scipy"]
     timed = graphs * len(pyapsp.problems())
-    assert checkout.planned("--cores", "2") == jobs(graphs, runs, timed=timed)
+    plan = checkout.plan("--cores", "2")
+    assert checkout.counts(plan) == jobs(graphs, runs, timed=timed)
+    # a method without a job would never be checked
+    found = re.findall(r" output: results/checked/([^/]+)/[^/]+/([^/]+)/", plan)
+    assert {*found} == {(method.problem, method.id) for method in pyapsp.methods()}
 
 
 @pytest.mark.slow
