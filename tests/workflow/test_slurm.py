@@ -272,7 +272,7 @@ def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_p
     timed = math.ceil(3 * len(pyapsp.problems()) / 5)
     assert len(ids) == 1 + len(runs) + timed
     assert {memory for memory, _ in runs} == {"500M"}
-    assert sum(_minutes(limit) for _, limit in runs) == 5 * len(found)
+    assert sum(_minutes(limit) for _, limit in runs) == 6 * len(found)
 
     without = checkouts.copied(tmp_path / "without one")
     snakemake(without, "--cores", str(os.cpu_count()))
