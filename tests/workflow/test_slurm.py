@@ -201,7 +201,7 @@ def checkout(directory: Path) -> Path:
     """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
     directory.mkdir()
     shutil.copy(ROOT / "Snakefile", directory)
-    for folder in ("workflow", "data"):
+    for folder in ("config", "workflow", "data"):
         shutil.copytree(ROOT / folder, directory / folder)
     return directory
 
@@ -249,7 +249,7 @@ def rows(directory: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize("config", ["default", "real"])
 def test_jobs_are_submitted_in_groups(tmp_path, config):
     directory = checkout(tmp_path / "planned")
-    options = (*PROFILE, "--dry-run", "--configfile", f"workflow/config/{config}.yaml")
+    options = (*PROFILE, "--dry-run", "--configfile", f"config/{config}.yaml")
     output = snakemake(directory, *options)
     total = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", output, re.M)}
     assert total["run_method"] > 80
