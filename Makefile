@@ -14,7 +14,7 @@ PYTHON ?= python3
 CORES ?= 2
 # for make records: devices as "pyapsp devices" lists them, separated by spaces, and what to measure
 DEVICES ?= auto
-CONFIG ?= workflow/config/records.yaml
+CONFIG ?= config/records.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 comma := ,
@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.demo
 	@mkdir -p results
 	@echo "Solving, about a minute. The log: $(CURDIR)/results/demo.log"
-	@$(BIN)/snakemake --cores $(CORES) --configfile workflow/config/demo.yaml > results/demo.log 2>&1 \
+	@$(BIN)/snakemake --cores $(CORES) --configfile config/demo.yaml > results/demo.log 2>&1 \
 	  || { cat results/demo.log; exit 1; }
 	@echo
 	@cat results/report/summary.txt

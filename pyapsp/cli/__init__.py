@@ -46,6 +46,7 @@ _COMMANDS = (
     "doctor",
     "selftest",
     "report",
+    "workflow",
     "completion",
 )
 _EXIT_CODES = """\

@@ -24,6 +24,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("name", metavar="DATASET", nargs="?", help="a name from --list")
     what.add_argument("--list", action="store_true", help="list all graphs")
+    parser.add_argument(
+        "--register",
+        metavar="CSV",
+        help="also know the graphs of a file with the columns of data/datasets.csv, before the "
+        "others",
+    )
     add_output(parser, "FILE", "copy the graph to FILE")
     add_json(parser)
 
@@ -36,13 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     check_outputs(arguments.output)
     if not arguments.list:
-        path = datasets.fetch(arguments.name, to=arguments.output)
+        path = datasets.fetch(arguments.name, arguments.output, arguments.register)
         if arguments.json:
-            print_json({**asdict(datasets.get(arguments.name)), "file": str(path)})
+            row = datasets.get(arguments.name, arguments.register)
+            print_json({**asdict(row), "file": str(path)})
         else:
             print(path)
         return 0
-    rows = [datasets.get(name) for name in datasets.names()]
+    names = datasets.names(arguments.register)
+    rows = [datasets.get(name, arguments.register) for name in names]
     if arguments.json:
         print_json([asdict(row) for row in rows])
         return 0

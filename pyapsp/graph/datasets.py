@@ -1,9 +1,9 @@
 """The registered graphs: their sources, and how verified copies are fetched.
 
-The register is ``data/datasets.csv``. The tiny graphs of ``data/samples`` come with the package,
-and some graphs are generated. The others are searched for in the cache (``PYAPSP_CACHE``, or the
-user's cache directory), then in the mirror ``PYAPSP_DATA_MIRROR`` (a folder or a URL), then at
-their official address.
+The register is ``data/datasets.csv``; a user's file of this form can be given in addition. The tiny
+graphs of ``data/samples`` come with the package, and some graphs are generated. The others are
+searched for in the cache (``PYAPSP_CACHE``, or the user's cache directory), then in the mirror
+``PYAPSP_DATA_MIRROR`` (a folder or a URL), then at their official address.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import inspect
 import os
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -27,7 +29,7 @@ from pyapsp.graph.convert import reweight
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Graph
 
-__all__ = ["Dataset", "fetch", "get", "load", "names"]
+__all__ = ["Dataset", "fetch", "get", "load", "names", "read_register"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -43,7 +45,7 @@ class Dataset:
     url : str
         Official address; empty for samples that come with the package, and generated graphs.
     file : str
-        Name of the file in a mirror.
+        Name of the file in a mirror, or the path of a file of the user.
     sha256 : str
         Digest of that file.
     content_sha256 : str
@@ -53,7 +55,8 @@ class Dataset:
     n, m : int
         Vertices and stored arcs, as :func:`load` gives them.
     longest : int or None
-        The largest finite distance, rounded up; None where a weight is negative.
+        The largest finite distance, rounded up, or for a large graph of the user an upper bound of
+        it; None where a weight is negative.
     directed, weighted : bool
         Whether arcs have one direction, and whether the file has weights.
     weights : str
@@ -82,28 +85,64 @@ class Dataset:
     generator: str = ""
 
 
-def names() -> list[str]:
-    """Return the names of all registered graphs."""
-    return list(_register())
+def read_register(path: str | os.PathLike[str]) -> dict[str, Dataset]:
+    """Return the rows of a file of the form of ``data/datasets.csv``, by their names.
+
+    Raises
+    ------
+    FormatError
+        A column is missing, or a value has another type.
+    OSError
+        The file cannot be read.
+    """
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        known = rows.fieldnames or ()
+        for field in fields(Dataset):
+            if field.name not in known:
+                raise FormatError(path, 1, f"there is no column {field.name!r}")
+        found = [_parsed(row, path, rows.line_num) for row in rows]
+    return {row.name: row for row in found}
 
 
-def get(name: str) -> Dataset:
+def names(register: str | os.PathLike[str] | None = None) -> list[str]:
+    """Return the names of all registered graphs.
+
+    Parameters
+    ----------
+    register : path-like, optional
+        A file for `read_register`, whose graphs come before those of the package.
+    """
+    return list(_rows(register))
+
+
+def get(name: str, register: str | os.PathLike[str] | None = None) -> Dataset:
     """Return a row of the register.
+
+    Parameters
+    ----------
+    name : str
+        A name of the register.
+    register : path-like, optional
+        As in :func:`names`.
 
     Raises
     ------
     ParameterError
         There is no such name.
     """
+    rows = _rows(register)
     try:
-        return _register()[name]
+        return rows[name]
     except KeyError:
-        known = names()
+        known = list(rows)
         rule = f"one of {', '.join(known)}"
         raise ParameterError.of("name", "datasets", rule, name, known) from None
 
 
-def load(name: str, weights: str | None = None) -> Graph:
+def load(
+    name: str, weights: str | None = None, register: str | os.PathLike[str] | None = None
+) -> Graph:
     """Fetch and read a registered graph.
 
     Parameters
@@ -113,19 +152,28 @@ def load(name: str, weights: str | None = None) -> Graph:
     weights : str, optional
         A recipe of :func:`pyapsp.graph.reweight`. None: the recipe of the register, with which
         shortest paths exist. ``"as-is"``: the weights of the file.
+    register : path-like, optional
+        As in :func:`names`.
 
     Raises
     ------
     ParameterError, FormatError, FileNotFoundError
         As :func:`fetch`.
     """
-    dataset = get(name)
-    found = _generated(dataset) if dataset.generator else read(fetch(name))
+    dataset = get(name, register)
+    if dataset.generator:
+        found = generated(dataset)
+    else:
+        found = read(_found(dataset), format=dataset.format)
     graph = reweight(found, dataset.weights if weights is None else weights)
     return graph if dataset.directed else graph.symmetrized()
 
 
-def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
+def fetch(
+    name: str,
+    to: str | os.PathLike[str] | None = None,
+    register: str | os.PathLike[str] | None = None,
+) -> Path:
     """Return the path of a verified, decompressed copy of a registered graph.
 
     Parameters
@@ -134,7 +182,9 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
         A name of the register.
     to : path-like, optional
         Path of a copy to write; its suffix must be that of the dataset's format. None: no copy is
-        made, and the path is that in the samples or in the cache.
+        made, and the path is that in the samples, in the cache, or of the user.
+    register : path-like, optional
+        As in :func:`names`.
 
     Raises
     ------
@@ -145,13 +195,13 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
     FileNotFoundError
         The graph was not found; the message lists every place.
     """
-    dataset = get(name)
+    dataset = get(name, register)
     if to is not None and Path(to).suffix != f".{dataset.format}":
         raise ParameterError.of("to", "fetch", f"a path that ends in .{dataset.format}", str(to))
     if dataset.generator:
         path = Path(to or _cache_folder() / dataset.file)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(_generated(dataset), path)
+        write(generated(dataset), path)
         return path
     path = _found(dataset)
     if to is None:
@@ -161,40 +211,81 @@ def fetch(name: str, to: str | os.PathLike[str] | None = None) -> Path:
     return Path(to)
 
 
-def _generated(dataset: Dataset) -> Graph:
-    """Call the generator of a graph, and name it as the register does."""
+def generated(dataset: Dataset) -> Graph:
+    """Call the generator of a graph, and name it as the register does.
+
+    Raises
+    ------
+    ParameterError
+        There is no such generator, or it has no such parameters.
+    """
     function, *arguments = dataset.generator.split()
-    given = (argument.split("=") for argument in arguments)
-    made = getattr(generators, function)(**{key: int(value) for key, value in given})
+    if function not in generators.__all__:
+        rule = f"one of {', '.join(generators.__all__)}"
+        raise ParameterError.of("generator", dataset.name, rule, function, generators.__all__)
+    call = getattr(generators, function)
+    given = dict(argument.partition("=")[::2] for argument in arguments)
+    try:
+        values = {key: _number(value) for key, value in given.items()}
+        inspect.signature(call).bind(**values)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"the generator of {dataset.name}, {function}: {error}") from None
+    made: Graph = call(**values)
     return Graph(made.indptr, made.indices, made.weights, directed=made.directed, name=dataset.name)
 
 
+def _number(text: str) -> int | float:
+    with suppress(ValueError):
+        return int(text)
+    return float(text)
+
+
 def _found(dataset: Dataset) -> Path:
-    for sample in _data_folders():
-        path = sample / "samples" / dataset.file
-        if path.is_file():
-            _verified(dataset, path.read_bytes(), str(path))
-            return path
-    cached = _cache_folder() / f"{dataset.name}.{dataset.format}"
-    if cached.is_file() and _digest(cached.read_bytes()) == dataset.content_sha256:
+    for folder in _data_folders():
+        path = folder / "samples" / dataset.file
+        if path.is_file():  # also the absolute path of a file of the user
+            raw = path.read_bytes()
+            content = _verified(dataset, raw, str(path))
+            return path if content == raw else stored(dataset, content)
+    cached = _cached(dataset)
+    if cached.is_file() and digest(cached.read_bytes()) == dataset.content_sha256:
         return cached
     tried = [f"{cached}: not there, or not the registered content"]
+    raw, source = contents(dataset, tried)
+    return stored(dataset, _verified(dataset, raw, source))
+
+
+def contents(dataset: Dataset, tried: list[str]) -> tuple[bytes, str]:
+    """Return the bytes of a file from the mirror or its address, and from which of them.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is nowhere; the message lists the places, after those that were tried before.
+    """
     for source in _sources(dataset):
         try:
-            raw = _contents(source)
+            return _contents(source), source
         except (OSError, ValueError) as error:
             tried.append(f"{source}: {error}")
-            continue
-        content = _verified(dataset, raw, source)
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(cached, "wb") as file:
-            file.write(content)
-        return cached
     raise FileNotFoundError(
         f"{dataset.name} was found nowhere. Tried:\n  "
         + "\n  ".join(tried)
         + "\nSet PYAPSP_DATA_MIRROR to a folder or URL with the file, or connect to the network."
     )
+
+
+def _cached(dataset: Dataset) -> Path:
+    return _cache_folder() / f"{dataset.name}.{dataset.format}"
+
+
+def stored(dataset: Dataset, content: bytes) -> Path:
+    """Write content to the cache, and return the path."""
+    path = _cached(dataset)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path, "wb") as file:
+        file.write(content)
+    return path
 
 
 def _sources(dataset: Dataset) -> list[str]:
@@ -228,26 +319,38 @@ def _contents(source: str) -> bytes:
         return target.read_bytes()
 
 
-def _verified(dataset: Dataset, raw: bytes, source: str) -> bytes:
-    """Return the decompressed content, after comparing it with the register."""
+def unpacked(raw: bytes, source: str) -> bytes:
+    """Return content that is decompressed if it was compressed by gzip.
+
+    Raises
+    ------
+    FormatError
+        It is damaged; `source` says where it is from.
+    """
     try:
-        content = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
+        return gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(source, None, f"damaged gzip data: {error}") from None
-    if _digest(raw) == dataset.sha256 or _digest(content) == dataset.content_sha256:
+
+
+def _verified(dataset: Dataset, raw: bytes, source: str) -> bytes:
+    """Return the decompressed content, after comparing it with the register."""
+    content = unpacked(raw, source)
+    if digest(raw) == dataset.sha256 or digest(content) == dataset.content_sha256:
         return content
     raise FormatError(
         source,
         None,
         f"this is not the registered copy of {dataset.name}.\n"
-        f"  sha256 of the file:    {_digest(raw)}, registered {dataset.sha256}\n"
-        f"  sha256 of its content: {_digest(content)}, registered {dataset.content_sha256}\n"
+        f"  sha256 of the file:    {digest(raw)}, registered {dataset.sha256}\n"
+        f"  sha256 of its content: {digest(content)}, registered {dataset.content_sha256}\n"
         "If this is the official file in a newer version, please report both digests, so that "
         "they can be recorded in datasets.csv.",
     )
 
 
-def _digest(content: bytes) -> str:
+def digest(content: bytes) -> str:
+    """Return the SHA-256 digest of a register."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -265,19 +368,38 @@ def _data_folders() -> list[Path]:
     return [_PACKAGE / "_data", _PACKAGE.parent / "data"]
 
 
+def _rows(register: str | os.PathLike[str] | None) -> dict[str, Dataset]:
+    """Return the rows of a user's register, then those of the package."""
+    if register is None:
+        return _register()
+    own = read_register(register)
+    return own | {name: row for name, row in _register().items() if name not in own}
+
+
 @cache
 def _register() -> dict[str, Dataset]:
-    path = next(p for f in _data_folders() if (p := f / "datasets.csv").is_file())
-    parse: dict[str, Callable[[str], Any]] = {
-        "int": int,
-        "int | None": lambda text: int(text) if text else None,
-        "bool": lambda text: text == "true",
-        "str": str,
-    }
-    with open(path, encoding="utf-8", newline="") as file:
-        return {
-            row["name"]: Dataset(
-                **{field.name: parse[str(field.type)](row[field.name]) for field in fields(Dataset)}
-            )
-            for row in csv.DictReader(file)
-        }
+    return read_register(
+        next(path for f in _data_folders() if (path := f / "datasets.csv").is_file())
+    )
+
+
+_PARSERS: dict[str, Callable[[str], str | int | bool | None]] = {
+    "int": int,
+    "int | None": lambda text: int(text) if text else None,
+    "bool": {"true": True, "false": False}.__getitem__,
+    "str": str,
+}
+
+
+def _parsed(row: Mapping[str, str | None], path: str | os.PathLike[str], line: int) -> Dataset:
+    """Return a row of a register; `line` is its last line in the file."""
+    values: dict[str, Any] = {}
+    for field in fields(Dataset):
+        text = row[field.name] or ""
+        try:
+            values[field.name] = _PARSERS[str(field.type)](text)
+        except (KeyError, ValueError):
+            wanted = "true or false" if field.type == "bool" else "a whole number"
+            message = f"column {field.name}: {wanted} is expected, not {text!r}"
+            raise FormatError(path, line, message) from None
+    return Dataset(**values)

@@ -150,7 +150,7 @@ def test_what_the_page_shows_is_what_make_records_measures(records):
     page = (TOP / "docs" / "performance.md").read_text(encoding="utf-8")
     shown = {name for line in re.findall(r"\{records\} (.*)", page) for name in line.split()}
     for config in ("records", "records-gpu"):
-        text = (TOP / "workflow" / "config" / f"{config}.yaml").read_text(encoding="utf-8")
+        text = (TOP / "config" / f"{config}.yaml").read_text(encoding="utf-8")
         assert set(re.findall(r"^  (\S+):", text, re.MULTILINE)) == shown - {"missing"}
     sources = re.findall(r"^measured/([\w-]+)$", page, re.MULTILINE)
     assert sorted(sources) == sorted(SOURCES)

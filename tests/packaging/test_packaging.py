@@ -14,6 +14,7 @@ import pytest
 import tomllib
 
 import pyapsp
+from pyapsp.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.name for path in (ROOT / "data" / "samples").iterdir())
@@ -31,6 +32,7 @@ TOP_LEVEL = {
     "README.md",
     "SECURITY.md",
     "Snakefile",
+    "config",
     "docs",
     "cl",
     "data",
@@ -64,7 +66,15 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
-def test_one_pure_wheel_holds_code_kernels_and_data(built):
+@pytest.fixture
+def initialised(tmp_path) -> set[str]:
+    """The files that ``pyapsp workflow init`` writes."""
+    assert main(["workflow", "init", str(tmp_path / "study")]) == 0
+    paths = (path for path in (tmp_path / "study").rglob("*") if path.is_file())
+    return {path.relative_to(tmp_path / "study").as_posix() for path in paths}
+
+
+def test_one_pure_wheel_holds_code_kernels_data_and_workflow(built, initialised):
     (wheel,) = built.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:
@@ -77,17 +87,21 @@ def test_one_pure_wheel_holds_code_kernels_and_data(built):
     assert SAMPLES
     assert {f"pyapsp/_data/samples/{name}" for name in SAMPLES} <= names
     assert {"pyapsp/_data/datasets.csv", "pyapsp/py.typed"} <= names
-    assert not any("papers" in name for name in names)  # those belong to the workflow
+    workflow = {name for name in names if name.startswith("pyapsp/_workflow/")}
+    assert workflow == {f"pyapsp/_workflow/{name}" for name in initialised}
+    assert not any("papers" in name for name in names)  # those belong to a checkout
     assert {f"pyapsp/bench/report/page.{kind}" for kind in ("css", "html.j2", "js")} <= names
     modules = {path.relative_to(ROOT).as_posix() for path in (ROOT / "pyapsp").rglob("*.py")}
-    assert {name for name in names if name.endswith(".py")} == modules
+    assert {name for name in names - workflow if name.endswith(".py")} == modules
 
 
 def test_the_source_distribution_holds_everything_tracked(built):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         tops = {Path(name).parts[1] for name in archive.getnames() if len(Path(name).parts) > 1}
-    assert tops - {"PKG-INFO", ".gitignore"} == TOP_LEVEL | {".ci", ".github"}
+    assert tops - {"PKG-INFO", ".gitignore"} == TOP_LEVEL | {
+        *(".ci", ".github", ".test", ".snakemake-workflow-catalog.yml")
+    }
 
 
 def top_level() -> set[str]:

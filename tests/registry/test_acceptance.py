@@ -121,7 +121,7 @@ BROKEN = Check(False, "broken", "nothing")
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")
 def test_the_workflow_runs_it(tmp_path):
     checkout = tmp_path / "checkout"
-    for folder in ("workflow", "data"):
+    for folder in ("config", "workflow", "data"):
         shutil.copytree(ROOT / folder, checkout / folder)
     shutil.copy(ROOT / "Snakefile", checkout)
     shutil.copy(TOY, checkout)

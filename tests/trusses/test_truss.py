@@ -32,7 +32,7 @@ from .drawn import random_graphs, undirected
 METHODS = [cls.id for cls in pyapsp.methods("truss")]
 PROBLEM = problem("truss")
 # A folder with real graphs, which a checkout alone does not have. The first six are those of
-# workflow/config/real.yaml; the last one is no data set of the package.
+# config/real.yaml; the last one is no data set of the package.
 MIRROR = Path(os.environ.get("PYAPSP_DATA_MIRROR", Path(__file__).parents[3] / "shared" / "data"))
 REAL = (
     "as20000102",

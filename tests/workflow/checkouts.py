@@ -15,7 +15,7 @@ def copied(directory: Path) -> Path:
     """A copy of the workflow in a new folder."""
     directory.mkdir()
     shutil.copy(ROOT / "Snakefile", directory)
-    for folder in ("workflow", "data"):
+    for folder in ("config", "workflow", "data"):
         shutil.copytree(ROOT / folder, directory / folder)
     return directory
 

@@ -154,10 +154,10 @@ def test_every_experiment_has_sizes_of_its_own(checkout):
 
 @pytest.mark.slow
 def test_the_config_for_gpus_plans_every_experiment(checkout):
-    path = checkout / "workflow" / "config" / "papers-gpu.yaml"
+    path = checkout / "config" / "papers-gpu.yaml"
     sizes = yaml.safe_load(path.read_text(encoding="utf-8"))["papers"]["sizes"]
     assert set(sizes) == set(EXPERIMENTS)
-    options = ("--configfile", "workflow/config/papers-gpu.yaml")
+    options = ("--configfile", "config/papers-gpu.yaml")
     measured = plans(checkout, sizes, [*SOURCES], *options)
     assert all("--device gpu" in command for command in measured)
 

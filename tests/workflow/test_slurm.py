@@ -231,10 +231,10 @@ def rows(directory: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", ["default", "real"])
+@pytest.mark.parametrize("config", ["config", "real"])
 def test_jobs_are_submitted_in_groups(tmp_path, config):
     directory = checkouts.copied(tmp_path / "planned")
-    options = (*PROFILE, "--dry-run", "--configfile", f"workflow/config/{config}.yaml")
+    options = (*PROFILE, "--dry-run", "--configfile", f"config/{config}.yaml")
     output = snakemake(directory, *options)
     total = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", output, re.M)}
     assert total["run_method"] > 80

@@ -37,7 +37,7 @@ class Checkout:
         self.path = checkouts.copied(directory)
 
     def config(self, name: str) -> dict:
-        text = (self.path / "workflow" / "config" / f"{name}.yaml").read_text(encoding="utf-8")
+        text = (self.path / "config" / f"{name}.yaml").read_text(encoding="utf-8")
         return yaml.safe_load(text)
 
     def snakemake(
@@ -114,7 +114,7 @@ def held(graphs, types, problems=None) -> list[tuple[str, str, str, str]]:
 
 
 def test_the_default_config_plans_every_method_on_the_samples(checkout):
-    config = checkout.config("default")
+    config = checkout.config("config")
     runs = len(held(config["datasets"], config["dtypes"]))
     assert set(config["dtypes"]) == {"float64", "int32"}
     assert config["predecessors"] is True
@@ -131,7 +131,7 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
 
 @pytest.mark.slow
 def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
-    options = ("--cores", "2", "--configfile", "workflow/config/demo.yaml")
+    options = ("--cores", "2", "--configfile", "config/demo.yaml")
     config = checkout.config("demo")
     graphs = set().union(*config["datasets"].values())
     benches = sum(map(len, config["datasets"].values()))
@@ -154,7 +154,7 @@ def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
 
 @pytest.mark.slow
 def test_the_real_config_plans_every_method_on_six_graphs(checkout):
-    options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
+    options = ("--cores", "2", "--configfile", "config/real.yaml")
     config = checkout.config("real")
     runs = held(config["datasets"], config["dtypes"])
     assert checkout.planned(*options) == jobs(6, len(runs))
@@ -168,7 +168,7 @@ def test_the_real_config_plans_every_method_on_six_graphs(checkout):
 
 @pytest.mark.slow
 def test_the_schema_fills_what_a_config_leaves_out(checkout):
-    (checkout.path / "workflow" / "config" / "default.yaml").write_text("datasets: [rome99]\n")
+    (checkout.path / "config" / "config.yaml").write_text("datasets: [rome99]\n")
     assert checkout.planned("--cores", "2") == jobs(1, len(held(["rome99"], ["float64"])))
     commands = checkout.snakemake("--dry-run", "--printshellcmds", "--cores", "2").stdout
     assert "--dtype float64" in commands
@@ -204,6 +204,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
+        ("datasets=[]", "config: there is no graph under 'graphs' or 'datasets'"),
         ("datasets=[nowhere]", "config key 'datasets': unknown nowhere; known are"),
         ("methods=[fw-nothing]", "config key 'methods': unknown fw-nothing; known are fw-"),
         ("problems=[tsp]", "config key 'problems': unknown tsp; known are all-pairs, "),
@@ -221,7 +222,9 @@ def test_a_bad_config_names_the_key(checkout, setting, words):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"datasets": []}, "On instance['datasets']"),
+        ({"datasets": "rmat-7"}, "On instance['datasets']"),
+        ({"graphs": [{"name": 7}]}, "On instance['graphs'][0]['name']"),
+        ({"graphs": [{"names": "a"}]}, "'names' was unexpected"),
         ({"methods": "every"}, "On instance['methods']"),
         ({"dtypes": ["float31"]}, "On instance['dtypes'][0]"),
         ({"dtypes": "float32"}, "On instance['dtypes']"),
@@ -263,7 +266,7 @@ def test_profiles_are_accepted(checkout, profile):
 
 @pytest.mark.slow
 def test_every_problem_is_a_target(checkout):
-    config = checkout.config("default")
+    config = checkout.config("config")
     for problem in pyapsp.problems():
         planned = checkout.planned("--cores", "2", problem.id)
         runs = held(config["datasets"], config["dtypes"], [problem.id])
@@ -273,7 +276,7 @@ def test_every_problem_is_a_target(checkout):
 
 @pytest.mark.slow
 def test_needs_grow_with_the_graph(checkout):
-    options = ("--cores", "2", "--configfile", "workflow/config/real.yaml")
+    options = ("--cores", "2", "--configfile", "config/real.yaml")
     done = checkout.snakemake("--dry-run", *options).stdout
     needs = {
         graph: (int(memory), int(minutes))
@@ -299,7 +302,7 @@ def test_needs_grow_with_the_graph(checkout):
     ids=["some", "all"],
 )
 def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtypes):
-    config, datasets = checkout.config("default"), ["rmat-7"]
+    config, datasets = checkout.config("config"), ["rmat-7"]
     problems = problems or [problem.id for problem in pyapsp.problems()]
     expected = [
         run

@@ -1,4 +1,5 @@
 # Functions that several rules use: the datasets, the runs that the config requests, their memory and time.
+import dataclasses
 import shlex
 import sys
 from pathlib import Path
@@ -8,24 +9,42 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
 
 import pyapsp
-from pyapsp.errors import ParameterError
 from pyapsp.bench.peers import PEERS
 from pyapsp.cli.areas import AREAS
-
-# The reproductions of papers are modules beside the rules.
-WORKFLOW = str(Path(workflow.current_basedir).resolve().parent)
-sys.path.insert(0, WORKFLOW)
-from papers import EXPERIMENTS, SOURCES, planned
+from pyapsp.errors import PyApspError
+from pyapsp.graph import datasets, own_graphs
 
 # The rules call pyapsp from the environment that runs Snakemake, even if it is not activated.
-shell.prefix(
-    f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
-    f" PYTHONPATH={shlex.quote(WORKFLOW)}${{{{PYTHONPATH:+:$PYTHONPATH}}}}; "
-)
+shell.prefix(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
 
-DATASETS = pd.read_csv("data/datasets.csv", dtype={"name": str})
-validate(DATASETS, "../schemas/datasets.schema.yaml")
-DATASETS = DATASETS.set_index("name")
+# The graphs of the config and of this file come before those of the package.
+OWN_LIST = Path("data/datasets.csv")
+if OWN_LIST.is_file():
+    validate(
+        pd.read_csv(OWN_LIST, dtype={"name": str}), "../schemas/datasets.schema.yaml"
+    )
+try:
+    NAMED, OWN = own_graphs.listed(config["graphs"], OWN_LIST)
+except (PyApspError, OSError) as error:
+    raise WorkflowError(f"config key 'graphs', or {OWN_LIST}: {error}") from None
+LISTED = {name: datasets.get(name) for name in datasets.names()} | OWN
+
+
+def record_of(graph):
+    """Return the file with what was measured of an own graph."""
+    return Path(config["results"], "registered", f"{graph}.csv").resolve()
+
+
+def measured(graph):
+    """Return what is known of a graph; an own graph is measured when it is used first."""
+    if graph not in OWN:
+        return LISTED[graph]
+    if not record_of(graph).is_file():
+        logger.info(f"Measuring the graph {graph}, which was not used before")
+    try:
+        return own_graphs.measured(OWN[graph], record_of(graph))
+    except (PyApspError, OSError) as error:
+        raise WorkflowError(f"the graph {graph!r}: {error}") from None
 
 
 def known(key, known_values, also=()):
@@ -43,7 +62,9 @@ def known(key, known_values, also=()):
     return values
 
 
-GRAPHS = known("datasets", list(DATASETS.index))
+GRAPHS = list(dict.fromkeys([*NAMED, *known("datasets", list(LISTED))]))
+if not GRAPHS:
+    raise WorkflowError("config: there is no graph under 'graphs' or 'datasets'")
 PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
 METHODS = known("methods", [method.id for method in pyapsp.methods()], also=["auto"])
 if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS:
@@ -51,18 +72,14 @@ if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS
         f"config key 'datasets': its keys must be problems: {', '.join(PROBLEMS)}"
     )
 CHECKED_AREAS = known("areas", list(AREAS))
+DATASETS = pd.DataFrame(
+    [
+        dataclasses.asdict(measured(name))
+        for name in LISTED
+        if name in GRAPHS or name not in OWN
+    ]
+).set_index("name")
 FOLDERS = {method.id: method.area for method in pyapsp.methods()}
-
-
-def paper_settings(experiment):
-    """Return the settings of the config that an experiment has."""
-    return EXPERIMENTS[experiment].known(config["papers"]["settings"])
-
-
-try:
-    SIZES = planned(config["papers"]["sizes"], config["papers"]["settings"])
-except ParameterError as error:
-    raise WorkflowError(f"config key 'papers': {error}") from None
 
 
 def types(problem):
@@ -74,9 +91,12 @@ def types(problem):
 
 
 def graphs(problem):
-    """Return the datasets of the config that a problem is solved on."""
-    datasets = config["datasets"]
-    return datasets.get(problem, []) if isinstance(datasets, dict) else datasets
+    """Return the graphs of the config that a problem is solved on: own ones, unless they are listed for other problems."""
+    if not isinstance(config["datasets"], dict):
+        return GRAPHS
+    listed = {name for names in config["datasets"].values() for name in names}
+    own = [name for name in NAMED if name not in listed]
+    return own + config["datasets"].get(problem, [])
 
 
 def chosen_methods(problem, graph):
@@ -144,8 +164,6 @@ wildcard_constraints:
     bench="[^/]+",
     area="|".join(AREAS),
     target="|".join(["all", *PROBLEMS]),
-    experiment="|".join(EXPERIMENTS),
-    source="|".join(SOURCES),
 
 
 def dataset_file(wildcards):
@@ -153,6 +171,24 @@ def dataset_file(wildcards):
     return (
         f"<results>/datasets/{wildcards.graph}.{DATASETS.at[wildcards.graph, 'format']}"
     )
+
+
+def own_files(wildcards):
+    """Return the record of an own graph, and its file."""
+    if wildcards.graph not in OWN:
+        return []
+    row = OWN[wildcards.graph]
+    return [
+        str(path)
+        for path in (record_of(row.name), Path(row.file))
+        if path.is_absolute()
+    ]
+
+
+def register_option(wildcards):
+    """Return the option with which pyapsp fetch knows an own graph."""
+    graph = wildcards.graph
+    return ["--register", record_of(graph)] if graph in OWN else []
 
 
 def dataset_weights(wildcards):
@@ -340,44 +376,3 @@ def bench_options(wildcards):
     if wildcards.device != "auto":
         options += f" --device {shlex.quote(wildcards.device)}"
     return options
-
-
-def measured_files(wildcards):
-    """Return the files of measurements for a paper: one for each experiment and size."""
-    return [
-        f"<results>/papers/{wildcards.device}/measured/{experiment}/{n}.json"
-        for experiment in SOURCES[wildcards.source].experiments
-        for n in SIZES[experiment]
-    ]
-
-
-def measure_options(wildcards):
-    """Return the options of an experiment: the device and its settings in the config."""
-    options = [
-        "--repeat",
-        config["papers"]["repeat"],
-        "--limit",
-        config["papers"]["limit"],
-    ]
-    if wildcards.device != "auto":
-        options += ["--device", wildcards.device]
-    for name, values in paper_settings(wildcards.experiment).items():
-        options += ["--set", f"{name}={','.join(map(str, values))}"]
-    return options
-
-
-def measure_needs(wildcards):
-    """Return the bytes and the seconds that an experiment needs."""
-    settings = paper_settings(wildcards.experiment)
-    limit = config["papers"]["limit"]
-    return EXPERIMENTS[wildcards.experiment].needs(int(wildcards.n), settings, limit)
-
-
-def measure_mem_mb(wildcards):
-    """Return the memory of an experiment."""
-    return int(measure_needs(wildcards)[0] / 1e6)
-
-
-def measure_minutes(wildcards):
-    """Return the time limit of an experiment."""
-    return int(measure_needs(wildcards)[1] / 60)

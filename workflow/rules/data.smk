@@ -1,7 +1,9 @@
-# Datasets: read from the official address, a mirror or the repository, and converted to one format.
+# Datasets: read from the official address, a mirror, the package or a file of the user, and converted to one format.
 
 
 rule fetch_dataset:
+    input:
+        own_files,
     output:
         "<results>/datasets/{graph}.{format}",
     log:
@@ -9,8 +11,10 @@ rule fetch_dataset:
     localrule: True
     conda:
         "../envs/pyapsp.yaml"
+    params:
+        register=register_option,
     shell:
-        "pyapsp fetch {wildcards.graph:q} -o {output:q} > {log:q} 2>&1"
+        "pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q} > {log:q} 2>&1"
 
 
 rule normalise_graph:

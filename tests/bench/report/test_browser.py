@@ -231,7 +231,7 @@ def reported(tmp_path_factory):
     """What ``snakemake --report`` makes of a small run of the workflow."""
     checkout = tmp_path_factory.mktemp("reported")
     shutil.copy(ROOT / "Snakefile", checkout)
-    for folder in ("workflow", "data"):
+    for folder in ("config", "workflow", "data"):
         shutil.copytree(ROOT / folder, checkout / folder)
     for what in (["--cores", "1"], ["--report", "report.html"]):
         done = subprocess.run(
