@@ -13,15 +13,18 @@ have, the test is skipped on that device.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Set
+import resource
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
 
 from pyapsp.device import Device, choose, devices, model, verdicts
 from pyapsp.errors import CapabilityError, NoDeviceError
+from pyapsp.registry.tuning.database import Row
 
 # Names for devices that need more than to be chosen: the spec, and variables that show them.
 NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
@@ -179,6 +182,31 @@ def device(request: pytest.FixtureRequest) -> Device:
             pytest.skip("no OpenCL device")
         pytest.fail('no OpenCL device: pip install "pyapsp[cpu]" (PYAPSP_REQUIRE_DEVICE=0 skips)')
     return request.param
+
+
+@pytest.fixture
+def row_of(device: Device) -> Callable[..., Row]:
+    """Return a function that makes a row of a tuning database for the device."""
+    return functools.partial(
+        Row,
+        platform=device.platform_name,
+        kind=device.kind,
+        architecture=device.architecture,
+        device=device.plain_name,
+        predecessors=False,
+        family="uniform",
+    )
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """Let the process grow by 1 GiB only, so that a reader that believes a header fails."""
+    with open("/proc/self/statm") as file:
+        used = int(file.read().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 # What a device may not have, and what refusals then say.

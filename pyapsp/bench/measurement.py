@@ -352,6 +352,7 @@ class _Own(_Checked):
                 each["name"]: each["median_seconds"] / medians["wall_seconds"] for each in peers
             },
             "verified": self.verified,
+            "oracle": self.turns[-1].facts["check"].oracle,
             "max_error": self.max_error,
         }
         if meter is None:

@@ -33,7 +33,7 @@ from pyapsp.cli.options import (
     reading_of,
     status,
 )
-from pyapsp.cli.output import check_outputs, made, print_json, write_json
+from pyapsp.cli.output import check_outputs, made, print_json, refusals, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     import pyapsp
     from pyapsp.bench import measurement as bench
+    from pyapsp.device import choose
     from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
 
@@ -157,13 +158,18 @@ def run(arguments: argparse.Namespace) -> int:
     outcomes = []
     for data in _inputs(problem, arguments):
         options = _arguments(problem, data, arguments)
-        with status(arguments) as report:
+        devices = [choose(spec) for spec in arguments.device]
+        asked = {"method": f"{' '.join(arguments.method)}, in turns", "dtype": " ".join(dtypes)}
+        with (
+            refusals(arguments.output, problem, data, devices[0], **asked),
+            status(arguments) as report,
+        ):
             outcome = bench.run(
                 problem,
                 data,
                 methods,
                 dtypes,
-                arguments.device,
+                devices,
                 arguments=options,
                 repeat=arguments.repeat,
                 peers=peers,
@@ -318,6 +324,7 @@ def _document(outcomes: list[Outcome], origin: Record) -> dict[str, object]:
     commit = origin["commit"]
     return {
         "schema": 3,
+        "status": "ok" if all(outcome.ok for outcome in outcomes) else "wrong",
         **origin,
         "runs": [{**row, "commit": commit} for outcome in outcomes for row in outcome.runs],
         "automatic": [{**_of(outcome), **row} for outcome in outcomes for row in outcome.automatic],

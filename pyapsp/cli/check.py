@@ -1,7 +1,8 @@
 """Run one method of a problem on an input, and check the answer.
 
 The answer is compared with SciPy, or checked by a certificate, which needs no second solver. Exit
-code 1 when it is wrong.
+code 1 when it is wrong. The record has a status: ok, wrong, or refused, if the method, the number
+type or the device cannot answer.
 
 For example:
   pyapsp check bfs wiki-Vote.txt --method bfs-edge
@@ -23,7 +24,7 @@ from pyapsp.cli.options import (
     method_of,
     reading_of,
 )
-from pyapsp.cli.output import check_outputs, commit, print_json, write_json
+from pyapsp.cli.output import check_outputs, commit, print_json, refusals, write_json
 
 __all__ = ["configure", "run"]
 
@@ -49,6 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run, check, record."""
     from pyapsp.base.errors import ParameterError
+    from pyapsp.device import choose
     from pyapsp.registry import problem as find_problem
     from pyapsp.registry import runs
 
@@ -63,14 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs(arguments.output, inputs=[arguments.input])
     data = problem.read(arguments.input, **reading_of(arguments))
     dtype = arguments.dtype or problem.dtypes[0]
-    request = problem.ask(data, method, dtype=dtype, device=arguments.device, **options)
-    solved = runs.solve(request)
+    device = choose(arguments.device)
+    asked = {"method": arguments.method, "set": dict(arguments.set or ()), "dtype": dtype}
+    with refusals(arguments.output, problem, data, device, **asked):
+        request = problem.ask(data, method, dtype=dtype, device=device, **options)
+        solved = runs.solve(request)
     check = problem.oracle(request.input, request.options)(solved.answer)
     outcome = {
+        "status": "ok" if check.ok else "wrong",
+        "why": check.fault,
         "verified": check.ok,
-        "fault": check.fault,
         "oracle": check.oracle,
         "max_error": check.max_error,
+        "set": asked["set"],
     }
     record = {**solved.record, **outcome, "commit": commit()}
     if arguments.json:
@@ -78,6 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(*solved.reasons, sep="\n")
         print(f"checked with {check.oracle}: {'right' if check.ok else check.fault}")
-    if arguments.output and check.ok:
+    if arguments.output:
         write_json(arguments.output, record)
     return 0 if check.ok else 1

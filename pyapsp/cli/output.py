@@ -10,8 +10,8 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pyapsp.base.json import Json, Record
+    from pyapsp.device import Device
     from pyapsp.graph import Graph
+    from pyapsp.registry import Problem
 
 __all__ = [
     "TABLES",
@@ -36,6 +38,7 @@ __all__ = [
     "print_json",
     "printer",
     "recorded",
+    "refusals",
     "show_written",
     "took",
     "write_json",
@@ -86,6 +89,42 @@ def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[st
     if arguments.record:
         write_json(arguments.record, record)
     return record
+
+
+@contextmanager
+def refusals(
+    path: str | None, problem: Problem, data: object, device: Device, **asked: object
+) -> Iterator[None]:
+    """Write a record of a refusal: method, device or number type do not fit the input.
+
+    Parameters
+    ----------
+    path : str or None
+        The file of the record; None writes none.
+    problem : Problem
+    data : object
+        The input.
+    device : Device
+    **asked
+        What else was asked for, e.g. ``method`` and ``dtype``.
+    """
+    from pyapsp.base import errors
+    from pyapsp.registry.record import about_device
+
+    try:
+        yield
+    except (
+        errors.CapabilityError,
+        errors.GraphError,
+        errors.NegativeCycleError,
+        errors.ParameterError,
+        errors.PrecisionError,
+    ) as error:
+        if path is not None:
+            refused = {"status": "refused", "why": str(error), "verified": None, **asked}
+            about = {"problem": problem.id, "unit": problem.unit, "input": problem.about(data)}
+            write_json(path, {**about, **refused, "device": about_device(device)})
+        raise
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:

@@ -11,13 +11,14 @@ import scipy
 
 from pyapsp.base.json import Record
 from pyapsp.base.version import __version__
+from pyapsp.device import Device
 from pyapsp.device.loader import opencl
 from pyapsp.numbers.precision import name_of
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.steps import OpaquePlan, Stats
 
-__all__ = ["SCHEMA", "reasons", "record"]
+__all__ = ["SCHEMA", "about_device", "reasons", "record"]
 
 #: Version of the record format.
 SCHEMA = 4
@@ -95,11 +96,7 @@ def record(
         "dtype": name_of(options.dtype),
         "held_dtype": name_of(plan.options.dtype),
         **request.arguments,
-        "device": {
-            **device.identity,
-            "units": device.capabilities.compute_units,
-            "memory": device.capabilities.global_memory,
-        },
+        "device": about_device(device),
         "environment": _environment(),
         "kernel_hash": stats["kernel_hash"],
         "input": request.problem.about(request.input) if about is None else about,
@@ -115,6 +112,16 @@ def record(
         "fraction_of_roof": None,
         "peak_device_bytes": plan.device_bytes,
         "verified": None,
+    }
+
+
+def about_device(device: Device) -> Record:
+    """Return the facts of a device that records have."""
+    capabilities = device.capabilities
+    return {
+        **device.identity,
+        "units": capabilities.compute_units,
+        "memory": capabilities.global_memory,
     }
 
 

@@ -120,7 +120,11 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
 
     def check(answer: Labels) -> Check:
         return compared(
-            answer.labels, expected, "labels", lambda v: f"vertex {v} is in component", "SciPy"
+            answer.labels,
+            expected,
+            "labels",
+            lambda v: f"vertex {v} is in component",
+            "SciPy, all vertices",
         )
 
     return check

@@ -58,7 +58,7 @@ def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Count
         elif values is not None and (wrong := np.flatnonzero(values != expected)).size:
             v = wrong[0]
             fault = f"vertex {v} is in {expected[v]} triangles, not {values[v]}"
-        return Check(fault is None, fault, "SciPy")
+        return Check(fault is None, fault, "products of SciPy's matrices")
 
     return check
 
@@ -75,7 +75,7 @@ def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], 
         elif (wrong := np.flatnonzero(values != expected)).size:
             a = wrong[0]
             fault = f"edge {tails[a]}-{heads[a]} has trussness {expected[a]}, not {values[a]}"
-        return Check(fault is None, fault, "SciPy")
+        return Check(fault is None, fault, "products of SciPy's matrices")
 
     return check
 

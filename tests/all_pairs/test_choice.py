@@ -16,12 +16,12 @@ from pyapsp.graph.generators import random_graph
 from pyapsp.numbers import bounds, precision
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import database
-from pyapsp.registry.tuning.database import Row, merge
+from pyapsp.registry.tuning.database import merge
 from pyapsp.registry.tuning.lookup import tuned_rate
 
 
 @pytest.fixture
-def rows(tmp_path, monkeypatch, device):
+def rows(tmp_path, monkeypatch, row_of):
     """Return a function that makes the only rows there are: (method, dtype, n, rate)."""
     monkeypatch.setattr(database, "shipped_databases", list)
     monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
@@ -30,19 +30,7 @@ def rows(tmp_path, monkeypatch, device):
         merge(
             tmp_path / "database.json",
             [
-                Row(
-                    method=name,
-                    platform=device.platform_name,
-                    kind=device.kind,
-                    architecture=device.architecture,
-                    device=device.plain_name,
-                    dtype=dtype,
-                    predecessors=False,
-                    family="uniform",
-                    n=n,
-                    parameters={},
-                    rate=rate,
-                )
+                row_of(method=name, dtype=dtype, n=n, parameters={}, rate=rate)
                 for name, dtype, n, rate in found
             ],
         )

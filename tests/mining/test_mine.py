@@ -107,14 +107,23 @@ def test_random_traces_have_the_invariants_of_algorithm_17(device):
             assert len(found) == len(right)
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("form", PAIRS, ids=lambda form: "-".join(map(str, form.values())))
-def test_every_form_has_the_same_invariants(form, device):
+def of_every_form(test):
+    """Run a test of a form of the kernels on random traces."""
+    ids = ["-".join(map(str, form.values())) for form in PAIRS]
+    return pytest.mark.every(5)(pytest.mark.parametrize("form", PAIRS, ids=ids)(test))
+
+
+def assert_mines(form, device, changed=lambda trace, seed: trace):
     options = dict(form)
     double = options.pop("double") and device.capabilities.fp64
     for seed, n in ((0, 1), (1, 77), (2, 130), (3, 1024), (5, 5000)):
-        trace = random_trace(seed, n, double=double)
+        trace = changed(random_trace(seed, n, double=double), seed)
         assert sorted(mine(trace, FEW, device=device, **options)) == sorted(loop(trace, FEW)), seed
+
+
+@of_every_form
+def test_every_form_has_the_same_invariants(form, device):
+    assert_mines(form, device)
 
 
 def with_unknown(trace, seed):
@@ -130,15 +139,9 @@ def with_unknown(trace, seed):
     return Trace.of(columns, dtype=trace.dtype.name, unknown=masks)
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("form", PAIRS, ids=lambda form: "-".join(map(str, form.values())))
+@of_every_form
 def test_a_statement_is_about_the_instants_at_which_its_variables_are_known(form, device):
-    options = dict(form)
-    double = options.pop("double") and device.capabilities.fp64
-    for seed, n in ((0, 1), (1, 77), (2, 130), (3, 1024), (5, 5000)):
-        trace = with_unknown(random_trace(seed, n, double=double), seed)
-        right = sorted(loop(trace, FEW))
-        assert sorted(mine(trace, FEW, device=device, **options)) == right, seed
+    assert_mines(form, device, with_unknown)
 
 
 def test_unknown_values_in_all_templates_and_in_pieces(device):

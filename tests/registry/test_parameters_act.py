@@ -6,7 +6,6 @@ input is that of the size. A parameter may act only together with others: those 
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,16 +16,9 @@ import pytest
 import pyapsp
 from pyapsp.errors import PyApspError
 
+sys.path.insert(0, str(Path(__file__).parent))
+import acting
 
-def _beside(name: str):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
-    if not hasattr(module, "reached"):
-        spec.loader.exec_module(module)
-    return module
-
-
-acting = _beside("acting")
 SIZE = 300
 # With these other parameters a parameter acts that does nothing without them.
 TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {

@@ -30,17 +30,6 @@ from pyapsp.paths.result import Result
 COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100, "model": 60}
 
 
-@pytest.fixture
-def little_memory():
-    """Let the process grow by 1 GiB only, so that a reader that believes a header fails."""
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + 2**30, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
-
-
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("reader", fuzz.READERS, ids=lambda reader: reader.name)
 def test_an_answer_or_a_typed_error(reader, tmp_path, caplog):

@@ -39,6 +39,16 @@ randoms = st.integers(0, 2**32 - 1).map(Random)
 QUIET = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck))
 
 
+def _call(name):
+    """A rule that is one method of the world."""
+
+    def call(self, random) -> None:
+        getattr(self.world, name)(random)
+
+    call.__name__ = name
+    return rule(random=randoms)(call)
+
+
 class Solving(RuleBasedStateMachine):
     """Arcs are added and removed between the calls; `world.World` has the expected results."""
 
@@ -53,13 +63,14 @@ class Solving(RuleBasedStateMachine):
     def add(self, random, count) -> None:
         self.world.add(random, count)
 
-    @rule(random=randoms)
-    def remove(self, random) -> None:
-        self.world.remove(random)
-
-    @rule(random=randoms)
-    def relabel(self, random) -> None:
-        self.world.relabel(random)
+    remove = _call("remove")
+    relabel = _call("relabel")
+    rows = _call("rows")
+    interrupted = _call("interrupted")
+    batch = _call("batch")
+    summaries = _call("summaries")
+    scipy = _call("scipy")
+    file = _call("file")
 
     @rule(random=randoms)
     def solve(self, random) -> None:
@@ -68,30 +79,6 @@ class Solving(RuleBasedStateMachine):
     @rule(random=randoms)
     def solve_again(self, random) -> None:
         self.result = self.world.solve(random) or self.result
-
-    @rule(random=randoms)
-    def rows(self, random) -> None:
-        self.world.rows(random)
-
-    @rule(random=randoms)
-    def interrupted(self, random) -> None:
-        self.world.interrupted(random)
-
-    @rule(random=randoms)
-    def batch(self, random) -> None:
-        self.world.batch(random)
-
-    @rule(random=randoms)
-    def summaries(self, random) -> None:
-        self.world.summaries(random)
-
-    @rule(random=randoms)
-    def scipy(self, random) -> None:
-        self.world.scipy(random)
-
-    @rule(random=randoms)
-    def file(self, random) -> None:
-        self.world.file(random)
 
     @rule()
     def saved(self) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +17,8 @@ if sys.version_info < (3, 11):
 import yaml
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
+
+from . import checkouts
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -95,33 +95,18 @@ TINY = {
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
-    folder = tmp_path / "a checkout"
-    folder.mkdir()
-    shutil.copy(ROOT / "Snakefile", folder)
-    for name in ("workflow", "data"):
-        shutil.copytree(ROOT / name, folder / name)
-    return folder
+    return checkouts.copied(tmp_path / "a checkout")
 
 
 def snakemake(checkout, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "2", *arguments],
-        cwd=checkout,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return checkouts.snakemake(checkout, "--cores", "2", *arguments)
 
 
 def planned(checkout, *arguments):
     """The number of jobs of each rule in a dry run, and the commands."""
     done = snakemake(checkout, *arguments, "--dry-run", "--printshellcmds")
     assert done.returncode == 0, done.stdout
-    table = done.stdout[done.stdout.index("Job stats:") :].split("\n\n")[0]
-    counts = {rule: int(count) for rule, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
-    return counts, re.findall(r"^.*(python -m papers .*)$", done.stdout, re.M)
+    return checkouts.jobs(done.stdout), re.findall(r"^.*(python -m papers .*)$", done.stdout, re.M)
 
 
 def config_file(checkout, content):

@@ -35,6 +35,8 @@ sys.path.insert(0, str(ROOT / "tests" / "cluster"))
 
 import launching  # noqa: E402
 
+from . import checkouts  # noqa: E402
+
 PROFILE = ("--profile", "workflow/profiles/slurm")
 LOCAL = {"fetch_dataset", "write_report", "default"}
 TIMES = {
@@ -197,26 +199,9 @@ def cluster(tmp_path_factory):
         made.stop()
 
 
-def checkout(directory: Path) -> Path:
-    """A copy of the workflow to run in, so that a test leaves nothing in the repository."""
-    directory.mkdir()
-    shutil.copy(ROOT / "Snakefile", directory)
-    for folder in ("workflow", "data"):
-        shutil.copytree(ROOT / folder, directory / folder)
-    return directory
-
-
 def snakemake(directory: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
     """Run the workflow; its output."""
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=directory,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = checkouts.snakemake(directory, *arguments, env=environment)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -248,7 +233,7 @@ def rows(directory: Path) -> list[dict[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["default", "real"])
 def test_jobs_are_submitted_in_groups(tmp_path, config):
-    directory = checkout(tmp_path / "planned")
+    directory = checkouts.copied(tmp_path / "planned")
     options = (*PROFILE, "--dry-run", "--configfile", f"workflow/config/{config}.yaml")
     output = snakemake(directory, *options)
     total = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", output, re.M)}
@@ -268,7 +253,7 @@ def test_jobs_are_submitted_in_groups(tmp_path, config):
 @pytest.mark.timeout(3600)
 def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_path):
     start = time.monotonic()
-    on_cluster = checkout(tmp_path / "on a cluster")
+    on_cluster = checkouts.copied(tmp_path / "on a cluster")
     ids, output = submitted(cluster, on_cluster)
     seconds = time.monotonic() - start
     found = rows(on_cluster)
@@ -287,9 +272,9 @@ def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_p
     timed = math.ceil(3 * len(pyapsp.problems()) / 5)
     assert len(ids) == 1 + len(runs) + timed
     assert {memory for memory, _ in runs} == {"500M"}
-    assert sum(_minutes(limit) for _, limit in runs) == 5 * len(found)
+    assert sum(_minutes(limit) for _, limit in runs) == 6 * len(found)
 
-    without = checkout(tmp_path / "without one")
+    without = checkouts.copied(tmp_path / "without one")
     snakemake(without, "--cores", str(os.cpu_count()))
     assert rows(without) == found
     done = int(re.findall(r"(\d+) of \d+ steps \(100%\) done", output)[-1])
@@ -306,7 +291,7 @@ def _minutes(limit: str) -> int:
 
 @pytest.mark.slurm
 def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
-    directory = checkout(tmp_path / "with GPUs")
+    directory = checkouts.copied(tmp_path / "with GPUs")
     profile = directory / "workflow" / "profiles" / "slurm" / "config.yaml"
     text = profile.read_text(encoding="utf-8")
     commented = re.search(r"# set-resources:\n(?:#   .*\n)+", text)[0]
@@ -338,17 +323,21 @@ def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
     write(generators.random_graph(600, 3000, seed=1), tmp_path / "graph.npz")
     start = ["srun", "--ntasks=2", "--cpus-per-task=1", "--mpi=pmi2", "--kill-on-bad-exit=1"]
     solve = [sys.executable, "-m", "pyapsp", "solve", "graph.npz", "-o", "out.npy"]
-    solve += ["--method", "fw-outofcore", "--set", "block=64", "--record", "record.json"]
+    solve += ["--method", "fw-outofcore", "--set", "block=64"]
+
+    def run(*more):
+        return subprocess.run(
+            [*start, *solve, *more],
+            cwd=tmp_path,
+            env=cluster.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+
     began = time.monotonic()
-    done = subprocess.run(
-        [*start, *solve],
-        cwd=tmp_path,
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run("--record", "record.json")
     seconds = time.monotonic() - began
     assert done.returncode == 0, done.stdout + done.stderr
     record = json.loads((tmp_path / "record.json").read_text())
@@ -356,15 +345,7 @@ def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
     graph = pyapsp.read(tmp_path / "graph.npz")
     one = pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=64)).distances
     assert pyapsp.open_rows(tmp_path / "out.npy")[:].tobytes() == one.tobytes()
-    failed = subprocess.run(
-        [*start, *solve[:-2], "--device", "no such device"],
-        cwd=tmp_path,
-        env=cluster.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    failed = run("--device", "no such device")
     told = [line for line in failed.stderr.splitlines() if line.startswith("pyapsp: ")]
     assert failed.returncode == 4
     assert len(told) == 1, failed.stderr

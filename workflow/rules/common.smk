@@ -131,6 +131,7 @@ wildcard_constraints:
     format="[a-z]+",
     n="[0-9]+",
     bench="[^/]+",
+    target="|".join(["all", *PROBLEMS]),
     experiment="|".join(EXPERIMENTS),
     source="|".join(SOURCES),
 
@@ -150,6 +151,44 @@ def dataset_weights(wildcards):
 def undirected_option(wildcards):
     """Return the option that makes arcs undirected, if the edges of the dataset are."""
     return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
+
+
+def judged_records(wildcards):
+    """Return the records of a target: all of them, or those of a problem."""
+    problems = PROBLEMS if wildcards.target == "all" else [wildcards.target]
+    return checked_files(*problems) + timed_files(*problems)
+
+
+def report_of(wildcards):
+    """Return what is to be written before runs that failed are forgotten."""
+    return "<results>/report/index.html" if wildcards.target == "all" else []
+
+
+def attempt(wildcards):
+    """Return the script that makes a record of every run, also of one that fails."""
+    return f"{WORKFLOW}/scripts/attempt.py"
+
+
+def about_run(wildcards):
+    """Return what the record of a failed run says about it."""
+    return [
+        f"problem={wildcards.problem}",
+        f"input={wildcards.graph}",
+        f"method={wildcards.method}",
+        f"dtype={wildcards.dtype}",
+        f"device={wildcards.device}",
+    ]
+
+
+def about_bench(wildcards):
+    """Return what the record of failed timings says about them."""
+    return [
+        f"problem={wildcards.problem}",
+        f"input={wildcards.graph}",
+        "method=all in turns",
+        f"dtype={' '.join(types(wildcards.problem))}",
+        f"device={wildcards.device}",
+    ]
 
 
 def run_options(wildcards):
@@ -198,18 +237,30 @@ def run_mem_mb(wildcards):
     return 500 + 200 * (vertices(wildcards) + arcs(wildcards)) // 10**6
 
 
-def run_minutes(wildcards):
-    """Return the time limit of a run with its check.
+def run_seconds(wildcards):
+    """Return the time limit of a run with its check: that of the config, or else from the size of the graph.
 
     All pairs: 10^8 updates a second for methods with n^3 updates, else 10^6 arcs a second for each source.
     Devices are faster, but some methods read an arc many times.
     """
+    if config["time_limit"]:
+        return config["time_limit"]
     if wildcards.problem != "all-pairs":
-        return 5 + arcs(wildcards) // 10**7
-    minutes = 5 + vertices(wildcards) * arcs(wildcards) // (60 * 10**6)
+        return 300 + arcs(wildcards) // 10**5
+    seconds = 300 + vertices(wildcards) * arcs(wildcards) // 10**6
     if AREAS.get(wildcards.method) == "all_pairs/dense":
-        minutes += vertices(wildcards) ** 3 // (60 * 10**8)
-    return minutes
+        seconds += vertices(wildcards) ** 3 // 10**8
+    return seconds
+
+
+def minutes(seconds):
+    """Return the minutes to ask a cluster for: one more than the limit, to make a record of a run that reaches it."""
+    return 1 + -(-seconds // 60)
+
+
+def run_minutes(wildcards):
+    """Return the minutes that are reserved for a run."""
+    return minutes(run_seconds(wildcards))
 
 
 def ranks_mem_mb(wildcards):
@@ -222,13 +273,20 @@ def ranks_minutes(wildcards):
     return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
 
 
-def bench_minutes(wildcards):
-    """Return the time limit of a bench: four turns of all, each with 10^9 updates a second."""
-    turns = 4 * len(bench_methods(wildcards)) * len(bench_types(wildcards))
+def bench_seconds(wildcards):
+    """Return the time limit of a bench: four turns of all, each with 10^9 updates a second, or that of the config."""
+    turns = (config["repeat"] + 1) * len(bench_methods(wildcards)) * len(bench_types(wildcards))
+    if config["time_limit"]:
+        return config["time_limit"] * (turns + len(bench_peers(wildcards)))
     work = arcs(wildcards)
     if wildcards.problem == "all-pairs":
         work = vertices(wildcards) ** 3
-    return 10 + turns * work // (60 * 10**9)
+    return 600 + turns * work // 10**9
+
+
+def bench_minutes(wildcards):
+    """Return the minutes that are reserved for a bench."""
+    return minutes(bench_seconds(wildcards))
 
 
 def all_cores(wildcards):

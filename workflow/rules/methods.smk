@@ -20,12 +20,16 @@ rule run_method:
     resources:
         mem_mb=run_mem_mb,
         runtime=run_minutes,
+        seconds=run_seconds,
         gpu=0,
     params:
+        attempt=attempt,
+        about=about_run,
         options=run_options,
     shell:
-        "pyapsp check {wildcards.problem:q} {input:q} --method {wildcards.method:q}"
-        " --dtype {wildcards.dtype:q} {params.options:q} -o {output:q} > {log:q} 2>&1"
+        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        " --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
+        " --method {wildcards.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
 
 rule time_methods:
@@ -43,17 +47,38 @@ rule time_methods:
     resources:
         mem_mb=run_mem_mb,
         runtime=bench_minutes,
+        seconds=bench_seconds,
         gpu=0,
     params:
+        attempt=attempt,
+        about=about_bench,
         methods=bench_methods,
         dtypes=bench_types,
         peers=bench_peers,
         repeat=config["repeat"],
         options=run_options,
     shell:
-        "pyapsp bench {input:q} --problem {wildcards.problem:q} --repeat {params.repeat} --method {params.methods:q}"
-        " --dtype {params.dtypes:q} --peers {params.peers:q} {params.options:q} -o {output:q}"
-        " > {log:q} 2>&1"
+        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        " --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
+        " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
+        " --peers {params.peers:q} {params.options:q} -o {output:q}"
+
+
+# Fails if a run was wrong or failed, after the report is written. It then removes the records of these runs, so that
+# the next start tries them again.
+rule judge_runs:
+    input:
+        records=judged_records,
+        report=report_of,
+    output:
+        "<results>/verdicts/{target}.txt",
+    log:
+        "<results>/logs/judge_runs/{target}.log",
+    localrule: True
+    conda:
+        "../envs/pyapsp.yaml"
+    script:
+        "../scripts/judge.py"
 
 
 # A target for each problem, named after it: snakemake all-pairs, snakemake bfs, ...
@@ -63,5 +88,4 @@ for problem in PROBLEMS:
         name:
             problem
         input:
-            checked_files(problem),
-            timed_files(problem),
+            f"<results>/verdicts/{problem}.txt",

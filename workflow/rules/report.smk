@@ -36,5 +36,6 @@ rule write_report:
         "../envs/pyapsp.yaml"
     params:
         directory=subpath(output.page, parent=True),
-    shell:
-        "pyapsp report {input:q} -o {params.directory:q} > {log:q} 2>&1"
+    # a script, because the names of thousands of records do not fit a command line
+    script:
+        "../scripts/report.py"

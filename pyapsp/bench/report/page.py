@@ -58,8 +58,7 @@ def report_page(
         inputs=runs["input"].nunique(),
         problems=problems,
         methods=runs["method"].nunique(),
-        wrong=int(runs["verified"].eq(False).sum()),
-        unchecked=int(runs["verified"].isna().sum()),
+        states=tables.count_states(runs),
         tables=listed,
         figures={
             name: {"svg": Markup(inline(svg, name)), "caption": caption}

@@ -31,6 +31,7 @@ _RUN = {
     "n": ("input", "n"),
     "m": ("input", "m"),
     "method": ("method",),
+    "options": ("set",),
     "dtype": ("dtype",),
     "held_dtype": ("held_dtype",),
     "device": ("device", "name"),
@@ -43,15 +44,27 @@ _RUN = {
     "fraction_of_roof": ("fraction_of_roof",),
     "max_error": ("max_error",),
     "verified": ("verified",),
+    "verified_by": ("oracle",),
+    "status": ("status",),
+    "why": ("why",),
 }
 # optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
-_OPTIONAL = {"m", "held_dtype", "turns", "fraction_of_roof", "max_error"}
+_OPTIONAL = {
+    *("m", "options", "held_dtype", "turns", "fraction_of_roof"),
+    *("max_error", "verified_by", "status", "why"),
+}
+# the columns that a record of a run that gave no answer has
+_ALWAYS = {"problem", "input", "method", "dtype", "device"}
+#: States of runs that gave no answer.
+_WITHOUT_ANSWER = ("refused", "failed")
 _NUMBERS = (
     *("kernel_seconds", "transfer_seconds", "wall_seconds"),
     *("rate", "fraction_of_roof", "max_error"),
 )
-_SORTED = ["problem", "n", "input", "method", "dtype", "device", "platform"]
-_TEXTS = [name for name in (*_SORTED, "unit", "held_dtype") if name != "n"]
+_SORTED = ["problem", "n", "input", "method", "options", "dtype", "device", "platform"]
+_TEXTS = [
+    name for name in (*_SORTED, "unit", "held_dtype", "verified_by", "status", "why") if name != "n"
+]
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
@@ -70,7 +83,9 @@ class Collected:
         A row for each run, ordered by problem, size and name of the input, method, dtype, device
         and platform. Columns: ``problem``, ``unit``, those of `pyapsp.bench.report.tables.RUNS`,
         and before ``max_error`` one for each other package, its time divided by that of the run.
-        Times are in seconds, rates in units per second.
+        Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
+        refused or failed: then there is no answer, ``why`` has the reason, and what is not known
+        of the device and the input is missing.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
         rate, verified.
@@ -124,9 +139,11 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     rows = [_both(run.row, in_turns.get(run.identity)) for run in solved]
     for run in solved:
         in_turns.pop(run.identity, None)
-    records = [run.record for run in [*solved, *timed]]
+    rows += in_turns.values()
+    _complete(rows)
+    records = [run.record for run in [*solved, *timed] if run.row["status"] != "failed"]
     return Collected(
-        runs=_ordered([*rows, *in_turns.values()]),
+        runs=_ordered(rows),
         peers=_frame([row for each in benches for row in each["peers"]], _PEER),
         devices=_frame([_part(record, "device") for record in records], _DEVICE),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
@@ -145,18 +162,23 @@ class _Run:
     def of(cls, record: Json, path: Path) -> _Run:
         """Find the values of the columns."""
         row = {}
+        answered = not (isinstance(record, Mapping) and record.get("status") in _WITHOUT_ANSWER)
         for name, keys in _RUN.items():
             value = record
             for key in keys:
                 if isinstance(value, Mapping) and key in value:
                     value = value[key]
-                elif name in _OPTIONAL:
+                elif name in _OPTIONAL or not (answered or name in _ALWAYS):
                     value = None
                 else:
                     known = ".".join(keys)
                     raise FormatError(path, None, f"not a record of a run: no {known!r}")
             row[name] = value
         row["held_dtype"] = row["held_dtype"] or row["dtype"]
+        row["options"] = _options(row["options"])
+        row["status"] = row["status"] or _state(row["verified"])
+        for name in ("platform", "unit", "verified_by", "why"):
+            row[name] = row[name] or ""
         assert isinstance(record, dict)  # it has the columns
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
@@ -164,8 +186,8 @@ class _Run:
             isinstance(ratios, Mapping)
             and isinstance(record.get("environment", {}), Mapping)
             and all(isinstance(row[name], str) for name in _TEXTS)
-            and _is_whole(row["n"])
-            and all(_is_whole(row[name]) or row[name] is None for name in ("m", "turns"))
+            and (_is_whole(row["n"]) or not answered)
+            and all(_is_whole(row[name]) or row[name] is None for name in ("n", "m", "turns"))
             and all(_is_number(each) or each is None for each in (*numbers, *ratios.values()))
             and row["verified"] in (True, False, None)
         ):
@@ -218,7 +240,30 @@ def _both(solved: Record, timed: Record | None) -> Record:
     verdicts = [solved["verified"], timed["verified"]]
     verified = False if False in verdicts else None if None in verdicts else True
     errors = [row["max_error"] for row in (solved, timed) if _is_number(row["max_error"])]
-    return solved | timed | {"verified": verified, "max_error": max(errors, default=None)}
+    both: Record = {"verified": verified, "max_error": max(errors, default=None)}
+    texts = {name: solved[name] or timed[name] for name in ("verified_by", "why")}
+    return solved | timed | both | texts | {"status": _state(verified)}
+
+
+def _state(verified: Json) -> str:
+    """Return the state of a run with an answer."""
+    return "unchecked" if verified is None else "ok" if verified else "wrong"
+
+
+def _options(given: Json) -> Json:
+    """Return the options of a method that were set, as text."""
+    if not isinstance(given, Mapping):
+        return "" if given is None else given
+    return ", ".join(f"{name}={value}" for name, value in given.items())
+
+
+def _complete(rows: Sequence[Record]) -> None:
+    """Add what a run without an answer does not know, and other runs on the same input do."""
+    for names, key in ((("n", "m"), "input"), (("unit",), "problem")):
+        known = {row[key]: [row[name] for name in names] for row in rows if row[names[0]]}
+        for row in rows:
+            if not row[names[0]] and row[key] in known:
+                row |= zip(names, known[row[key]], strict=True)
 
 
 def _frame(rows: list[Record], columns: Iterable[str]) -> pd.DataFrame:
@@ -235,7 +280,7 @@ def _ordered(rows: list[Record]) -> pd.DataFrame:
     runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
     numbers = dict.fromkeys([*_NUMBERS, *over], float)
     # whole, or missing
-    return runs.astype({"n": int, "m": "Int64", "turns": "Int64"} | numbers)
+    return runs.astype({"n": "Int64", "m": "Int64", "turns": "Int64"} | numbers)
 
 
 def _software(records: list[Record]) -> pd.DataFrame:

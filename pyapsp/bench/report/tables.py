@@ -16,10 +16,12 @@ __all__ = [
     "PEERS",
     "RUNS",
     "SOFTWARE",
+    "STATES",
     "Cell",
     "Column",
     "Table",
     "by_problem",
+    "count_states",
     "csv_table",
     "fastest",
     "markdown_tables",
@@ -82,6 +84,7 @@ _WHERE = {
 RUNS = {
     **_GRAPH,
     "method": Column("method"),
+    "options": Column("options"),
     **_WHERE,
     "kernel_seconds": Column("kernel s", _measured(4), True),
     "transfer_seconds": Column("transfer s", _measured(4), True),
@@ -90,7 +93,9 @@ RUNS = {
     "rate": Column("units/s", _measured(3), True),
     "fraction_of_roof": Column("fraction of the roof", _measured(3), True),
     "max_error": Column("max error", _measured(2), True),
-    "verified": Column("verified", _verdict, True),
+    "status": Column("status"),
+    "verified_by": Column("verified by"),
+    "why": Column("why"),
 }
 PEERS = {
     "problem": Column("problem"),
@@ -134,6 +139,8 @@ FASTEST = {
 }
 # the columns with values of the run itself
 _OF_THE_FASTEST = ("method", *_WHERE, "wall_seconds")
+#: The states of runs, in the order in which they are counted.
+STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 # headings of the summary
 _SIDES = "<<><>>>>"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
@@ -161,8 +168,8 @@ def by_problem(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of a table of runs of one problem, in its order, speed-ups among them.
 
-    Left out are speed-ups over packages that did not run, the roof if it was not measured, and the
-    type in which runs computed if it is the type of all answers.
+    Left out are speed-ups over packages that did not run, the roof if it was not measured, the type
+    in which runs computed if it is the type of all answers, and texts that no run has.
     """
     columns = {}
     for name in runs.columns:
@@ -178,6 +185,9 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
             del columns[name]
     if runs["held_dtype"].eq(runs["dtype"]).all():
         del columns["held_dtype"]
+    for name in ("options", "verified_by", "why"):
+        if runs[name].eq("").all():
+            del columns[name]
     return columns
 
 
@@ -223,7 +233,8 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         if row.verified is not True or row.what == "product"
     }
     rows = []
-    for (problem, name, n), some in runs.groupby(["problem", "input", "n"], sort=False):
+    groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
+    for (problem, name, n), some in groups:
         right = some[some["verified"].eq(True)]
         row = {"problem": problem, "input": name, "n": n, "m": some["m"].iloc[0]}
         row |= {"right": len(right), "count": len(some)}
@@ -242,18 +253,31 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                 row |= {"peer": peer, "ratio": ratios[peer]}
                 row["peer_seconds"] = ratios[peer] * best["wall_seconds"]
         rows.append(row)
-    return pd.DataFrame(rows, columns=list(FASTEST)).astype({"m": "Int64"})
+    return pd.DataFrame(rows, columns=list(FASTEST)).astype({"n": "Int64", "m": "Int64"})
 
 
-def summary(best: pd.DataFrame) -> str:
-    """Write the result of `fastest` as a plain-text table that fits a terminal."""
+def count_states(runs: pd.DataFrame) -> dict[str, int]:
+    """Return the number of runs in each state, without states that no run has."""
+    counts = {state: int(runs["status"].eq(state).sum()) for state in STATES}
+    return {state: count for state, count in counts.items() if count}
+
+
+def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
+    """Write the result of `fastest` as a plain-text table that fits a terminal.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+    states : mapping of str to int
+        The result of `count_states`.
+    """
     names = set(best["peer"].dropna())
     one = len(names) == 1
     rows = [
         (
             row.problem,
             row.input,
-            row.n,
+            _whole(row.n),
             method_name(row),
             seconds(row.wall_seconds),
             seconds(row.peer_seconds) + ("" if one or pd.isna(row.peer) else f" {row.peer}"),
@@ -273,7 +297,8 @@ def summary(best: pd.DataFrame) -> str:
         )
         for row in cells
     ]
-    notes = ["n: number of vertices. Times are those of whole calls."]
+    notes = [f"runs: {', '.join(f'{count} {state}' for state, count in states.items())}."]
+    notes.append("n: number of vertices. Times are those of whole calls.")
     if names:
         rival = other if one else "the other package"
         notes.append(f"ratio: time of {rival} / time of the method. Above 1, pyapsp is faster.")

@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
@@ -20,6 +19,8 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import DTYPES
+
+from ..expected import assert_solves, scipy_distances
 
 DENSE = [method for method in pyapsp.methods("all-pairs") if not method.by_source]
 REQUIRES = {method.id: method.requires for method in DENSE}
@@ -41,21 +42,6 @@ def random_graph(n, *, density=0.1, low=1, high=100, seed=0):
         potential = rng.integers(low, -low, n)
         weights = weights + potential[tails] - potential[heads]
     return Graph.from_arcs(n, tails, heads, weights)
-
-
-def scipy_distances(graph):
-    if graph.n == 0:
-        return np.empty((0, 0))
-    if graph.m == 0:
-        return np.where(np.eye(graph.n, dtype=bool), 0.0, np.inf)
-    return csgraph.johnson(graph.to_scipy().astype(float))
-
-
-def assert_solves(graph, result):
-    expected = scipy_distances(graph)
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(result.distances < result.infinity, finite)
-    np.testing.assert_array_equal(result.distances[finite], expected[finite])
 
 
 def bits_of(method):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
@@ -23,24 +22,13 @@ from pyapsp.graph import Graph, generators
 from pyapsp.numbers.precision import DTYPES, infinity
 from pyapsp.registry import problem
 
+from ..expected import assert_solves, scipy_distances
+
 REQUIRES = {each.id: each.requires for each in pyapsp.methods("all-pairs") if each.by_source}
 METHODS = list(REQUIRES)
 NON_NEGATIVE = [method for method in METHODS if REQUIRES[method].non_negative]
 WEIGHTED = [method for method in METHODS if not REQUIRES[method].unweighted]
 ON_THE_DEVICE = [method for method in METHODS if method != "dijkstra-cpu"]
-
-
-def scipy_distances(graph):
-    if graph.n == 0:
-        return np.empty((0, 0))
-    return csgraph.johnson(graph.to_scipy().astype(float))
-
-
-def assert_solves(graph, result):
-    expected = scipy_distances(graph)
-    finite = np.isfinite(expected)
-    np.testing.assert_array_equal(result.distances < result.infinity, finite)
-    np.testing.assert_array_equal(result.distances[finite], expected[finite])
 
 
 def assert_sound(graph, result, device):

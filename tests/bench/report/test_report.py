@@ -115,19 +115,18 @@ def test_csv_markdown_and_page_agree(whole):
     for row in in_csv:
         assert (row.pop("problem"), row.pop("unit")) == ("all-pairs", "updates")
         assert row.pop("held_dtype") == row["dtype"]
+        states = {"True": "ok", "False": "wrong", "": "unchecked"}
+        assert row["status"] == states[row.pop("verified")]
+        assert row.pop("options") == row.pop("verified_by") == row.pop("why") == ""
     names = list(in_csv[0])
     headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
     headings[names.index("rate")] = "updates/s"
     assert in_markdown[0] == headings
     assert len(in_markdown) - 1 == len(in_csv) == 18
-    verdicts = {"True": "yes", "False": "no", "": "not checked"}
     for cells, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
         for cell, (name, value) in zip(cells, row.items(), strict=True):
             text = cell["text"]
-            if name == "verified":
-                assert text == verdicts[value]
-                assert cell["data-value"] == {"True": "1.0", "False": "0.0", "": ""}[value]
-            elif name in ("input", "method", "dtype", "device", "platform"):
+            if name in ("input", "method", "dtype", "device", "platform", "status"):
                 assert text == value
                 assert "data-value" not in cell
             elif value == "":
@@ -137,8 +136,8 @@ def test_csv_markdown_and_page_agree(whole):
                 assert float(cell["data-value"]) == float(value)
                 assert float(text) == pytest.approx(float(value), rel=0.05)
     shown = {row[0]: row[-2:] for row in in_markdown[1:]}
-    assert shown["unchecked"] == ["", "not checked"]
-    assert shown["wrong"] == ["17", "no"]
+    assert shown["unchecked"] == ["", "unchecked"]
+    assert shown["wrong"] == ["17", "wrong"]
 
 
 def test_a_run_that_was_solved_and_timed_is_one_row(make):
@@ -389,6 +388,58 @@ def test_the_page_says_first_what_is_wrong_or_not_verified(make, changes, says):
     assert sorted(found) == says
 
 
+REFUSED = {
+    "status": "refused",
+    "why": "the device has no fp16",
+    "verified": None,
+    "problem": "all-pairs",
+    "unit": "updates",
+    "method": "fw-mm",
+    "set": {"selector": "AT"},
+    "dtype": "float16",
+    "input": {"name": "grid", "n": 100, "m": 400},
+}
+FAILED = {
+    "status": "failed",
+    "why": "exit code 9",
+    "verified": None,
+    "problem": "all-pairs",
+    "method": "fw-mm",
+    "dtype": "int32",
+    "input": {"name": "grid"},
+    "device": {"name": "auto"},
+}
+
+
+def test_runs_without_an_answer_are_rows_with_the_reason(make):
+    refused = REFUSED | {"device": make.cpu}
+    elsewhere = FAILED | {"input": {"name": "elsewhere"}, "problem": "bfs"}
+    right = make.record(status="ok", oracle="SciPy, all rows")
+    folder = make.report(right, refused, FAILED, elsewhere)
+    rows = csv_rows(folder / "tables" / "all-pairs.csv")
+    names = ("method", "options", "status", "verified_by", "why", "n", "m", "unit")
+    assert [[row[name] for name in names] for row in rows] == [
+        ["fw-mm", "", "failed", "", "exit code 9", "100", "400", "updates"],
+        ["fw-mm", "selector=AT", "refused", "", REFUSED["why"], "100", "400", "updates"],
+        ["fw-naive", "", "ok", "SciPy, all rows", "", "100", "400", "updates"],
+    ]
+    (row,) = csv_rows(folder / "tables" / "bfs.csv")
+    assert (row["input"], row["n"], row["status"]) == ("elsewhere", "", "failed")
+    assert "runs: 1 ok, 1 refused, 2 failed." in read(folder / "summary.txt")
+    assert "1 of 3" in read(folder / "summary.txt")
+    page = read(folder / "index.html")
+    assert re.findall(r"<strong[^>]*>(.*?)</strong>", page) == ["Failed: 2.", "Refused: 1."]
+    assert page.count('<tr class="failed">') == 2
+    assert Page(page).texts("devices")[1:][0][0] == "A CPU"
+    assert len(Page(page).tables["devices"]) == 2
+
+
+def test_a_report_of_runs_without_any_answer(make):
+    folder = make.report(FAILED)
+    assert csv_rows(folder / "tables" / "all-pairs.csv")[0]["why"] == "exit code 9"
+    assert "runs: 1 failed." in read(folder / "summary.txt")
+
+
 def fastest(make, *documents):
     """The table of the fastest of these, as a dictionary for each row."""
     found = collect(make.save(*documents))
@@ -440,12 +491,18 @@ def test_one_method_in_two_types_is_two_runs(make):
     assert "computed in" in Page(make.page(wide, narrow)).texts("runs-all-pairs")[0]
 
 
+def summary(make, *documents):
+    """The summary of these."""
+    found = collect(make.save(*documents))
+    return tables.summary(tables.fastest(found.runs, found.peers), tables.count_states(found.runs))
+
+
 def test_the_summary_fits_a_terminal(make):
     graphs = [("grid-8x8", 64), ("complete-1024", 1024), ("connected-131072", 131072)]
     changes = {"held_dtype": "uint16", "wall_seconds": 0.8}
     runs = [make.record(graph, n, "fw-multikernel", **changes) for graph, n in graphs]
     wrong = make.record("wrong", 2**17, "scc-forward-backward", verified=False)
-    text = tables.summary(fastest(make, make.bench(runs), wrong))
+    text = summary(make, make.bench(runs), wrong)
     (head, rule, *rows), notes = (part.splitlines() for part in text.split("\n\n"))
     assert head.split()[:3] == ["problem", "graph", "n"]
     assert " scipy " in head
@@ -457,15 +514,16 @@ def test_the_summary_fits_a_terminal(make):
         *("400 ms", "1 s", "2.5", "1 of 1"),
     ]
     assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1"]
-    assert [note.split(":")[0] for note in notes] == ["n", "ratio", "verified", "(type)"]
-    assert "time of scipy / time of the method" in notes[1]
+    assert [note.split(":")[0] for note in notes] == ["runs", "n", "ratio", "verified", "(type)"]
+    assert notes[0] == "runs: 3 ok, 1 wrong."
+    assert "time of scipy / time of the method" in notes[2]
     documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
-    several = tables.summary(fastest(make, *documents))
+    several = summary(make, *documents)
     assert "1 s scipy" in several
     assert "1 s igraph" in several
     assert "time of the other package" in several
-    alone = tables.summary(fastest(make, wrong)).split("\n\n")[1]
-    assert [note.split(":")[0] for note in alone.splitlines()] == ["n", "verified"]
+    alone = summary(make, wrong).split("\n\n")[1]
+    assert [note.split(":")[0] for note in alone.splitlines()] == ["runs", "n", "verified"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ Needs clang 15 or newer (on Debian: clang-19). Without it the tests are skipped,
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -24,17 +23,9 @@ import pyapsp
 from pyapsp import registry
 from pyapsp.device.kernels import program, source
 
+sys.path.insert(0, str(Path(__file__).parent))
+import recorded
 
-def beside(name: str):
-    """A module of this folder."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
-    if not hasattr(module, "units_of"):
-        spec.loader.exec_module(module)
-    return module
-
-
-recorded = beside("recorded")
 OLDEST = 15
 # A kernel has the same arguments in all its forms, so that the host sets them in one way.
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")

@@ -22,7 +22,7 @@ from pyapsp.device import devices
 from pyapsp.device.kernels import build, source
 
 FOLDER = Path(__file__).with_name("oclgrind")
-SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "run")
+SCRIPTS = sorted({path.stem for path in FOLDER.glob("*.py")} - {"run", "tiles"})
 # Scripts that must have one worker thread say so.
 ONE_THREAD = [
     name for name in SCRIPTS if "one worker thread" in (FOLDER / f"{name}.py").read_text()

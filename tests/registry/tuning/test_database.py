@@ -287,19 +287,10 @@ def test_shipped_databases_are_sound():
 
 
 @pytest.fixture
-def on_device(folders, device):
+def on_device(folders, row_of):
     def put(**changed):
-        real = dataclasses.replace(
-            ROW,
-            method="fw-blocked",
-            platform=device.platform_name,
-            kind=device.kind,
-            architecture=device.architecture,
-            device=device.plain_name,
-            dtype="int32",
-            n=100,
-        )
-        ship(folders, dataclasses.replace(real, **changed))
+        real = {"method": "fw-blocked", "dtype": "int32", "n": 100, "rate": 1e9}
+        ship(folders, row_of(**real | changed))
 
     return put
 

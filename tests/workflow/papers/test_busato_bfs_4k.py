@@ -157,14 +157,10 @@ def test_searches(device, monkeypatch):
     assert table.loc["com-youtube", "best width: GTX 780"] == 4
 
 
-def test_wrong_levels_are_noticed(device, monkeypatch):
-    search = experiments.bfs
-
-    def wrong(*arguments, **options):
-        found = search(*arguments, **options)
+def test_wrong_levels_are_noticed(device, spoil):
+    def change(found):
         found.levels[-1] += 1
-        return found
 
-    monkeypatch.setattr(experiments, "bfs", wrong)
+    spoil(experiments, "bfs", change)
     with pytest.raises(VerificationError, match="answer is wrong"):
         EXPERIMENTS["busato-traversal-bfs-features"].measure(N, Request(device, repeat=1))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 import papers
 import pytest
 from papers.busato_dynamic import experiments
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
 from papers.published import Published
-from papers.report import write_source
 
 from pyapsp.dynamic import Hornet
 from pyapsp.errors import VerificationError
@@ -59,18 +55,14 @@ def test_stand_ins_have_the_published_means():
     assert 1000 < graph.m // 2 <= 16 * 256
 
 
-def test_everything_is_beside_the_published_values(device, few, tmp_path):
-    paths = []
+def test_everything_is_beside_the_published_values(device, few, written):
+    documents = []
     for name in ("formats", "updates", "analytics", "trusses"):
         document = papers.measure(f"busato-dynamic-{name}", 3000, device=device, repeat=1)
         assert document["left_out"] == []
         assert all(run["verified"] for run in document["runs"])
-        paths.append(tmp_path / f"{name}.json")
-        paths[-1].write_text(json.dumps(document))
-    write_source("busato-dynamic", paths, tmp_path / "out")
-    tables = {
-        path.stem: pd.read_csv(path) for path in (tmp_path / "out" / "exhibits").glob("*.csv")
-    }
+        documents.append(document)
+    tables = written("busato-dynamic", documents)
     assert len(tables) == 8
     formats = tables["table-17.1"].set_index("format")
     assert (formats.filter(like="ms: ours") > 0).all(axis=None)

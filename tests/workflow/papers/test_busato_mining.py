@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pandas as pd
 import papers
 import pytest
 from papers.busato_mining import experiments
 from papers.published import Published
-from papers.report import write_source
 
 from pyapsp.errors import VerificationError
 from pyapsp.mining.inference import Survivors
@@ -50,18 +46,14 @@ def test_planted_traces_have_the_published_invariants_of_set_i(device):
 
 
 @pytest.mark.slow
-def test_miners_and_overlap_are_beside_the_published_values(device, few, tmp_path):
-    paths = []
+def test_miners_and_overlap_are_beside_the_published_values(device, few, written):
+    documents = []
     for name in ("miners", "overlap"):
         document = papers.measure(f"busato-mining-{name}", N, device=device, repeat=1)
         assert document["left_out"] == []
         assert all(run["verified"] for run in document["runs"])
-        paths.append(tmp_path / f"{name}.json")
-        paths[-1].write_text(json.dumps(document))
-    write_source("busato-mining", paths, tmp_path / "out")
-    tables = {
-        path.stem: pd.read_csv(path) for path in (tmp_path / "out" / "exhibits").glob("*.csv")
-    }
+        documents.append(document)
+    tables = written("busato-mining", documents)
     assert tables.keys() == {"table-20.2", "table-20.3", "figure-20.2"}
     row = tables["table-20.2"].set_index("trace").loc[2]
     assert (row["invariants of set I: ours"], row["invariants of set I: GTX 780"]) == (142, 142)
@@ -134,16 +126,9 @@ def test_a_lost_batch_is_noticed(device):
         experiments._Judge(given, "I", known=False).require(found, "no numbers")
 
 
-@pytest.mark.parametrize("spoil", [invented, lost(57)])
-def test_wrong_invariants_are_noticed(spoil, device, monkeypatch):
-    right = experiments.mine
-
-    def wrong(*arguments, **options):
-        found = right(*arguments, **options)
-        spoil(found)
-        return found
-
-    monkeypatch.setattr(experiments, "mine", wrong)
+@pytest.mark.parametrize("change", [invented, lost(57)])
+def test_wrong_invariants_are_noticed(change, device, spoil, monkeypatch):
+    spoil(experiments, "mine", change)
     for known in (10**9, 0):
         monkeypatch.setattr(experiments, "_SEQUENTIAL", known)
         monkeypatch.setattr(experiments, "_SAMPLED", 2000)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 
 import papers
 import pytest
 from papers.busato_traversal.helix import experiments, tree
-from papers.report import write_source
 
 from pyapsp.device import Device
 from pyapsp.errors import VerificationError
@@ -45,36 +43,28 @@ def measured(name, device):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
-def test_all_experiments_and_their_tables(device, tmp_path):
-    paths = []
+def test_all_experiments_and_their_tables(device, written):
+    documents = []
     for name in NAMES:
         document = measured(name, device)
         seen = [tuple(run["label"].items()) for run in document["runs"]]
         assert len(set(seen)) == len(seen)
         assert {given["label"]["graph"] for given in document["inputs"]} == {"grid", "R-MAT"}
-        paths.append(tmp_path / f"{name}.json")
-        paths[-1].write_text(json.dumps(document))
-    write_source("busato-traversal", paths, tmp_path / "out")
-    tables = {path.stem for path in (tmp_path / "out/exhibits").glob("*.csv")}
-    assert tables >= {"figure-7.4", "figure-7.6", "figure-7.7", "section-7.3", "section-7.3.8"}
-    assert tables >= {"section-7.4.2", "table-7.1", "table-7.2"}
-    with open(tmp_path / "out/exhibits/figure-7.6.csv", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+        documents.append(document)
+    tables = written("busato-traversal", documents)
+    names = {"figure-7.4", "figure-7.6", "figure-7.7", "section-7.3", "section-7.3.8"}
+    assert {*tables} >= names | {"section-7.4.2", "table-7.1", "table-7.2"}
+    rows = tables["figure-7.6"]
     # node: two queues; two-phase has no single group; the device-wide form two of both
     assert len(rows) == 2 * (3 + 2) + 2
-    for head in list(rows[0])[4:]:
-        assert min(float(row[head]) for row in rows) == 1
+    assert (rows[rows.columns[4:]].min() == 1).all()
 
 
-def test_a_wrong_search_ends_the_experiment(device, monkeypatch):
-    found = experiments.bfs
+def test_a_wrong_search_ends_the_experiment(device, spoil, monkeypatch):
+    def change(found):
+        found.levels[0, -1] += 1
 
-    def wrong(*given, **asked):
-        result = found(*given, **asked)
-        result.levels[0, -1] += 1
-        return result
-
-    monkeypatch.setattr(experiments, "bfs", wrong)
+    spoil(experiments, "bfs", change)
     monkeypatch.setattr(experiments, "GRAPHS", {"path": path_of})
     with pytest.raises(VerificationError, match="on path"):
         measured("rivals", device)

@@ -254,8 +254,31 @@ COARSE = {
 }
 
 
-def coarsely_tuned(graph, device, tmp_path, monkeypatch):
-    """Make a tuning row for float32, of kernels that need sizes of a large multiple."""
+@pytest.fixture
+def tune_coarsely(device, row_of, tmp_path, monkeypatch):
+    """Return a function that makes the only tuning row there is."""
+    monkeypatch.setattr(database, "shipped_databases", list)
+    folder = tmp_path / "tuning"
+
+    def tune(graph):
+        row = row_of(
+            method="fw-minplus",
+            dtype="float32",
+            n=graph.n,
+            parameters=coarse(graph, device),
+            rate=1e9,
+        )
+        folder.mkdir()
+        database.merge(folder / "database.json", [row])
+        monkeypatch.setenv("PYAPSP_TUNING", str(folder))
+        options = AllPairsOptions(device, np.dtype(np.float32))
+        assert FwMinplus().choose_parameters(graph, options)[0] == row.parameters
+
+    return tune
+
+
+def coarse(graph, device):
+    """Parameters for float32, of kernels that need sizes of a large multiple."""
     method, options = FwMinplus(), AllPairsOptions(device, np.dtype(np.float32))
     candidate, _ = method.choose_parameters(graph, options, rows=False)
     form, blocks = FORMS[candidate["form"]], method.choices["block"]
@@ -264,33 +287,14 @@ def coarsely_tuned(graph, device, tmp_path, monkeypatch):
         for tile, changed in product(method.choices["tile"], COARSE[candidate["form"]])
         if tile in blocks
     )
-    coarse = max(
+    return max(
         (each for each in sets if form.fits(each, options)),
         key=lambda each: form(options, each, negative=False).unit,
     )
-    row = database.Row(
-        method="fw-minplus",
-        platform=device.platform_name,
-        kind=device.kind,
-        architecture=device.architecture,
-        device=device.plain_name,
-        dtype="float32",
-        predecessors=False,
-        family="uniform",
-        n=graph.n,
-        parameters=coarse,
-        rate=1e9,
-    )
-    folder = tmp_path / "tuning"
-    folder.mkdir()
-    database.merge(folder / "database.json", [row])
-    monkeypatch.setenv("PYAPSP_TUNING", str(folder))
-    assert method.choose_parameters(graph, options)[0] == coarse
 
 
-def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_path):
+def test_candidates_when_what_was_tuned_needs_too_much(device, tune_coarsely):
     graph = halves(300, 2000)
-    monkeypatch.setattr(database, "shipped_databases", list)
 
     def solve(limit):
         return pyapsp.solve(graph, outofcore(), dtype="float32", device=device, memory_limit=limit)
@@ -298,7 +302,7 @@ def test_candidates_when_what_was_tuned_needs_too_much(device, monkeypatch, tmp_
     with pytest.raises(errors.DeviceMemoryError) as untuned:
         solve(1000)
     least = untuned.value.needed
-    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    tune_coarsely(graph)
     result = solve(least)
     assert result.stats["peak_device_bytes"] == least
     assert "untuned kernels, because the tuned ones need more memory" in result.explain()
@@ -508,14 +512,13 @@ def test_a_block_of_more_than_the_graph_goes_on(device, tmp_path):
     assert pyapsp.solve(graph, method, **same).stats["resumed"]
 
 
-def test_a_helper_that_works_in_other_units_does_not_change_blocks(device, tmp_path, monkeypatch):
-    graph, folder = halves(500, 4000), tmp_path / "checkpoint"
-    same = {"dtype": "float32", "checkpoint": folder}
-    monkeypatch.setattr(database, "shipped_databases", list)
+def test_a_helper_that_works_in_other_units_does_not_change_blocks(device, tmp_path, tune_coarsely):
+    graph = halves(500, 4000)
+    same = {"dtype": "float32", "checkpoint": tmp_path / "checkpoint"}
     method = outofcore(block=64, rows=64, interval=0, helpers="all")
     with pytest.raises(Cancelled):
         pyapsp.solve(graph, method, progress=cancel_after(0.5), device=device, **same)
-    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    tune_coarsely(graph)
     with pytest.raises(errors.CheckpointError, match=r"was made in blocks of \d+ with kernels"):
         pyapsp.solve(graph, method, device=[device, device], **same)
     resumed = pyapsp.solve(graph, method, device=device, **same)
@@ -523,15 +526,14 @@ def test_a_helper_that_works_in_other_units_does_not_change_blocks(device, tmp_p
     np.testing.assert_allclose(resumed.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
 
 
-def test_untuned_kernels_stay_when_a_run_goes_on_with_more_memory(device, tmp_path, monkeypatch):
-    graph, folder = halves(500, 4000), tmp_path / "checkpoint"
+def test_untuned_kernels_stay_when_a_run_goes_on_with_more_memory(device, tmp_path, tune_coarsely):
+    graph = halves(500, 4000)
     same = {"dtype": "float32", "device": [device, device]}
-    monkeypatch.setattr(database, "shipped_databases", list)
     method = outofcore(block=64, rows=64, interval=0, helpers="all")
     with pytest.raises(errors.DeviceMemoryError) as untuned:
         pyapsp.solve(graph, method, memory_limit=1000, **same)
-    coarsely_tuned(graph, device, tmp_path, monkeypatch)
-    same["checkpoint"] = folder
+    tune_coarsely(graph)
+    same["checkpoint"] = tmp_path / "checkpoint"
     limit = untuned.value.needed
     with pytest.raises(Cancelled):
         pyapsp.solve(graph, method, memory_limit=limit, progress=cancel_after(0.5), **same)
@@ -540,10 +542,11 @@ def test_untuned_kernels_stay_when_a_run_goes_on_with_more_memory(device, tmp_pa
     np.testing.assert_allclose(resumed.distances, csgraph.dijkstra(graph.to_scipy()), rtol=1e-5)
 
 
-def test_the_host_closes_with_the_kernels_of_the_checkpoint(device, tmp_path, monkeypatch):
+def test_the_host_closes_with_the_kernels_of_the_checkpoint(
+    device, tmp_path, tune_coarsely, monkeypatch
+):
     graph, folder = halves(500, 4000), tmp_path / "checkpoint"
     same = {"dtype": "float32", "device": [device, device]}
-    monkeypatch.setattr(database, "shipped_databases", list)
     method = outofcore(block=192, rows=64, interval=0, pivot="host")
     if device.kind != "cpu":
         with pytest.raises(errors.CapabilityError, match="needs a CPU among the devices"):
@@ -553,7 +556,7 @@ def test_the_host_closes_with_the_kernels_of_the_checkpoint(device, tmp_path, mo
     with pytest.raises(Cancelled):
         pyapsp.solve(graph, method, progress=cancel_after(0.5), checkpoint=folder, **same)
     made_with = json.loads((folder / "manifest.json").read_text())["state"]["closing"]
-    coarsely_tuned(graph, device, tmp_path, monkeypatch)
+    tune_coarsely(graph)
     start, closing = Engine.__init__, []
 
     def noted(self, *arguments, decisive, **more):

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from tiles import TILES
 
 import pyapsp
 from pyapsp import verify
@@ -16,16 +17,6 @@ graphs = {
     "positive": random,
     "zeros": random.with_weights(weights % 3),
     "negative": random.with_weights(weights + potential[tails] - potential[heads]),
-}
-TILES = {
-    "form": "tiles",
-    "tile": 32,
-    "rows": 2,
-    "words": 2,
-    "group_x": 8,
-    "group_y": 8,
-    "slice": 8,
-    "vector": 2,
 }
 methods = [
     pyapsp.method("fw-naive"),

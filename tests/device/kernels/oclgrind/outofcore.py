@@ -2,6 +2,8 @@
 
 import functools
 
+from tiles import TILES
+
 import pyapsp
 from pyapsp import verify
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
@@ -15,16 +17,6 @@ filling._COUNTED = 100  # a kernel fills what has more values
 graph = generators.random_graph(70, seed=1)
 tails, heads, weights = graph.arcs()
 broken = graph.with_weights(weights - 30)
-TILES = {
-    "form": "tiles",
-    "tile": 32,
-    "rows": 2,
-    "words": 2,
-    "group_x": 8,
-    "group_y": 8,
-    "slice": 8,
-    "vector": 2,
-}
 forms = [
     dict(**TILES, block=32, ahead=0, separate=0),
     dict(**TILES, block=32, ahead=0, separate=1),

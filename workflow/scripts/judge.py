@@ -1,0 +1,48 @@
+"""Count the runs that are ok, refused, wrong and failed; fail if one is wrong or failed.
+
+The records of wrong and failed runs are removed, so that the next start of the workflow tries these
+runs again. The report was written before, and keeps their rows.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+# In the order in which they are counted, and whether the workflow fails.
+STATES = {"ok": False, "refused": False, "wrong": True, "failed": True}
+
+
+def judged(records: Iterable[Path]) -> tuple[list[str], bool]:
+    """Return a line for each run that is not ok, the counts, and whether the workflow fails.
+
+    Records of runs to try again are removed.
+    """
+    lines, counts = [], Counter[str]()
+    for path in records:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        status = record["status"]
+        counts[status] += 1
+        if status != "ok":
+            lines.append(f"{status}: {path}: {record.get('why', '')}")
+        if STATES[status]:
+            path.unlink()
+    lines.append(", ".join(f"{counts[state]} {state}" for state in STATES))
+    return lines, any(counts[state] for state, fails in STATES.items() if fails)
+
+
+def main() -> None:
+    """Judge the records of the rule."""
+    job = snakemake  # noqa: F821  # Snakemake defines it
+    lines, fails = judged(map(Path, job.input.records))
+    text = "\n".join(lines) + "\n"
+    Path(job.log[0]).write_text(text, encoding="utf-8")
+    print(text, file=sys.stderr, end="")
+    if fails:
+        sys.exit(1)
+    Path(job.output[0]).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
