@@ -320,33 +320,19 @@ static inline int warps_earlier_(const int of_warp, int *total, __local int *slo
 #endif
 }
 
-static inline int group_scan(const int x, int *total, __local int *slots)
-{
-    int of_warp;
-    const int before = warp_scan(x, &of_warp, slots);
-    return warps_before_(of_warp, total, slots) + before;
-}
+/* What is before a work-item in its group: in its warp, and in the warps before. */
+#define BEFORE_IN_GROUP_(name, of_the_warp, of_warps)                                              \
+    static inline int name(const int x, int *total, __local int *slots)                            \
+    {                                                                                              \
+        int of_warp;                                                                               \
+        const int before = of_the_warp(x, &of_warp, slots);                                        \
+        return of_warps(of_warp, total, slots) + before;                                           \
+    }
 
-static inline int group_rank(const int flag, int *count, __local int *slots)
-{
-    int of_warp;
-    const int before = warp_rank(flag, &of_warp, slots);
-    return warps_before_(of_warp, count, slots) + before;
-}
-
-static inline int group_scan_unordered(const int x, int *total, __local int *slots)
-{
-    int of_warp;
-    const int before = warp_scan(x, &of_warp, slots);
-    return warps_earlier_(of_warp, total, slots) + before;
-}
-
-static inline int group_rank_unordered(const int flag, int *count, __local int *slots)
-{
-    int of_warp;
-    const int before = warp_rank(flag, &of_warp, slots);
-    return warps_earlier_(of_warp, count, slots) + before;
-}
+BEFORE_IN_GROUP_(group_scan, warp_scan, warps_before_)
+BEFORE_IN_GROUP_(group_rank, warp_rank, warps_before_)
+BEFORE_IN_GROUP_(group_scan_unordered, warp_scan, warps_earlier_)
+BEFORE_IN_GROUP_(group_rank_unordered, warp_rank, warps_earlier_)
 
 static inline int group_max(const int x, __local int *slots)
 {

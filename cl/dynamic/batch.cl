@@ -237,11 +237,7 @@ __kernel GROUP void batch_match(__global const uint4 *rows, volatile __global in
         return;
     FOR_RUNS (run, &list, rows) {
         __global const int *edge = ROW(edges, REGION(run.row.x), run.row.x);
-#if PYAPSP_AHEAD > 0
-        const uint4 soon = row_soon(&run, &list, rows);
-        PREFETCH_ROW_OF(soon, edges);
-        PREFETCH(&filter[filter_word(soon.w, 0, 0, mask)]);
-#endif
+        PREFETCH_SOUGHT(&run, &list, rows, edges, filter, mask);
         for (uint k = run.from; k < run.to; k++) {
             const int i = found_in(table, filter, tails, heads, run.row, edge[k], mask);
             if (i != EMPTY && atomic_min(&at[i], (int)k) != INT_MAX)

@@ -87,4 +87,16 @@ static inline int found_in(__global const int *table, __global const uint *filte
     return i;
 }
 
+/* Prefetch the row whose edges a group of one work-item looks up soon, and its part of the filter. */
+#if PYAPSP_AHEAD > 0
+#define PREFETCH_SOUGHT(run, list, rows, edges, filter, mask)                                      \
+    do {                                                                                           \
+        const uint4 soon = row_soon(run, list, rows);                                              \
+        PREFETCH_ROW_OF(soon, edges);                                                              \
+        PREFETCH(&(filter)[filter_word(soon.w, 0, 0, mask)]);                                      \
+    } while (0)
+#else
+#define PREFETCH_SOUGHT(run, list, rows, edges, filter, mask)
+#endif
+
 #endif /* DYNAMIC_BATCH_H */

@@ -36,11 +36,7 @@ __kernel GROUP void deletion_mark(__global const uint4 *rows, __global int *stat
         return;
     FOR_RUNS (run, &list, rows) {
         __global int *edge = ROW(edges, REGION(run.row.x), run.row.x);
-#if PYAPSP_AHEAD > 0
-        const uint4 soon = row_soon(&run, &list, rows);
-        PREFETCH_ROW_OF(soon, edges);
-        PREFETCH(&filter[filter_word(soon.w, 0, 0, mask)]);
-#endif
+        PREFETCH_SOUGHT(&run, &list, rows, edges, filter, mask);
         for (uint k = run.from; k < run.to; k++) {
             if (undo && edge[k] < 0) {
                 edge[k] = ~edge[k];

@@ -62,6 +62,7 @@
 #define PYAPSP_GIVEN 0
 #endif
 
+#include "common/bisect.h"
 #include "common/group.h"
 #include "matching/draws.h"
 
@@ -159,19 +160,6 @@ static inline long similarity(const chain_t *c, const int q, const int t)
 #endif
 }
 
-/* The first place from start to end whose vertex is not below `vertex`. */
-static inline int bisect(__global const int *neighbours, int start, int end, const int vertex)
-{
-    while (start < end) {
-        const int middle = start + (end - start) / 2;
-        if (neighbours[middle] < vertex)
-            start = middle + 1;
-        else
-            end = middle;
-    }
-    return start;
-}
-
 static inline bool beside(const chain_t *c, const int s, const int t)
 {
     const int end = c->offsets[s + 1], place = bisect(c->neighbours, c->offsets[s], end, t);
@@ -232,6 +220,14 @@ static int drawn(const chain_t *c, const int q, const int matched, const int com
     }
 }
 
+/* Match query node q with vertex t, which may be ASIDE: for the first work-item. */
+static inline void match(const chain_t *c, const int q, const int t)
+{
+    c->match[q] = t;
+    if (t >= 0)
+        SEEN_USE(&c->seen[t]);
+}
+
 /* Add pairs that are beside matched ones, until there is no such query node or target vertex. */
 static uint spread(const chain_t *c, uint step)
 {
@@ -268,11 +264,8 @@ static uint spread(const chain_t *c, uint step)
         const int t = drawn(c, q, matched, common, step++);
         if (t == NONE)
             return step;
-        if (me == 0) {
-            c->match[q] = t;
-            if (t >= 0)
-                SEEN_USE(&c->seen[t]);
-        }
+        if (me == 0)
+            match(c, q, t);
         SYNC();
     }
 }
@@ -332,11 +325,8 @@ static uint grow(const chain_t *c, uint step)
         const int t = another(c, step, &q);
         if (t == NONE)
             return step;
-        if (me == 0) {
-            c->match[q] = t;
-            if (t >= 0)
-                SEEN_USE(&c->seen[t]);
-        }
+        if (me == 0)
+            match(c, q, t);
         SYNC();
         step++;
     }

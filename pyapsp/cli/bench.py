@@ -136,6 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.device import choose
     from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
+    from pyapsp.registry.record import about_call
 
     problem = find_problem(arguments.problem)
     methods = arguments.method
@@ -161,7 +162,7 @@ def run(arguments: argparse.Namespace) -> int:
         devices = [choose(spec) for spec in arguments.device]
         asked = {"method": f"{' '.join(arguments.method)}, in turns", "dtype": " ".join(dtypes)}
         with (
-            refusals(arguments.output, problem, data, devices[0], **asked),
+            refusals(arguments.output, {**about_call(problem, data, devices[0]), **asked}),
             status(arguments) as report,
         ):
             outcome = bench.run(

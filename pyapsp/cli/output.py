@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pyapsp.base.json import Json, Record
-    from pyapsp.device import Device
     from pyapsp.graph import Graph
-    from pyapsp.registry import Problem
 
 __all__ = [
     "TABLES",
@@ -92,24 +90,17 @@ def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[st
 
 
 @contextmanager
-def refusals(
-    path: str | None, problem: Problem, data: object, device: Device, **asked: object
-) -> Iterator[None]:
+def refusals(path: str | None, about: Record) -> Iterator[None]:
     """Write a record of a refusal: method, device or number type do not fit the input.
 
     Parameters
     ----------
     path : str or None
         The file of the record; None writes none.
-    problem : Problem
-    data : object
-        The input.
-    device : Device
-    **asked
-        What else was asked for, e.g. ``method`` and ``dtype``.
+    about : dict
+        What is known of the run.
     """
     from pyapsp.base import errors
-    from pyapsp.registry.record import about_device
 
     try:
         yield
@@ -121,9 +112,8 @@ def refusals(
         errors.PrecisionError,
     ) as error:
         if path is not None:
-            refused = {"status": "refused", "why": str(error), "verified": None, **asked}
-            about = {"problem": problem.id, "unit": problem.unit, "input": problem.about(data)}
-            write_json(path, {**about, **refused, "device": about_device(device)})
+            refused = {"status": "refused", "why": str(error), "verified": None}
+            write_json(path, {**about, **refused})
         raise
 
 

@@ -1,9 +1,9 @@
 """Run every method of every problem on small inputs, on every device, and check every answer.
 
 The inputs are random graphs and graphs that come with the package. Distances and predecessors are
-compared with SciPy, or checked by a certificate. Batches, summaries, bulk programs and sweeps are
-compared with SciPy and NumPy. A check that needs a missing package or capability is left out, with
-the reason. Exit code 1 when an answer is wrong; "auto" then no longer uses that method on this
+compared with SciPy, or checked by a certificate. Batches, summaries and runs of the other areas are
+compared with oracles of their own. A check that needs a missing package or capability is left out,
+with the reason. Exit code 1 when an answer is wrong; "auto" then no longer uses that method on this
 driver. The first run takes about a minute, because it builds the kernels.
 
 For example:
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyapsp.cli.areas import AREAS, fault_of
 from pyapsp.cli.options import add_device, add_json
 from pyapsp.cli.output import print_json, printer
 
@@ -97,8 +98,8 @@ def _checks() -> Iterator[tuple[str, Callable[[Device], str | None]]]:
     yield "negative cycle", _negative_cycle
     yield "batches", _batches
     yield "summaries", _summaries
-    yield "bulk", _bulk
-    yield "sweep", _sweep
+    for area in AREAS.values():
+        yield area.id, partial(fault_of, area)
 
 
 def _outcome(check: Callable[[Device], str | None], device: Device) -> tuple[str, str | None]:
@@ -230,35 +231,6 @@ def _summaries(device: Device) -> str | None:
             ):
                 return f"{what} of {name}: not what SciPy's distances give"
     return None
-
-
-def _bulk(device: Device) -> str | None:
-    """Sort numbers with a C program."""
-    from importlib.util import find_spec
-
-    import numpy as np
-
-    from pyapsp import bulk
-    from pyapsp.base.errors import CapabilityError
-
-    if find_spec("pycparser") is None:
-        raise CapabilityError("needs pycparser")
-    numbers = np.random.default_rng(0).random((50, 32), np.float32)
-    ordered = bulk.load(bulk.programs()["bitonic_sort"], device=device)(A=numbers)["A"]
-    return None if np.array_equal(ordered, np.sort(numbers)) else "numbers are not sorted"
-
-
-def _sweep(device: Device) -> str | None:
-    """Compute squares, with a task for each."""
-    import numpy as np
-
-    from pyapsp.sweep import Array, Sweep
-
-    arrays = [Array("side", "input", "int32"), Array("area", "output", "int32")]
-    squares = Sweep("OUT(area, 0) = IN(side, 0) * IN(side, 0);", arrays, device=device)
-    sides = np.arange(100, dtype=np.int32)
-    areas = np.ravel(squares(side=sides)["area"])
-    return None if np.array_equal(areas, sides**2) else "squares are not those of NumPy"
 
 
 def _graph(name: str) -> Graph:

@@ -8,13 +8,13 @@ import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from pyapsp.base.errors import DeviceError
+from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.json import Record
 from pyapsp.device import loader
 from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     import pyopencl as cl
 
 __all__ = ["Capabilities", "Device", "event_seconds", "event_times"]
+
+# The variable that names capabilities which devices are said not to have.
+_HIDE = "PYAPSP_HIDE"
 
 # Bytes of a large page of the host, and the least size of a buffer that uses such pages.
 _PAGE, _LARGE = 1 << 21, 1 << 23
@@ -142,6 +145,22 @@ class Capabilities:
             c_standard=f"CL{standard[0]}.{standard[1]}",
             extensions=tuple(sorted(extensions)),
         )
+
+
+def _hidden() -> list[str]:
+    """Return the capabilities that the environment hides, to try what other devices do.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such capability.
+    """
+    names = os.environ.get(_HIDE, "").replace(",", " ").split()
+    known = [each.name for each in fields(Capabilities) if each.type == "bool"]
+    for name in names:
+        if name not in known:
+            raise ParameterError.of(_HIDE, "the environment", f"of {', '.join(known)}", name, known)
+    return names
 
 
 @dataclass(frozen=True)
@@ -256,12 +275,16 @@ class Device:
         if self.handle not in _capabilities:
             with _lock:
                 if self.handle not in _capabilities:
-                    _capabilities[self.handle] = Capabilities.probe(self.handle, self.identity)
+                    found = Capabilities.probe(self.handle, self.identity)
+                    hidden = dict.fromkeys(_hidden(), False)
+                    _capabilities[self.handle] = replace(found, **hidden)  # type: ignore[arg-type]  # only bool fields
         return _capabilities[self.handle]
 
     def without(self, capability: str) -> str:
         """Return a message that this device lacks a capability, with the reason if known."""
         why = loop_fault(self.handle, self.identity) if capability == "long_loops" else None
+        if capability in _hidden():
+            why = f"{_HIDE} hides it"
         if capability == "device_scope_fence":
             why = scope_fault(self.handle, _standard(_c_versions(self.handle)), self.identity)
         return f"{self.name} has none{f' ({why})' if why else ''}"

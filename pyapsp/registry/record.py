@@ -15,10 +15,10 @@ from pyapsp.device import Device
 from pyapsp.device.loader import opencl
 from pyapsp.numbers.precision import name_of
 from pyapsp.registry.algorithm import Method
-from pyapsp.registry.descriptor import Choice, Request
+from pyapsp.registry.descriptor import Choice, Problem, Request
 from pyapsp.registry.steps import OpaquePlan, Stats
 
-__all__ = ["SCHEMA", "about_device", "reasons", "record"]
+__all__ = ["SCHEMA", "about_call", "about_device", "origin", "reasons", "record"]
 
 #: Version of the record format.
 SCHEMA = 4
@@ -87,8 +87,7 @@ def record(
     options = request.options
     device, seconds = options.device, stats["kernel_seconds"]
     return {
-        "schema": SCHEMA,
-        "pyapsp": __version__,
+        **origin(),
         "problem": request.problem.id,
         "method": method,
         "parameters": plan.parameters,
@@ -97,7 +96,6 @@ def record(
         "held_dtype": name_of(plan.options.dtype),
         **request.arguments,
         "device": about_device(device),
-        "environment": _environment(),
         "kernel_hash": stats["kernel_hash"],
         "input": request.problem.about(request.input) if about is None else about,
         "build_seconds": plan.build_seconds,
@@ -112,6 +110,21 @@ def record(
         "fraction_of_roof": None,
         "peak_device_bytes": plan.device_bytes,
         "verified": None,
+    }
+
+
+def origin() -> Record:
+    """Return the versions of the record and of the software."""
+    return {"schema": SCHEMA, "pyapsp": __version__, "environment": {**_environment()}}
+
+
+def about_call(problem: Problem, data: object, device: Device) -> Record:
+    """Return what is known of a call before it runs."""
+    return {
+        "problem": problem.id,
+        "unit": problem.unit,
+        "input": problem.about(data),
+        "device": about_device(device),
     }
 
 

@@ -60,6 +60,7 @@ def assert_leads(before, distances, weights, source, target):
     assert length == distances[source, target]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", FORMS)
 def test_every_form_gives_what_solve_gives(method, device):
     weights = weights_of(13, 19)
@@ -106,6 +107,7 @@ def test_negative_weights_that_come_late(method, device):
     np.testing.assert_array_equal(distances, np.where(np.isinf(expected), far, expected))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("given", [np.int8, np.uint16, np.int64, np.float16, np.float64, bool])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])
 def test_weights_of_another_type_than_the_distances(given, dtype, device):
@@ -342,6 +344,7 @@ SATURATED = [("auto", "int16", 2**14 - 1), ("fw-multikernel", "uint16", 2**15 - 
 SATURATED += [(f"fw-packed{bits}", "int32", 2**bits - 1) for bits in (4, 8, 16)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("method", "dtype", "limit"), SATURATED)
 def test_no_distance_is_clipped_in_silence(method, dtype, limit, device):
     distances = pyapsp.solve_many(

@@ -56,6 +56,7 @@ def in_floats(result):
 # -- sources -----------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("sources", [[0], [149, 0, 7, 7, 0], [], list(range(150))[::-1]], ids=len)
 @pytest.mark.parametrize("method", METHODS)
 def test_sources_in_any_order(graph, method, sources, device):
@@ -164,6 +165,7 @@ def test_cutoff_with_negative_weights(negative, method, cutoff, device):
             pyapsp.solve(clamped, method, **options)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 def test_what_the_cutoff_hides_need_not_fit(method, device):
     chain = Graph.from_arcs(5, np.arange(4), np.arange(1, 5), np.full(4, 20000))
@@ -309,6 +311,7 @@ def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
 # -- blocks of rows ----------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("block", [None, 1, 7, 64, 1000])
 @pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_blocks_put_together_are_the_answer(graph, method, block, device):

@@ -157,6 +157,7 @@ def real(problem):
 
 
 # Each is a weight and a cutoff; float32 rounds the first up, and the second down.
+@pytest.mark.every(2)
 @pytest.mark.parametrize("length", [0.1, 0.7])
 def test_a_vertex_at_the_cutoff_is_within_it(length, device):
     """The cutoff is compared in the type of the answer, whatever the method and the function."""
@@ -248,6 +249,7 @@ def test_nan_weight_is_named(device):
 # -- number types ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("graph", "dtype"),
     [
@@ -467,6 +469,7 @@ def cycle_weight(graph, cycle):
     return sum(matrix[a, b] for a, b in itertools.pairwise(cycle))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16"])
 @pytest.mark.parametrize("method", ["fw-naive", "fw-blocked"])
 def test_negative_cycle_is_real(method, dtype, device):

@@ -209,6 +209,7 @@ def _solved(calls, *given, **more):
         del result, before
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["fw-minplus", "fw-blocked", "near-far", "ms-bfs"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint16"])
 @pytest.mark.parametrize("predecessors", [False, True])

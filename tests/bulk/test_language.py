@@ -132,7 +132,7 @@ void run(void)
 """
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_as_the_c_compiler_does(name, written, assert_same):
     path = written(f"{PREFIX}{SNIPPETS[name]}\n}}\n")
@@ -227,6 +227,7 @@ def test_what_is_not_given_begins_as_in_c(written, assert_same):
     assert len(set(found["y"][:, 0])) > 10
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["char", "unsigned char", "short", "uint16_t", "int", "unsigned"])
 @pytest.mark.parametrize("shape", [(3,), (2, 3)])
 def test_arrays_of_every_type(base, shape, written, assert_same):

@@ -311,7 +311,7 @@ def test_the_library_and_a_thread_leave_signals_alone(folder):
 # Streams -----------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_messages_that_cannot_be_printed_change_nothing(folder, closed):
     script = (

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 
 import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp import bulk
+from pyapsp import bulk, dynamic, matching, mining
 from pyapsp.all_pairs import summaries
-from pyapsp.cli import main, selftest
+from pyapsp.cli import areas, main, selftest
+from pyapsp.cli.areas import AREAS, fault_of
 from pyapsp.device import selftest as driver
 from pyapsp.device import verdicts
 from pyapsp.errors import CapabilityError, NegativeCycleError
 from pyapsp.graph import datasets
 from pyapsp.registry import runs
+from pyapsp.simulation import simulate
 
 
 def method(name):
@@ -32,8 +33,7 @@ CHECKS = {
     "negative cycle": selftest._negative_cycle,
     "batches": selftest._batches,
     "summaries": selftest._summaries,
-    "bulk": selftest._bulk,
-    "sweep": selftest._sweep,
+    **{name: partial(fault_of, area) for name, area in AREAS.items()},
 }
 
 
@@ -50,7 +50,8 @@ def test_every_method_and_every_other_way_is_checked():
     assert names == [
         "driver",
         *(each.id for each in pyapsp.methods()),
-        *("negative cycle", "batches", "summaries", "bulk", "sweep"),
+        *("negative cycle", "batches", "summaries"),
+        *("bulk", "sweep", "simulation", "dynamic", "matching", "mining"),
     ]
 
 
@@ -118,8 +119,9 @@ def test_errors_and_what_is_missing_in_json(few, device, capsys):
 
 
 def test_bulk_programs_without_their_parser_are_left_out(device, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pycparser", None)
-    assert selftest._outcome(selftest._bulk, device) == ("left out", "needs pycparser")
+    monkeypatch.setattr(areas, "find_spec", lambda name: None)
+    check = partial(fault_of, AREAS["bulk"])
+    assert selftest._outcome(check, device) == ("left out", "needs pycparser")
 
 
 def test_the_kernel_of_the_doctor_is_the_first_check(device, monkeypatch):
@@ -150,6 +152,15 @@ def test_each_summary_is_checked(name, device, monkeypatch):
     assert selftest._summaries(device).startswith(f"{name} of grid-8x8: ")
 
 
+# What to replace in an area, so that its answer is wrong.
+WRONG = {
+    "simulation": (simulate, "simulate", partial(simulate.simulate, method="euler")),
+    "dynamic": (dynamic.Hornet, "delete_edges", lambda *given: 0),
+    "matching": (matching, "match", partial(matching.match, rounds=0, guided=False, focus=1)),
+    "mining": (mining, "mine", lambda trace, templates, device: list(range(142))),
+}
+
+
 def test_other_wrong_answers_are_found(device, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(pyapsp, "solve", lambda *given, **named: None)
@@ -157,8 +168,12 @@ def test_other_wrong_answers_are_found(device, monkeypatch):
         patch.setattr(pyapsp, "solve_many", lambda weights, *given, **named: weights)
         assert "auto: " in selftest._batches(device)
         patch.setattr(bulk, "load", lambda *given, **named: lambda A: {"A": A})
-        assert selftest._bulk(device) == "numbers are not sorted"
+        assert fault_of(AREAS["bulk"], device) == "numbers are not sorted"
         patch.setattr(np, "ravel", lambda array: np.zeros(100))
-        assert "squares" in selftest._sweep(device)
+        assert "squares" in fault_of(AREAS["sweep"], device)
+    for name, patched in WRONG.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(patched[0], patched[1], patched[2])
+            assert fault_of(AREAS[name], device) is not None, name
     with pytest.raises(NegativeCycleError):
         pyapsp.solve(datasets.load("negative-cycle"), device=device)

@@ -90,7 +90,7 @@ def test_of_wrong_arguments_the_one_that_matters_is_told(folder, line, code, wor
     assert words in told[0]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("before", "code", "words"),
     [

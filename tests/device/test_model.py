@@ -9,10 +9,11 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+import pyapsp
 from pyapsp.device import Device, event_seconds, model, probes, quirks
 from pyapsp.device.processor import compiled_for
 from pyapsp.device.quirks import architecture_of, traits_of, usable_local_memory
-from pyapsp.errors import DeviceError
+from pyapsp.errors import CapabilityError, DeviceError, ParameterError
 
 
 def builds(device, source, *options):
@@ -34,6 +35,21 @@ def test_device_is_frozen_hashable_and_readable(device):
     assert device.kind in ("gpu", "cpu", "accelerator")
     assert str(device).startswith(f"{device.id} ({device.kind}) {device.name}")
     assert device.version.startswith("OpenCL ")
+
+
+def test_capabilities_can_be_hidden(device, monkeypatch):
+    monkeypatch.setattr(model, "_capabilities", {})
+    monkeypatch.setenv("PYAPSP_HIDE", "fp64, int64")
+    assert not device.capabilities.fp64
+    assert not device.capabilities.int64
+    assert device.capabilities.compute_units
+    assert device.without("int64").endswith("has none (PYAPSP_HIDE hides it)")
+    with pytest.raises(CapabilityError, match="has no float64"):
+        pyapsp.solve(np.ones((3, 3)), "fw-naive", dtype="float64", device=device)
+    monkeypatch.setattr(model, "_capabilities", {})
+    monkeypatch.setenv("PYAPSP_HIDE", "fp46")
+    with pytest.raises(ParameterError, match="Did you mean 'fp64'"):
+        _ = device.capabilities
 
 
 def test_capabilities_are_what_the_compiler_does(device):

@@ -26,6 +26,7 @@ def pair(request, device, form):
     return held, held.to_graph()
 
 
+@pytest.mark.every(2)
 def test_both_hold_the_same_rows(pair, device):
     held, graph = pair
     csr = analytics.CsrRows(graph, device=device)
@@ -147,6 +148,7 @@ def test_arguments(device):
     assert analytics.connected_components(held).tolist() == [0, 1, 2]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", [">i4", ">u8", ">f4", ">f2"])
 def test_weights_in_the_byte_order_of_others(device, kind):
     held = Hornet(3, weight=kind, edge_properties={"at": ">i4"}, device=device)
@@ -211,6 +213,7 @@ def test_products_add_up_to_the_largest_integer_and_no_further(device, form, kin
                 analytics.spmv(rows, beyond)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["uint64", "int64", "int8", "uint8", "bool"])
 def test_products_with_weights_of_other_types(device, form, kind):
     """Weights need not fit into the type of the vector where nothing is multiplied."""

@@ -101,7 +101,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("given", [False, True])
 @pytest.mark.parametrize("options", OPTIONS)
 def test_device_and_reference_find_the_same(options, given, group, device):
@@ -242,6 +242,7 @@ COMPONENTS = [
 ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("options", [{}, {"strict": True}, {"published": True}])
 @pytest.mark.parametrize(("edges", "labels", "partners"), COMPONENTS)
 def test_every_component_of_a_query_is_matched(edges, labels, partners, options, group, device):

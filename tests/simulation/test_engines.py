@@ -119,6 +119,7 @@ def right_hand_side(system):
     return slope, [float(initial[name]) for name in names], names
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("engine", "method"), [("host", "rk4"), ("translator", "dopri5")])
 def test_against_scipy(engine, method):
     system = cells(3)
@@ -162,7 +163,7 @@ def pairwise():
     ]
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @pytest.mark.parametrize(("setting", "form"), pairwise(), indirect=["form"])
 def test_switches_do_not_change_the_numbers(setting, form, oracle, monkeypatch):
     setting = dict(setting)
@@ -197,6 +198,7 @@ def test_a_chain_is_cut_after_three_functions():
     assert [[len(thread) for thread in phase] for phase in found.phases] == [[3], [3], [1], [1]]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", SUMS)
 def test_sums(kind, form):
     """Only a sum with its rounding errors is right, where large terms cancel."""
@@ -390,6 +392,7 @@ def test_frames_have_what_was_asked_for():
     np.testing.assert_allclose(single["v1"], double["v1"], rtol=1e-5)
 
 
+@pytest.mark.every(2)
 def test_every_third_step_of_several_launches(form):
     """A launch need not begin with a step that is stored."""
     options = {"duration": 10.0, "every": 3, "output": OUTPUT}

@@ -152,7 +152,7 @@ NIGHTLY = [
 ]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
 def test_parameters_in_pairs(row, device, monkeypatch):
     if row["group"] > 1:
@@ -207,6 +207,7 @@ def untold(graph):
 PUSH, PULL, WALK, MARCH = (0, 0, 0, 1), (0, 0, MANY, MANY), (6, 0, 0, 1), (0, 40, 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [1, 32])
 def test_every_change_of_direction(group, device, monkeypatch):
     """Launches push, pull, walk and march in every order."""

@@ -95,7 +95,7 @@ def lower_limits(monkeypatch):
     monkeypatch.setattr(module.SsspHBf, "choices", {**choices, "heavy": (*choices["heavy"], 5)})
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_options(number, device, monkeypatch):

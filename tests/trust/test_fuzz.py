@@ -352,6 +352,7 @@ def test_manifests_of_ranks_that_somebody_wrote(spoil, tmp_path):
         assert caught.value.__traceback__ is not None  # it still has the frames
 
 
+@pytest.mark.slow
 def test_any_bit_of_the_checkpoint_of_a_simulation(tmp_path):
     """Also those of the headers of the archive, which have no checksum."""
     [content] = fuzz._simulations(tmp_path)

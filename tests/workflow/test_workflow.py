@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pyapsp
+from pyapsp.cli.areas import AREAS
 from pyapsp.graph import datasets
 
 if sys.version_info < (3, 11):
@@ -44,6 +45,14 @@ class Checkout:
     ) -> subprocess.CompletedProcess[str]:
         return checkouts.snakemake(self.path, *arguments, env=env)
 
+    def rows(self) -> list[dict[str, str]]:
+        """The rows of all tables of the report."""
+        rows = []
+        for path in sorted((self.path / "results" / "report" / "tables").iterdir()):
+            with path.open(encoding="utf-8") as file:
+                rows += csv.DictReader(file)
+        return rows
+
     def planned(self, *arguments: str) -> dict[str, int]:
         """The number of jobs of each rule in a dry run."""
         return checkouts.jobs(self.plan(*arguments))
@@ -60,15 +69,17 @@ def checkout(tmp_path):
     return Checkout(tmp_path / "a checkout")
 
 
-def jobs(graphs: int, runs: int, timed: int = 0) -> dict[str, int]:
+def jobs(graphs: int, runs: int, timed: int = 0, areas: int = 0) -> dict[str, int]:
     counts = {
         "fetch_dataset": graphs,
         "normalise_graph": graphs,
         "run_method": runs,
+        "check_area": areas,
         "time_methods": timed,
         "write_report": 1,
+        "judge_runs": 1,
         "default": 1,
-        "total": 2 * graphs + runs + timed + 2,
+        "total": 2 * graphs + runs + timed + areas + 3,
     }
     return {rule: count for rule, count in counts.items() if count}
 
@@ -111,10 +122,11 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     assert config["peers"] == ["scipy"]
     timed = graphs * len(pyapsp.problems())
     plan = checkout.plan("--cores", "2")
-    assert checkouts.jobs(plan) == jobs(graphs, runs, timed=timed)
+    assert checkouts.jobs(plan) == jobs(graphs, runs, timed=timed, areas=len(AREAS))
     # a method without a job would never be checked
     found = re.findall(r" output: results/checked/([^/]+)/[^/]+/([^/]+)/", plan)
     assert {*found} == {(method.problem, method.id) for method in pyapsp.methods()}
+    assert {*re.findall(r" output: results/areas/([^/]+)/", plan)} == {*AREAS}
 
 
 @pytest.mark.slow
@@ -301,10 +313,7 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
     done = checkout.snakemake("--cores", "2", *options)
     assert done.returncode == 0, done.stdout
     report = checkout.path / "results" / "report"
-    rows = []
-    for problem in problems:
-        with open(report / "tables" / f"{problem}.csv", encoding="utf-8") as file:
-            rows += csv.DictReader(file)
+    rows = checkout.rows()
     found = sorted((row["problem"], row["input"], row["method"], row["dtype"]) for row in rows)
     assert found == sorted(expected)
     assert {row["verified"] for row in rows} == {"True"}
@@ -345,22 +354,73 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
 
 
 @pytest.mark.slow
-def test_a_wrong_answer_fails_its_job(checkout):
-    graph = checkout.config("default")["datasets"][0]
-    record = f"results/checked/scc/{graph}/scc-forward-backward/int32/auto.json"
-    (checkout.path / "sitecustomize.py").write_text(WRONG)
-    environment = os.environ | {"PYTHONPATH": str(checkout.path)}
-    failed = checkout.snakemake("--cores=2", record, env=environment)
+def test_what_fails_is_a_row_and_is_tried_again_and_nothing_else_is(checkout):
+    (checkout.path / "sitecustomize.py").write_text(FAULTS)
+    faulty = os.environ | {"PYTHONPATH": str(checkout.path)}
+    methods = [
+        "scc-forward-backward",
+        *(f"fw-{name}" for name in ("naive", "blocked", "mm", "recursive")),
+    ]
+    options = ["--cores=2", "--config", "datasets=[rmat-7]", "problems=[all-pairs,scc]"]
+    options += [f"methods=[{','.join(methods)}]", "dtypes=[float16,int32]", "peers=[]"]
+    failed = checkout.snakemake(*options, "time_limit=25", env=faulty)
     assert failed.returncode != 0
-    assert "Error in rule run_method" in failed.stdout
-    assert not (checkout.path / record).exists()
-    assert checkout.snakemake("--cores=2", record).returncode == 0
-    assert (checkout.path / record).exists()
+    assert "1 ok, 4 refused, 1 wrong, 3 failed" in failed.stdout
+    found = {row["method"]: row for row in checkout.rows() if row["dtype"] == "int32"}
+    assert {method: row["status"] for method, row in found.items()} == {
+        "scc-forward-backward": "wrong",
+        "fw-naive": "failed",
+        "fw-blocked": "failed",
+        "fw-mm": "failed",
+        "fw-recursive": "ok",
+    }
+    assert found["fw-naive"]["why"] == "exit code 9: no such luck"
+    assert found["fw-blocked"]["why"].startswith("killed by SIGKILL, perhaps out of memory")
+    assert found["fw-mm"]["why"] == "time-out: it took longer than 25 s"
+    assert found["scc-forward-backward"]["why"].startswith("vertex 0 is in component ")
+    assert found["fw-recursive"]["verified_by"] == "SciPy, all rows, and a certificate"
+    refused = [row for row in checkout.rows() if row["dtype"] == "float16"]
+    assert {(row["status"], row["why"][-41:]) for row in refused} == {
+        ("refused", " has no float16: ask for dtype='float32'")
+    }
+    page = (checkout.path / "results" / "report" / "index.html").read_text(encoding="utf-8")
+    for words in ("Wrong: 1.", "Failed: 3.", "Refused: 4."):
+        assert words in page
+
+    again = checkout.snakemake(*options)
+    assert again.returncode == 0, again.stdout
+    assert "5 ok, 4 refused, 0 wrong, 0 failed" in again.stdout
+    assert len(re.findall("^rule run_method:", again.stdout, re.M)) == 4
+    assert "Nothing to be done" in checkout.snakemake(*options).stdout
 
 
-# Makes every answer of the problem scc wrong, in every process that Python starts with it.
-WRONG = """
-import pyapsp.traversal.components.scc_forward_backward as scc
-right = scc.numbered
-scc.numbered = lambda roots: right(roots)[::-1].copy() + 1
+@pytest.mark.slow
+def test_a_device_without_double_precision_refuses_it(checkout):
+    options = ["--config", "datasets=[rmat-7]", "methods=[fw-naive,near-far,sssp-near-far]"]
+    options += ["dtypes=[float64,float32]"]
+    done = checkout.snakemake("--cores=2", *options, env=os.environ | {"PYAPSP_HIDE": "fp64"})
+    assert done.returncode == 0, done.stdout
+    assert {(row["dtype"], row["status"]) for row in checkout.rows()} == {
+        ("float32", "ok"),
+        ("float64", "refused"),
+    }
+
+
+# In each run of a method, which Python starts with it: one ends with exit code 9, one is killed, as
+# by a system without memory, one never ends, and one is wrong.
+FAULTS = """
+import os, signal, sys, time
+given = sys.orig_argv
+method = given[given.index("--method") + 1] if given[2:3] == ["check"] else None
+if method == "fw-naive" and "int32" in given:
+    os.write(2, b"no such luck\\n")
+    os._exit(9)
+if method == "fw-blocked" and "int32" in given:
+    os.kill(os.getpid(), signal.SIGKILL)
+if method == "fw-mm" and "int32" in given:
+    time.sleep(600)
+if method == "scc-forward-backward":
+    import pyapsp.traversal.components.scc_forward_backward as scc
+    right = scc.numbered
+    scc.numbered = lambda roots: right(roots)[::-1].copy() + 1
 """

@@ -10,6 +10,7 @@ from snakemake.utils import validate
 import pyapsp
 from pyapsp.errors import ParameterError
 from pyapsp.bench.peers import PEERS
+from pyapsp.cli.areas import AREAS
 
 # The reproductions of papers are modules beside the rules.
 WORKFLOW = str(Path(workflow.current_basedir).resolve().parent)
@@ -49,7 +50,8 @@ if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS
     raise WorkflowError(
         f"config key 'datasets': its keys must be problems: {', '.join(PROBLEMS)}"
     )
-AREAS = {method.id: method.area for method in pyapsp.methods()}
+CHECKED_AREAS = known("areas", list(AREAS))
+FOLDERS = {method.id: method.area for method in pyapsp.methods()}
 
 
 def paper_settings(experiment):
@@ -102,6 +104,15 @@ def checked_files(*problems):
     ]
 
 
+def area_files():
+    """Return the file of the run of each area."""
+    return [
+        f"<results>/areas/{area}/{device}.json"
+        for area in CHECKED_AREAS
+        for device in config["devices"]
+    ]
+
+
 def chosen_peers(problem):
     """Return the packages of the config that solve a problem."""
     return [
@@ -131,6 +142,7 @@ wildcard_constraints:
     format="[a-z]+",
     n="[0-9]+",
     bench="[^/]+",
+    area="|".join(AREAS),
     target="|".join(["all", *PROBLEMS]),
     experiment="|".join(EXPERIMENTS),
     source="|".join(SOURCES),
@@ -155,8 +167,9 @@ def undirected_option(wildcards):
 
 def judged_records(wildcards):
     """Return the records of a target: all of them, or those of a problem."""
-    problems = PROBLEMS if wildcards.target == "all" else [wildcards.target]
-    return checked_files(*problems) + timed_files(*problems)
+    if wildcards.target != "all":
+        return checked_files(wildcards.target) + timed_files(wildcards.target)
+    return checked_files(*PROBLEMS) + timed_files(*PROBLEMS) + area_files()
 
 
 def report_of(wildcards):
@@ -180,6 +193,18 @@ def about_run(wildcards):
     ]
 
 
+def about_area(wildcards):
+    """Return what the record of a failed run of an area says about it."""
+    area = AREAS[wildcards.area]
+    return [
+        f"problem={area.id}",
+        f"input={area.input}",
+        f"method={area.id}",
+        f"dtype={area.dtype}",
+        f"device={wildcards.device}",
+    ]
+
+
 def about_bench(wildcards):
     """Return what the record of failed timings says about them."""
     return [
@@ -191,15 +216,16 @@ def about_bench(wildcards):
     ]
 
 
+def device_option(wildcards):
+    """Return the option for the device."""
+    return [] if wildcards.device == "auto" else ["--device", wildcards.device]
+
+
 def run_options(wildcards):
     """Return the optional options of a run."""
     asks = pyapsp.problem(wildcards.problem).asks
-    options = []
-    if config["predecessors"] and "predecessors" in asks:
-        options.append("--predecessors")
-    if wildcards.device != "auto":
-        options += ["--device", wildcards.device]
-    return options
+    wanted = config["predecessors"] and "predecessors" in asks
+    return [*(["--predecessors"] if wanted else []), *device_option(wildcards)]
 
 
 def bench_methods(wildcards):
@@ -248,7 +274,7 @@ def run_seconds(wildcards):
     if wildcards.problem != "all-pairs":
         return 300 + arcs(wildcards) // 10**5
     seconds = 300 + vertices(wildcards) * arcs(wildcards) // 10**6
-    if AREAS.get(wildcards.method) == "all_pairs/dense":
+    if FOLDERS.get(wildcards.method) == "all_pairs/dense":
         seconds += vertices(wildcards) ** 3 // 10**8
     return seconds
 
@@ -273,9 +299,23 @@ def ranks_minutes(wildcards):
     return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
 
 
+def area_seconds(wildcards):
+    """Return the time limit of the run of an area, which takes seconds."""
+    return config["time_limit"] or 300
+
+
+def area_minutes(wildcards):
+    """Return the minutes that are reserved for the run of an area."""
+    return minutes(area_seconds(wildcards))
+
+
 def bench_seconds(wildcards):
     """Return the time limit of a bench: four turns of all, each with 10^9 updates a second, or that of the config."""
-    turns = (config["repeat"] + 1) * len(bench_methods(wildcards)) * len(bench_types(wildcards))
+    turns = (
+        (config["repeat"] + 1)
+        * len(bench_methods(wildcards))
+        * len(bench_types(wildcards))
+    )
     if config["time_limit"]:
         return config["time_limit"] * (turns + len(bench_peers(wildcards)))
     work = arcs(wildcards)

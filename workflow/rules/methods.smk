@@ -1,4 +1,5 @@
-# Run every method of every problem and check its answer; time all alternately with other packages.
+# Run every method of every problem and check its answer; the same for areas that are not problems with methods; time
+# all methods alternately with other packages.
 
 
 rule run_method:
@@ -30,6 +31,30 @@ rule run_method:
         "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
         " --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
         " --method {wildcards.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
+
+
+rule check_area:
+    output:
+        "<results>/areas/{area}/{device}.json",
+    log:
+        "<results>/logs/check_area/{area}/{device}.log",
+    group:
+        "runs"
+    conda:
+        "../envs/pyapsp.yaml"
+    threads: all_cores
+    resources:
+        mem_mb=1000,
+        runtime=area_minutes,
+        seconds=area_seconds,
+        gpu=0,
+    params:
+        attempt=attempt,
+        about=about_area,
+        options=device_option,
+    shell:
+        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        " --about {params.about:q} -- pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
 
 
 rule time_methods:

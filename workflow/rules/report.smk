@@ -5,6 +5,7 @@ rule write_report:
     input:
         checked_files(*PROBLEMS),
         timed_files(*PROBLEMS),
+        area_files(),
     # one label each: for two labels, snakemake --report shows a selection that does not work for two files
     output:
         tables=report(

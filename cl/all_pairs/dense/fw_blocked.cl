@@ -80,43 +80,29 @@ static inline size_t tile_at(const int size, const int row, const int column)
     return (size_t)row * TILE * size + (size_t)column * TILE;
 }
 
-/* Tile (row, column) of the matrix into local memory. */
-static inline void fetch(__local value_t *tile, __global const value_t *matrix, const int size,
-                         const int row, const int column)
-{
-    __global const value_t *origin = matrix + tile_at(size, row, column);
-    EACH_STRIP(x, y)
-        STRIP(__local, tile + y * TILE + x) =
-            STRIP(__global const, origin + (size_t)y * size + x);
-}
+/* Two functions that copy tile (row, column) of the matrix into local memory, and back: for values of a
+ * type, and the macro of its strips. */
+#define TILE_COPIES(fetch, put, type, STRIP_AT)                                                    \
+    static inline void fetch(__local type *tile, __global const type *matrix, const int size,      \
+                             const int row, const int column)                                      \
+    {                                                                                              \
+        __global const type *origin = matrix + tile_at(size, row, column);                         \
+        EACH_STRIP(x, y)                                                                           \
+            STRIP_AT(__local, tile + y * TILE + x) =                                               \
+                STRIP_AT(__global const, origin + (size_t)y * size + x);                           \
+    }                                                                                              \
+    static inline void put(__global type *matrix, __local const type *tile, const int size,        \
+                           const int row, const int column)                                        \
+    {                                                                                              \
+        __global type *origin = matrix + tile_at(size, row, column);                               \
+        EACH_STRIP(x, y)                                                                           \
+            STRIP_AT(__global, origin + (size_t)y * size + x) =                                    \
+                STRIP_AT(__local const, tile + y * TILE + x);                                      \
+    }
 
-static inline void put(__global value_t *matrix, __local const value_t *tile, const int size,
-                       const int row, const int column)
-{
-    __global value_t *origin = matrix + tile_at(size, row, column);
-    EACH_STRIP(x, y)
-        STRIP(__global, origin + (size_t)y * size + x) =
-            STRIP(__local const, tile + y * TILE + x);
-}
-
+TILE_COPIES(fetch, put, value_t, STRIP)
 #if PYAPSP_PREDECESSORS
-static inline void fetch_index(__local int *tile, __global const int *matrix, const int size,
-                               const int row, const int column)
-{
-    __global const int *origin = matrix + tile_at(size, row, column);
-    EACH_STRIP(x, y)
-        INDEX_STRIP(__local, tile + y * TILE + x) =
-            INDEX_STRIP(__global const, origin + (size_t)y * size + x);
-}
-
-static inline void put_index(__global int *matrix, __local const int *tile, const int size,
-                             const int row, const int column)
-{
-    __global int *origin = matrix + tile_at(size, row, column);
-    EACH_STRIP(x, y)
-        INDEX_STRIP(__global, origin + (size_t)y * size + x) =
-            INDEX_STRIP(__local const, tile + y * TILE + x);
-}
+TILE_COPIES(fetch_index, put_index, int, INDEX_STRIP)
 #endif
 
 /* The t steps of the pivot on one tile: tile[y, x] <- min(tile[y, x], left[y, k] + right[k, x]).

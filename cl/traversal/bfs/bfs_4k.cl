@@ -274,11 +274,15 @@ static inline void clear_next(__global int *state, const int level)
     }
 }
 
+/* The first part of a kernel that expands the queue of the last level. */
+#define OPEN_QUEUE                                                                                 \
+    OPEN(slots, 0);                                                                                \
+    clear_next(state, level);                                                                      \
+    __global const int *before = QUEUE_BEFORE(queues, n, level)
+
 __kernel GROUP void bfs_4k_warps(SEARCH, const int size, const int width)
 {
-    OPEN(slots, 0);
-    clear_next(state, level);
-    __global const int *before = QUEUE_BEFORE(queues, n, level);
+    OPEN_QUEUE;
     const int each = PYAPSP_GROUP / width, tiles = (size + each - 1) / each;
     for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         const int place = tile * each + GROUP_PLACE / width;
@@ -288,9 +292,7 @@ __kernel GROUP void bfs_4k_warps(SEARCH, const int size, const int width)
 
 __kernel GROUP void bfs_4k_shared(SEARCH, const int size)
 {
-    OPEN(slots, 0);
-    clear_next(state, level);
-    __global const int *before = QUEUE_BEFORE(queues, n, level);
+    OPEN_QUEUE;
     const int tiles = (size + PYAPSP_GROUP - 1) / PYAPSP_GROUP;
     for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         const int place = tile * PYAPSP_GROUP + GROUP_PLACE;
@@ -302,9 +304,7 @@ __kernel GROUP void bfs_4k_shared(SEARCH, const int size)
 
 __kernel GROUP void bfs_4k_edges(SEARCH, const int size, const int extended)
 {
-    OPEN(slots, 0);
-    clear_next(state, level);
-    __global const int *before = QUEUE_BEFORE(queues, n, level);
+    OPEN_QUEUE;
     const int tiles = (size + PYAPSP_GROUP - 1) / PYAPSP_GROUP;
     for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
         const int place = tile * PYAPSP_GROUP + GROUP_PLACE;
@@ -331,7 +331,8 @@ __kernel GROUP void bfs_4k_heavy(SEARCH, const int begin, const int end, const i
 #define OPEN_SINGLE                                                                                \
     OPEN(both + limit, limit);                                                                     \
     __local int *here = both;                                                                      \
-    for (int place = GROUP_PLACE; place < size + heavies; place += PYAPSP_GROUP)                   \
+    int count = size + heavies;                                                                    \
+    for (int place = GROUP_PLACE; place < count; place += PYAPSP_GROUP)                            \
         here[place] = place < size ? QUEUE_BEFORE(queues, n, level)[place]                         \
                                    : LIST_BEFORE(state, level, room)[place - size];                \
     s.room = 0;                                                                                    \
@@ -385,7 +386,6 @@ __kernel GROUP void bfs_4k_single_warps(SEARCH, const int size, const int heavie
                                         const int least_width, const int limit, __local int *both)
 {
     OPEN_SINGLE;
-    int count = size + heavies;
     while (count > 0 && count <= limit) {
         open_level(&s);
         int width = least_width;
@@ -405,7 +405,6 @@ __kernel GROUP void bfs_4k_single_edges(SEARCH, const int size, const int heavie
                                         const int extended, const int limit, __local int *both)
 {
     OPEN_SINGLE;
-    int count = size + heavies;
     while (count > 0 && count <= limit) {
         open_level(&s);
         const int tiles = (count + PYAPSP_GROUP - 1) / PYAPSP_GROUP;

@@ -34,12 +34,9 @@ __kernel GROUP void bfs_harish_start(__global int *levels, __global int *flags,
     if (v >= (size_t)n)
         return;
     __global int *frontier = flags, *updated = frontier + n, *visited = updated + n;
-    levels[v] = v == (size_t)source ? 0 : PYAPSP_INFINITY;
+    clear_result(levels, parents, v, source);
     frontier[v] = visited[v] = v == (size_t)source;
     updated[v] = 0;
-#if PYAPSP_PREDECESSORS
-    parents[v] = NO_PREDECESSOR;
-#endif
     if (v == (size_t)source)
         *last = 0;
 }

@@ -129,10 +129,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
                                 const int limit, const long m)
 {
     __local tile_t tile;
-    search_t search;
-    search.levels = levels;
-    search.parents = parents;
-    search.mask = mask;
+    const search_t search = {levels, parents, mask};
     int groups = get_num_groups(0), mine = get_group_id(0), now = level;
 #if PYAPSP_LEVELS == 2
     mine = enter(state + ENTERED, groups, &groups, tile.common.slots);
@@ -189,10 +186,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
                                const int whole, const long m)
 {
     __local shared_t shared;
-    search_t search;
-    search.levels = levels;
-    search.parents = parents;
-    search.mask = mask;
+    const search_t search = {levels, parents, mask};
 #if PYAPSP_QUEUE == PHASES
     const list_t to = arcs_of(arcs, room);
     const counters_t size = state + AT(ARCS, level);
@@ -241,10 +235,7 @@ __kernel GROUP void helix_contract(__global int *levels, __global int *parents, 
                                    const int room)
 {
     __local shared_t shared;
-    search_t search;
-    search.levels = levels;
-    search.parents = parents;
-    search.mask = mask;
+    const search_t search = {levels, parents, mask};
     const list_t to = list_of(lists, level, capacity, 0);
     const int count = look(state + STOP) < level ? 0 : min(look(state + AT(ARCS, level)), room);
     const int tile = PYAPSP_GROUP * TURNS, tiles = steps_for(count, tile);

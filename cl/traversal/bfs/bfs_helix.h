@@ -308,12 +308,8 @@ __kernel GROUP void helix_start(__global int *levels, __global int *parents, __g
                                 const int n, const int cells)
 {
     const int step = get_global_size(0);
-    for (int v = get_global_id(0); v < n; v += step) {
-        levels[v] = v == source ? 0 : INFINITE;
-#if PYAPSP_PREDECESSORS
-        parents[v] = NO_PREDECESSOR;
-#endif
-    }
+    for (int v = get_global_id(0); v < n; v += step)
+        clear_result(levels, parents, v, source);
 #if PYAPSP_MASK
     const int bits = PYAPSP_MASK == 8 ? 8 : 32;
     for (int i = get_global_id(0); i < cells; i += step)

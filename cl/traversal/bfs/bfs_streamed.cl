@@ -36,10 +36,7 @@ __kernel GROUP void bfs_streamed_start(__global int *levels, __global int *paren
     const size_t v = get_global_id(0);
     if (v >= (size_t)n)
         return;
-    levels[v] = v == (size_t)source ? 0 : PYAPSP_INFINITY;
-#if PYAPSP_PREDECESSORS
-    parents[v] = NO_PREDECESSOR;
-#endif
+    clear_result(levels, parents, v, source);
 }
 
 /* WIDTH work-items for each vertex of a block: from those of a level, find vertices of the next. */

@@ -42,10 +42,7 @@ __kernel GROUP void frontier_start(__global int *levels, __global int *parents,
     const size_t v = get_global_id(0);
     if (v >= (size_t)n)
         return;
-    levels[v] = v == (size_t)source ? 0 : INFINITE;
-#if PYAPSP_PREDECESSORS
-    parents[v] = NO_PREDECESSOR;
-#endif
+    clear_result(levels, parents, v, source);
     if (v == (size_t)source) {
         queues[0] = source;
         for (int each = 0; each < 8; each++)

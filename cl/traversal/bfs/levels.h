@@ -41,12 +41,9 @@ __kernel GROUP void levels_start(__global int *levels, __global int *marks, __gl
     const size_t v = get_global_id(0);
     if (v >= (size_t)n)
         return;
-    levels[v] = v == (size_t)source ? 0 : INFINITE;
+    clear_result(levels, parents, v, source);
     marks[v] = v == (size_t)source ? 0 : INFINITE;
     marks[n + v] = INFINITE;
-#if PYAPSP_PREDECESSORS
-    parents[v] = NO_PREDECESSOR;
-#endif
     if (v == (size_t)source)
         *last = 0;
 }

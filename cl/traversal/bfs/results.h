@@ -19,4 +19,14 @@
 #define INFINITE PYAPSP_INFINITY
 #define NO_PREDECESSOR (-9999)
 
+/* Vertex v before a search: only the source has a level, and none has a parent. */
+static inline void clear_result(__global int *levels, __global int *parents, const size_t v,
+                                const size_t source)
+{
+    levels[v] = v == source ? 0 : INFINITE;
+#if PYAPSP_PREDECESSORS
+    parents[v] = NO_PREDECESSOR;
+#endif
+}
+
 #endif /* TRAVERSAL_BFS_RESULTS_H */

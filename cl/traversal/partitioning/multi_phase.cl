@@ -124,17 +124,7 @@ __kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *square
         squares[get_group_id(0)] = sums[0];
 }
 
-/* A work-item for each chunk, and one for the end. */
-__kernel GROUP void multi_phase_partition(INPUT offsets, OUTPUT parts, __global int *fallbacks,
-                                          const int items, const int units, const int chunks,
-                                          const int kind)
-{
-    const size_t c = PLACE_OF_ALL;
-    if (c == 0)
-        *fallbacks = 0;
-    if (c <= (size_t)chunks)
-        find_part(offsets, parts, c, CHUNK, items, units, kind);
-}
+PARTITION_KERNEL(multi_phase_partition, CHUNK)
 
 /* Any number of groups. *fallbacks counts slices that do not fit. */
 __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners,

@@ -336,6 +336,14 @@ static inline void relax(const search_t *search, const int u, const long start, 
 #endif
 }
 
+/* The first part of an expansion, before a barrier: `search`, and what the group holds. */
+#define OPEN_SEARCH                                                                                \
+    __local int held[PYAPSP_STAGED ? PYAPSP_HELD : 1], count, base;                                \
+    const search_t search = {first,  heads,    weights, words, tags, next,                         \
+                             counts, capacity, source,  round, held, &count};                      \
+    if (get_local_id(0) == 0)                                                                      \
+        count = 0
+
 /* Relax the frontier: warps of `width` work-items, each with `load` vertices. Vertices with more
  * than `heavy` arcs are put into a list, unless `heavy` is 0. */
 __kernel GROUP void hbf_expand(__global const long *ALONE first, __global const uint *ALONE heads,
@@ -345,11 +353,7 @@ __kernel GROUP void hbf_expand(__global const long *ALONE first, __global const 
                                const int capacity, const int source, const int round,
                                const int size, const int width, const int load, const int heavy)
 {
-    __local int held[PYAPSP_STAGED ? PYAPSP_HELD : 1], count, base;
-    const search_t search = {first,    heads,  weights, words, tags, next,
-                             counts, capacity, source, round, held, &count};
-    if (get_local_id(0) == 0)
-        count = 0;
+    OPEN_SEARCH;
     barrier(CLK_LOCAL_MEM_FENCE);
     const long low = (long)(get_global_id(0) / width) * load;
     for (long i = low; i < min(low + load, (long)size); i++) {
@@ -371,11 +375,7 @@ __kernel GROUP void hbf_expand_heavy(__global const long *ALONE first,
                                      __global const int *heavies, __global int *counts,
                                      const int capacity, const int source, const int round)
 {
-    __local int held[PYAPSP_STAGED ? PYAPSP_HELD : 1], count, base;
-    const search_t search = {first,    heads,  weights, words, tags, next,
-                             counts, capacity, source, round, held, &count};
-    if (get_local_id(0) == 0)
-        count = 0;
+    OPEN_SEARCH;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = 0; i < counts[HEAVY]; i++)
         relax(&search, heavies[i], get_global_id(0), get_global_size(0));

@@ -75,13 +75,14 @@ def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
 def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]:
     """Yield the figures of one problem, by name."""
     unit = runs["unit"].iloc[0]
-    yield (
-        "speed",
-        Drawn(
-            against_n(runs, "rate", f"{unit}/s"),
-            f"{problem}, speed: {unit} per second of kernel time against the size of the input.",
-        ),
-    )
+    if runs["rate"].notna().any():
+        yield (
+            "speed",
+            Drawn(
+                against_n(runs, "rate", f"{unit}/s"),
+                f"{problem}, speed: {unit} per second of kernel time against the input size.",
+            ),
+        )
     if runs["fraction_of_roof"].notna().any():
         yield (
             "roof",

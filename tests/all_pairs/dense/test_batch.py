@@ -78,7 +78,7 @@ def one_group(n, device, dtype, **parameters):
 GPU_SHAPES = [(8, 4, 5), (8, 4, 24), (8, 8, 23), (16, 16, 70)]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(("x", "y", "n"), GPU_SHAPES)
 @pytest.mark.parametrize("negative", [False, True])
 def test_a_group_with_its_graph_in_registers(x, y, n, negative, device):
@@ -89,7 +89,7 @@ def test_a_group_with_its_graph_in_registers(x, y, n, negative, device):
     assert not remarks.any()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint16", "int64"])
 def test_a_group_of_a_gpu_in_every_type(dtype, device):
     weights = weights_of(3, 15, dtype)
@@ -123,6 +123,7 @@ def test_a_core_in_rounds_of_rounds(n, parameters, dtype, device):
     np.testing.assert_array_equal(distances, by_scipy(weights, dtype))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", [1, 2, 7, 15, 17, 20])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "uint16", "int64"])
 def test_lanes_have_graphs_of_their_own(n, dtype, device):
@@ -157,6 +158,7 @@ def rounds(method, n, device, dtype, **parameters):
     return maker(pyapsp.method(method, **parameters), n, options)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [
@@ -238,6 +240,7 @@ MAKERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_remarks(name, dtype, device):

@@ -104,6 +104,7 @@ def test_sizes(method, n, dtype, predecessors, device):
         assert verify.certificate(graph, result, device=device).ok
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
 def test_negative_weights(method, dtype, device):
@@ -117,6 +118,7 @@ def test_negative_weights(method, dtype, device):
     assert verify.certificate(graph, result, device=device).ok
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("method", METHODS)
 def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device):
@@ -131,6 +133,7 @@ def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device)
     assert result.distances[n - 1, 0] == result.infinity
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 def test_zero_weight_cycles_keep_predecessors_sound(method, device):
     # blocks of vertices joined by zero arcs both ways: many equal paths, many zero cycles
@@ -150,20 +153,21 @@ def test_zero_weight_cycles_keep_predecessors_sound(method, device):
         assert len(set(path)) == len(path)
 
 
+@pytest.mark.every(2)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("method", METHODS)
-def test_float_weights_agree_within_rounding(method, device):
+def test_float_weights_agree_within_rounding(method, dtype, device):
     rng = np.random.default_rng(11)
     n = 100
     tails, heads = rng.integers(0, n, (2, 8 * n))
     graph = Graph.from_arcs(n, tails, heads, rng.random(tails.size))
     graph = fitting(graph, method, device)
-    for dtype in ("float64", "float32", "float16"):
-        if is_refused(graph, method, dtype, device):
-            continue
-        result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
-        comparison = verify.against_scipy(graph, result)
-        assert comparison.ok, comparison
-        assert verify.certificate(graph, result, device=device).ok
+    if is_refused(graph, method, dtype, device):
+        return
+    result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
+    comparison = verify.against_scipy(graph, result)
+    assert comparison.ok, comparison
+    assert verify.certificate(graph, result, device=device).ok
 
 
 LEGAL_SETS = [
@@ -205,6 +209,7 @@ def test_blocked_parameter_sets(start, device):
     assert ran > 3
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("tile", [8, 16, 32])
 def test_blocked_as_published_one_item_per_element(tile, device):
     if tile**2 > device.capabilities.max_work_group_size:
@@ -286,18 +291,19 @@ def test_progress_and_cancellation(method, device, assert_cancels):
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["int64", "int16"])
-def test_methods_agree_bit_for_bit_on_integers(dtype, device):
-    graph = random_graph(200, low=-5, seed=9)
-    for method in METHODS:
-        taken = fitting(graph, method, device)
-        answer, naive = (
-            pyapsp.solve(taken, each, dtype=dtype, device=device).distances
-            for each in (method, "fw-naive")
-        )
-        np.testing.assert_array_equal(answer, naive, err_msg=method)
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_agree_bit_for_bit_on_integers(method, dtype, device):
+    graph = fitting(random_graph(200, low=-5, seed=9), method, device)
+    answer, naive = (
+        pyapsp.solve(graph, each, dtype=dtype, device=device).distances
+        for each in (method, "fw-naive")
+    )
+    np.testing.assert_array_equal(answer, naive)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("dtype", "last"), [("int16", 2**14 - 2), ("uint16", 2**15 - 2)])
 @pytest.mark.parametrize("method", METHODS)
 def test_short_integers_reach_to_their_infinity(method, dtype, last, device):

@@ -63,7 +63,7 @@ def test_tiles(dtype, more, n, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype=dtype, device=device))
 
 
-@pytest.mark.every(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [0, 1])
 @pytest.mark.parametrize("dtype", ["int16", "uint16"])
 def test_words_of_two_values(dtype, packed, device):

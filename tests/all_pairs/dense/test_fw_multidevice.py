@@ -68,6 +68,7 @@ def copies(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.every(3)
 @pytest.mark.pairwise
 @pytest.mark.parametrize("n", [1, 2, 63, 130, 257])
 @pytest.mark.parametrize("m", [5, 10**6], ids=["sparse", "dense"])

@@ -52,6 +52,7 @@ def test_shapes(start, device):
         assert result.stats["parameters"] == parameters
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("items", [64, 128, 256, 512, 1024])
 def test_the_published_groups(items, device):
     parameters = {"tile": 32, "width": 1, "rows": 1024 // items, "group_x": 32, "contiguous": 1}

@@ -210,6 +210,7 @@ def test_whole_numbers_in_a_float_graph_are_taken(device):
     assert result.distances[0].tolist() == [0.0, 2.0, 5.0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("n", [50, 130])
 @pytest.mark.parametrize(("bits", "parameters"), VARIANTS, ids=IDS)
 def test_tiles_and_contiguity(bits, parameters, n, device):

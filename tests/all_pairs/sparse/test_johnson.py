@@ -77,6 +77,7 @@ def test_any_small_graph_with_or_without_a_negative_cycle(device, arcs, dtype):
     assert sum(lengths[a, b] for a, b in itertools.pairwise(cycle)) == caught.value.weight < 0
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 25), scale=st.sampled_from([1e-3, 1, 1e3, 1e8]))
 def test_rounding_stays_within_bounds(device, seed, n, scale):

@@ -84,6 +84,7 @@ def broken(monkeypatch, when, how):
     monkeypatch.setattr(Few, "run", run)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("predecessors", [False, True])
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 def test_all_sets_are_measured_and_the_fastest_is_kept(dtype, predecessors, tune, device):

@@ -163,6 +163,7 @@ def test_networks_run_with_each_optimisation(device):
     assert max(errors) < 1e-12
 
 
+@pytest.mark.slow
 def test_the_network_of_rybak_is_read_from_flints_examples(device, tmp_path, monkeypatch):
     """A small model stands in for it."""
     model = Path(__file__).parents[2] / "simulation" / "models" / "pacemaker.phml"
@@ -442,6 +443,7 @@ def test_counts_reach_as_far_as_in_the_thesis():
 BUSATO = [name for name in SIZES if name.startswith("busato") and "-bfs-" not in name]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("experiment", BUSATO)
 def test_partitions_of_work_are_timed(experiment, device):
     document = measured(experiment, device)

@@ -1,0 +1,105 @@
+"""A run leaves a record, whatever ends it, and the workflow fails by what the records say."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "workflow" / "scripts"
+
+
+@pytest.fixture
+def attempt(tmp_path):
+    """Run a command as the workflow does; return the exit code and the record."""
+
+    def run(*command: str, seconds: float = 60) -> dict:
+        record, log = tmp_path / "record.json", tmp_path / "log"
+        about = ["problem=bfs", "input=grid", "method=bfs-edge", "dtype=int32", "device=auto"]
+        options = ["--record", record, "--log", log, "--seconds", str(seconds), "--about", *about]
+        arguments = [sys.executable, SCRIPTS / "attempt.py", *options, "--", *command]
+        done = subprocess.run(arguments, cwd=tmp_path, check=False)
+        assert done.returncode == 0
+        return json.loads(record.read_text(encoding="utf-8"))
+
+    return run
+
+
+def test_the_record_of_the_command_is_kept(attempt):
+    assert attempt("sh", "-c", 'echo \'{"status": "ok"}\' > record.json') == {"status": "ok"}
+    # a refusal has an exit code of its own, and a record
+    refused = attempt("sh", "-c", 'echo \'{"status": "refused"}\' > record.json; exit 4')
+    assert refused == {"status": "refused"}
+
+
+def test_an_earlier_record_is_not_that_of_this_run(attempt, tmp_path):
+    (tmp_path / "record.json").write_text('{"status": "ok"}')
+    assert attempt("true")["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo first; echo 'no such kernel' >&2; exit 9", "exit code 9: no such kernel"),
+        ("exit 9", "exit code 9"),
+        ("kill -9 $$", "killed by SIGKILL, perhaps out of memory, at most "),
+        # a driver can crash after the record was written
+        ('echo \'{"status": "ok"}\' > record.json; kill -11 $$', "killed by SIGSEGV, at most "),
+        ("sleep 60", "time-out: it took longer than 1 s"),
+    ],
+)
+def test_a_run_without_a_record_is_failed_and_says_why(attempt, command, why):
+    record = attempt("bash", "-c", f"{command}; true", seconds=1 if "sleep" in command else 60)
+    assert record.pop("why").startswith(why)
+    assert record == {
+        "status": "failed",
+        "verified": None,
+        "problem": "bfs",
+        "input": {"name": "grid"},
+        "method": "bfs-edge",
+        "dtype": "int32",
+        "device": {"name": "auto"},
+    }
+
+
+def test_a_lack_of_memory_is_named(attempt):
+    pyapsp = f"{sys.executable} -m pyapsp generate complete -n 60000 -o big.npz"
+    # threads of libraries have memory of their own, which is not to be what lacks
+    limited = f"export OPENBLAS_NUM_THREADS=1; ulimit -v 3000000; exec {pyapsp}"
+    record = attempt("bash", "-c", limited)
+    assert record["why"].startswith("out of memory or disk space: pyapsp: ")
+
+
+def test_a_run_that_is_told_to_end_tells_its_command(tmp_path):
+    command = ["bash", "-c", "trap 'echo told > told; exit' TERM; echo > started; sleep 60 & wait"]
+    options = ["--record", "record.json", "--log", "log", "--seconds", "60", "--"]
+    arguments = [sys.executable, SCRIPTS / "attempt.py", *options, *command]
+    with subprocess.Popen(arguments, cwd=tmp_path) as process:
+        while not (tmp_path / "started").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+    assert (tmp_path / "told").exists()
+    assert not (tmp_path / "record.json").exists()
+
+
+def test_only_what_is_wrong_or_failed_fails_and_is_forgotten(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPTS)
+    import judge
+
+    states = ("ok", "ok", "refused", "wrong", "failed")
+    paths = [tmp_path / f"{number}-{state}.json" for number, state in enumerate(states)]
+    for path, state in zip(paths, states, strict=True):
+        path.write_text(json.dumps({"status": state, "why": f"it is {state}"}))
+    lines, fails = judge.judged(paths[:3])
+    assert lines == [f"refused: {paths[2]}: it is refused", "2 ok, 1 refused, 0 wrong, 0 failed"]
+    assert not fails
+    lines, fails = judge.judged(paths)
+    assert lines[-1] == "2 ok, 1 refused, 1 wrong, 1 failed"
+    assert fails
+    assert [path.exists() for path in paths] == [True, True, True, False, False]
