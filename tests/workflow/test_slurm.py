@@ -310,6 +310,58 @@ def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
     assert [row["verified"] for row in rows(directory)] == ["True"]
 
 
+def finished(directory: Path) -> dict[Path, tuple[int, int]]:
+    """The records of runs that are complete, and the file and the time of each."""
+    records = {}
+    for path in (directory / "results").glob("checked/**/*.json"):
+        json.loads(path.read_text(encoding="utf-8"))
+        about = path.stat()
+        records[path] = about.st_ino, about.st_mtime_ns
+    return records
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("profile", ["slurm", "generic"])
+def test_a_killed_scheduler_repeats_no_run_and_loses_none(cluster, tmp_path, profile):
+    directory = checkouts.copied(tmp_path / "killed")
+    options = ["--profile", f"workflow/profiles/{profile}", "--group-components", "runs=4"]
+    if profile == "slurm":
+        options += ["--slurm-status-command=squeue"]
+        options += ["--slurm-init-seconds-before-status-checks=3"]
+    options += ["--config", "datasets=[grid-8x8]", "dtypes=[int32]", "peers=[]", "areas=[]"]
+    complete: dict[Path, tuple[int, int]] = {}
+    for more in (3, 8, 8):
+        log = (directory / "killed.log").open("ab")
+        scheduler = subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *options],
+            cwd=directory,
+            env=cluster.environment,
+            stdout=log,
+            stderr=log,
+        )
+        wanted = len(complete) + more
+        while len(finished(directory)) < wanted:
+            assert scheduler.poll() is None, (directory / "killed.log").read_text()
+            time.sleep(0.3)
+        scheduler.kill()
+        scheduler.wait()
+        # as docs/cluster.md says
+        cluster.ask("scancel", f"--user={getpass.getuser()}")
+        cluster._wait_for(lambda: not cluster.ask("squeue", "--noheader"))
+        snakemake(directory, "--unlock")
+        now = finished(directory)
+        assert complete.items() <= now.items()
+        complete = now
+    snakemake(directory, *options, environment=cluster.environment)
+    last = finished(directory)
+    assert complete.items() <= last.items()
+    found = rows(directory)
+    assert len(found) == len(last) > len(complete)
+    assert len({tuple(row.values()) for row in found}) == len(found)
+    assert {row["verified"] for row in found} == {"True"}
+
+
 @pytest.fixture
 def swept():
     with launching.swept():
