@@ -168,6 +168,12 @@ def _advice(
         )
     if not all(each["loaded"] for each in survey.get("implementations", [])):
         advice.append("An implementation was found that cannot be loaded; the error is above.")
+    errors = " ".join([survey.get("error", ""), *(device["error"] or "" for device in found)])
+    advice += [
+        f"{each.name} links kernels: install {each.linker}."
+        for each in RUNTIMES
+        if each.linker and "linking" in errors
+    ]
     missing = [each for each in runtimes if each["distribution"] and not each["version"]]
     advice += [f"{each['name']} is not installed: {each['install']}" for each in missing]
     return advice

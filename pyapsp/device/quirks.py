@@ -51,6 +51,8 @@ class Runtime:
     cache : (str, str) or None
         The cache folder that must be writable, or the runtime has no devices: the environment
         variable that sets it, and its default, a folder in the user's folder for caches.
+    linker : str or None
+        How to install the linker that it calls to build a kernel. Without one it ends the process.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Runtime:
     distribution: str | None
     install: str
     cache: tuple[str, str] | None = None
+    linker: str | None = None
 
 
 RUNTIMES = (
@@ -69,6 +72,7 @@ RUNTIMES = (
         distribution="pocl-binary-distribution",
         install='pip install "pyapsp[cpu]"',
         cache=("POCL_CACHE_DIR", "pocl/kcache"),
+        linker="a C compiler (Debian: apt-get install gcc libc6-dev)",
     ),
     # The .icd file of its wheel has a path on the packager's machine, so it cannot be used.
     Runtime(

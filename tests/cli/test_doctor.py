@@ -107,6 +107,12 @@ def test_a_driver_that_ends_the_process_does_not_end_the_doctor(impostor, capsys
     assert "Traceback" not in text
 
 
+def test_a_missing_linker_is_named(impostor, capsys):
+    impostor("import os; os.write(2, b'Final linking of kernel count failed.'); os.abort()")
+    assert call() == 4
+    assert "PoCL links kernels: install a C compiler" in capsys.readouterr().out
+
+
 def test_a_driver_that_never_answers_does_not_hold_the_doctor(impostor, capsys):
     impostor("import time; time.sleep(600)")
     started = time.monotonic()
