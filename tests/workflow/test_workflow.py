@@ -147,6 +147,38 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
 
 
 @pytest.mark.slow
+def test_published_variants_are_the_words_and_switches_of_options(checkout):
+    options = ["--config", "variants=published", "methods=[fw-mm,bfs-helix,fw-packed4,scc-tarjan]"]
+    plan = checkout.plan("--cores", "2", *options, "peers=[]", "areas=[]")
+    found = re.findall(r" output: results/checked/([^/]+)/([^/,]+)/([^/,]+),([^/]+)/([^/]+)/", plan)
+    switches = ["single", "contiguous", "order"]
+    assert sorted(found) == sorted(
+        [
+            *(("all-pairs", "rmat-7", "fw-mm", each, "float64") for each in variants("fw-mm")),
+            *(("bfs", "rmat-7", "bfs-helix", each, "int32") for each in variants("bfs-helix")),
+            *(
+                ("all-pairs", "small-world-50", "fw-packed4", f"{name}={value}", "float64")
+                for name in switches
+                for value in (0, 1)
+            ),
+        ]
+    )
+    commands = checkout.snakemake("--dry-run", "--printshellcmds", "--cores=2", *options).stdout
+    assert " --method bfs-helix --set bitmask=8 --dtype int32 " in commands
+
+
+def variants(method: str) -> list[str]:
+    """Each word of each option of a method."""
+    choices = pyapsp.method(method).choices
+    return [
+        f"{name}={value}"
+        for name, values in choices.items()
+        for value in values
+        if isinstance(value, str)
+    ]
+
+
+@pytest.mark.slow
 def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
     options = ("--cores", "2", "--configfile", "workflow/config/demo.yaml")
     config = checkout.config("demo")

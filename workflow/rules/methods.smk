@@ -26,11 +26,12 @@ rule run_method:
     params:
         attempt=attempt,
         about=about_run,
+        method=method_options,
         options=run_options,
     shell:
         "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
         " --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
-        " --method {wildcards.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
+        " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
 
 rule check_area:
