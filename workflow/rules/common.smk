@@ -215,11 +215,6 @@ def report_of(wildcards):
     return "<results>/report/index.html" if wildcards.target == "all" else []
 
 
-def attempt(wildcards):
-    """Return the script that makes a record of every run, also of one that fails."""
-    return f"{WORKFLOW}/scripts/attempt.py"
-
-
 def about_run(wildcards):
     """Return what the record of a failed run says about it."""
     method, _, option = wildcards.method.partition(",")

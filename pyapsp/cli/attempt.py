@@ -1,19 +1,18 @@
-"""Run a command that writes a record. If it leaves none, write one that says why.
+r"""Run a command that writes a record. If it leaves none, write one that says why.
 
-The workflow runs each of its runs with this script, so that a run that fails is a row of the table:
+The workflow runs each of its runs with this module, so that a run that fails is a row of the table:
 
-    python attempt.py --record OUT.json --log LOG --seconds 600 --about problem=bfs ... -- COMMAND
+    python -m pyapsp.cli.attempt --record OUT.json --log LOG --seconds 600 \
+        --about problem=bfs input=grid ... -- COMMAND
 
 The record of a failed run has ``status``: "failed", ``why``, and what ``--about`` says. The exit
 code is 0 if there is a record. This process is the parent of the command: it lives on if the
-system kills the command, for instance for its memory. It needs the standard library only.
+system kills the command, for instance for its memory.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import resource
 import signal
 import subprocess
@@ -21,6 +20,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+
+from pyapsp.cli.output import write_json
+
+__all__ = ["attempt", "main"]
 
 # The exit code of pyapsp for a lack of memory or disk space.
 _NO_MEMORY = 5
@@ -47,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         record = {"status": "failed", "why": why, "verified": None, **about}
         for name in ("input", "device"):
             record[name] = {"name": about.get(name, "")}
-        _write(given.record, record)
+        write_json(given.record, record)
         print(f"failed: {why}", file=sys.stderr)
     return 0
 
@@ -97,13 +100,6 @@ def _last_line(log: Path) -> str:
     """Return the last line of a log, where a command says what its error is."""
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")[:_LONGEST]
-
-
-def _write(path: Path, record: dict[str, object]) -> None:
-    """Write a record under a temporary name, and rename it when it is complete."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    temporary.replace(path)
 
 
 if __name__ == "__main__":
