@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,11 @@ import pytest
 def attempt(tmp_path):
     """Run a command as the workflow does; return the exit code and the record."""
 
-    def run(*command: str, seconds: float = 60) -> dict:
+    def run(*command: str, seconds: float = 60, graph: Path | None = None) -> dict:
         record, log = tmp_path / "record.json", tmp_path / "log"
         about = ["problem=bfs", "input=grid", "method=bfs-edge", "dtype=int32", "device=auto"]
         options = ["--record", record, "--log", log, "--seconds", str(seconds), "--about", *about]
+        options += [] if graph is None else ["--input", graph]
         arguments = [sys.executable, "-m", "pyapsp.cli.attempt", *options, "--", *command]
         done = subprocess.run(arguments, cwd=tmp_path, check=False)
         assert done.returncode == 0
@@ -44,6 +46,7 @@ def test_an_earlier_record_is_not_that_of_this_run(attempt, tmp_path):
     [
         ("echo first; echo 'no such kernel' >&2; exit 9", "exit code 9: no such kernel"),
         ("exit 9", "exit code 9"),
+        ("echo 'pyapsp: refused'; echo because; exit 3", "exit code 3: pyapsp: refused because"),
         ("kill -9 $$", "killed by SIGKILL, perhaps out of memory, at most "),
         # a driver can crash after the record was written
         ('echo \'{"status": "ok"}\' > record.json; kill -11 $$', "killed by SIGSEGV, at most "),
@@ -62,6 +65,17 @@ def test_a_run_without_a_record_is_failed_and_says_why(attempt, command, why):
         "dtype": "int32",
         "device": {"name": "auto"},
     }
+
+
+def test_a_run_without_its_graph_fails_for_the_same_reason(attempt, tmp_path):
+    graph = tmp_path / "graph.npz"
+    graph.write_text('{"status": "failed", "why": "exit code 3: no such address"}')
+    record = attempt("sh", "-c", "echo > started", graph=graph)
+    assert (record["status"], record["why"]) == ("failed", "exit code 3: no such address")
+    assert not (tmp_path / "started").exists()
+    for other in ('{"status": "ok"}', "{ a comment", "p sp 2 1"):
+        graph.write_text(other)
+        assert attempt("sh", "-c", "exit 9", graph=graph)["why"] == "exit code 9"
 
 
 def test_a_lack_of_memory_is_named(attempt):

@@ -444,6 +444,22 @@ def test_what_fails_is_a_row_and_is_tried_again_and_nothing_else_is(checkout):
 
 
 @pytest.mark.slow
+def test_a_graph_that_cannot_be_fetched_is_a_failed_row_and_is_fetched_again(checkout):
+    nowhere = {"http_proxy": "http://127.0.0.1:9", "PYAPSP_CACHE": str(checkout.path / "cache")}
+    options = ["--cores=2", "--config", "datasets=[rmat-7,rome99]", "methods=[scc-tarjan]"]
+    options += ["problems=[scc]", "dtypes=[int32]", "peers=[]", "areas=[]"]
+    failed = checkout.snakemake(*options, env=os.environ | nowhere)
+    assert failed.returncode != 0
+    assert "1 ok, 0 refused, 0 wrong, 1 failed" in failed.stdout
+    right, wrong = sorted(checkout.rows(), key=lambda row: row["input"])
+    assert (right["input"], right["status"]) == ("rmat-7", "ok")
+    assert (wrong["input"], wrong["status"]) == ("rome99", "failed")
+    assert wrong["why"].startswith("exit code 3: pyapsp: ")
+    planned = checkout.planned(*options)
+    assert [planned[rule] for rule in ("fetch_dataset", "normalise_graph", "run_method")] == [1] * 3
+
+
+@pytest.mark.slow
 def test_a_device_without_double_precision_refuses_it(checkout):
     options = ["--config", "datasets=[rmat-7]", "methods=[fw-naive,near-far,sssp-near-far]"]
     options += ["dtypes=[float64,float32]"]

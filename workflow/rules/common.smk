@@ -210,6 +210,20 @@ def judged_records(wildcards):
     return checked_files(*PROBLEMS) + timed_files(*PROBLEMS) + area_files()
 
 
+def judged_graphs(wildcards):
+    """Return the files of the graphs of a target, as they were read and as they are used."""
+    problems = PROBLEMS if wildcards.target == "all" else [wildcards.target]
+    names = {graph for problem in problems for graph in graphs(problem)}
+    return [
+        f"<results>/{path}"
+        for graph in sorted(names)
+        for path in (
+            f"datasets/{graph}.{DATASETS.at[graph, 'format']}",
+            f"graphs/{graph}.npz",
+        )
+    ]
+
+
 def report_of(wildcards):
     """Return what is to be written before runs that failed are forgotten."""
     return "<results>/report/index.html" if wildcards.target == "all" else []

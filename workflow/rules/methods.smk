@@ -29,7 +29,7 @@ rule run_method:
         options=run_options,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
+        " --input {input:q} --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
         " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
 
@@ -82,7 +82,7 @@ rule time_methods:
         options=run_options,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
+        " --input {input:q} --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
         " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
         " --peers {params.peers:q} {params.options:q} -o {output:q}"
 
@@ -92,6 +92,7 @@ rule time_methods:
 rule judge_runs:
     input:
         records=judged_records,
+        graphs=judged_graphs,
         report=report_of,
     output:
         "<results>/verdicts/{target}.txt",
