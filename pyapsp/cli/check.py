@@ -85,7 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     data = problem.read(arguments.input, **reading_of(arguments))
     dtype = arguments.dtype or problem.dtypes[0]
     device = choose(arguments.device)
-    asked = {"method": arguments.method, "set": dict(arguments.set or ()), "dtype": dtype}
+    chosen = {} if isinstance(method, str) else {**method.parameters}
+    asked: Record = {"method": arguments.method, "set": chosen, "dtype": dtype}
     with refusals(arguments.output, {**about_call(problem, data, device), **asked}):
         request = problem.ask(data, method, dtype=dtype, device=device, **options)
         solved = runs.solve(request)

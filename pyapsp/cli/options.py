@@ -294,7 +294,12 @@ def method_of(arguments: argparse.Namespace, problem: str) -> str | Method:
         return method
     if method == "auto":
         raise ParameterError("--set needs --method: parameters belong to one method")
-    return registry.method(arguments.method, **dict(arguments.set))
+    choices, parameters = registry.method(arguments.method).choices, dict(arguments.set)
+    for name, value in parameters.items():
+        # a number can be a word among others, as 8 in "none, 8, 32, atomic"
+        if value not in choices.get(name, ()) and str(value) in choices.get(name, ()):
+            parameters[name] = str(value)
+    return registry.method(arguments.method, **parameters)
 
 
 class Reading(TypedDict, total=False):

@@ -130,6 +130,38 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
 
 
 @pytest.mark.slow
+def test_published_variants_are_the_words_and_switches_of_options(checkout):
+    options = ["--config", "variants=published", "methods=[fw-mm,bfs-helix,fw-packed4,scc-tarjan]"]
+    plan = checkout.plan("--cores", "2", *options, "peers=[]", "areas=[]")
+    found = re.findall(r" output: results/checked/([^/]+)/([^/,]+)/([^/,]+),([^/]+)/([^/]+)/", plan)
+    switches = ["single", "contiguous", "order"]
+    assert sorted(found) == sorted(
+        [
+            *(("all-pairs", "rmat-7", "fw-mm", each, "float64") for each in variants("fw-mm")),
+            *(("bfs", "rmat-7", "bfs-helix", each, "int32") for each in variants("bfs-helix")),
+            *(
+                ("all-pairs", "small-world-50", "fw-packed4", f"{name}={value}", "float64")
+                for name in switches
+                for value in (0, 1)
+            ),
+        ]
+    )
+    commands = checkout.snakemake("--dry-run", "--printshellcmds", "--cores=2", *options).stdout
+    assert " --method bfs-helix --set bitmask=8 --dtype int32 " in commands
+
+
+def variants(method: str) -> list[str]:
+    """Each word of each option of a method."""
+    choices = pyapsp.method(method).choices
+    return [
+        f"{name}={value}"
+        for name, values in choices.items()
+        for value in values
+        if isinstance(value, str)
+    ]
+
+
+@pytest.mark.slow
 def test_the_demo_times_a_few_methods_on_the_graphs_of_each_problem(checkout):
     options = ("--cores", "2", "--configfile", "config/demo.yaml")
     config = checkout.config("demo")
@@ -395,6 +427,22 @@ def test_what_fails_is_a_row_and_is_tried_again_and_nothing_else_is(checkout):
     assert "5 ok, 4 refused, 0 wrong, 0 failed" in again.stdout
     assert len(re.findall("^rule run_method:", again.stdout, re.M)) == 4
     assert "Nothing to be done" in checkout.snakemake(*options).stdout
+
+
+@pytest.mark.slow
+def test_a_graph_that_cannot_be_fetched_is_a_failed_row_and_is_fetched_again(checkout):
+    nowhere = {"http_proxy": "http://127.0.0.1:9", "PYAPSP_CACHE": str(checkout.path / "cache")}
+    options = ["--cores=2", "--config", "datasets=[rmat-7,rome99]", "methods=[scc-tarjan]"]
+    options += ["problems=[scc]", "dtypes=[int32]", "peers=[]", "areas=[]"]
+    failed = checkout.snakemake(*options, env=os.environ | nowhere)
+    assert failed.returncode != 0
+    assert "1 ok, 0 refused, 0 wrong, 1 failed" in failed.stdout
+    right, wrong = sorted(checkout.rows(), key=lambda row: row["input"])
+    assert (right["input"], right["status"]) == ("rmat-7", "ok")
+    assert (wrong["input"], wrong["status"]) == ("rome99", "failed")
+    assert wrong["why"].startswith("exit code 3: pyapsp: ")
+    planned = checkout.planned(*options)
+    assert [planned[rule] for rule in ("fetch_dataset", "normalise_graph", "run_method")] == [1] * 3
 
 
 @pytest.mark.slow

@@ -110,16 +110,53 @@ def chosen_methods(problem, graph):
     ]
 
 
+def published_variants(method):
+    """Return each value of each option that is a choice between variants, not a size: words, or a switch."""
+    return [
+        f"{name}={value}"
+        for name, values in pyapsp.method(method).choices.items()
+        if list(values) == [0, 1] or any(isinstance(value, str) for value in values)
+        for value in values
+    ]
+
+
+def variants(problem):
+    """Return the graph, and the method with an option, of each run of a variant that the config asks for.
+
+    Each is run on the largest of the graphs that its method can solve.
+    """
+    if config["variants"] == "none":
+        return []
+    largest = {}
+    for graph in sorted(graphs(problem), key=lambda name: DATASETS.at[name, "n"]):
+        largest |= dict.fromkeys(chosen_methods(problem, graph), graph)
+    return [
+        (graph, f"{method},{option}")
+        for method, graph in largest.items()
+        if method != "auto"
+        for option in published_variants(method)
+    ]
+
+
 def checked_files(*problems):
     """Return the file of each run whose answer is checked; none if the config has no checks."""
     if not config["checks"]:
         return []
-    return [
-        f"<results>/checked/{problem}/{graph}/{method}/{dtype}/{device}.json"
+    runs = [
+        (problem, graph, method, dtype)
         for problem in problems
         for graph in graphs(problem)
         for method in chosen_methods(problem, graph)
         for dtype in types(problem)
+    ]
+    runs += [
+        (problem, graph, variant, types(problem)[0])
+        for problem in problems
+        for graph, variant in variants(problem)
+    ]
+    return [
+        f"<results>/checked/{'/'.join(run)}/{device}.json"
+        for run in runs
         for device in config["devices"]
     ]
 
@@ -156,7 +193,8 @@ def timed_files(*problems):
 wildcard_constraints:
     graph="|".join(DATASETS.index),
     problem="|".join(PROBLEMS),
-    method="[a-z0-9-]+",
+    # a method, or a method with an option
+    method="[a-z0-9-]+(,[a-z0-9_]+=[A-Za-z0-9-]+)?",
     dtype="[a-z]+[0-9]+",
     device="[^/]+",
     format="[a-z]+",
@@ -208,22 +246,33 @@ def judged_records(wildcards):
     return checked_files(*PROBLEMS) + timed_files(*PROBLEMS) + area_files()
 
 
+def judged_graphs(wildcards):
+    """Return the files of the graphs of a target, as they were read and as they are used."""
+    problems = PROBLEMS if wildcards.target == "all" else [wildcards.target]
+    names = {graph for problem in problems for graph in graphs(problem)}
+    return [
+        f"<results>/{path}"
+        for graph in sorted(names)
+        for path in (
+            f"datasets/{graph}.{DATASETS.at[graph, 'format']}",
+            f"graphs/{graph}.npz",
+        )
+    ]
+
+
 def report_of(wildcards):
     """Return what is to be written before runs that failed are forgotten."""
     return "<results>/report/index.html" if wildcards.target == "all" else []
 
 
-def attempt(wildcards):
-    """Return the script that makes a record of every run, also of one that fails."""
-    return f"{WORKFLOW}/scripts/attempt.py"
-
-
 def about_run(wildcards):
     """Return what the record of a failed run says about it."""
+    method, _, option = wildcards.method.partition(",")
     return [
         f"problem={wildcards.problem}",
         f"input={wildcards.graph}",
-        f"method={wildcards.method}",
+        f"method={method}",
+        f"set={option}",
         f"dtype={wildcards.dtype}",
         f"device={wildcards.device}",
     ]
@@ -255,6 +304,12 @@ def about_bench(wildcards):
 def device_option(wildcards):
     """Return the option for the device."""
     return [] if wildcards.device == "auto" else ["--device", wildcards.device]
+
+
+def method_options(wildcards):
+    """Return the options for the method of a run."""
+    method, _, option = wildcards.method.partition(",")
+    return ["--method", method, *(["--set", option] if option else [])]
 
 
 def run_options(wildcards):
@@ -310,7 +365,7 @@ def run_seconds(wildcards):
     if wildcards.problem != "all-pairs":
         return 300 + arcs(wildcards) // 10**5
     seconds = 300 + vertices(wildcards) * arcs(wildcards) // 10**6
-    if FOLDERS.get(wildcards.method) == "all_pairs/dense":
+    if FOLDERS.get(wildcards.method.partition(",")[0]) == "all_pairs/dense":
         seconds += vertices(wildcards) ** 3 // 10**8
     return seconds
 

@@ -24,13 +24,13 @@ rule run_method:
         seconds=run_seconds,
         gpu=0,
     params:
-        attempt=attempt,
         about=about_run,
+        method=method_options,
         options=run_options,
     shell:
-        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
-        " --method {wildcards.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        " --input {input:q} --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
+        " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
 
 rule check_area:
@@ -49,11 +49,10 @@ rule check_area:
         seconds=area_seconds,
         gpu=0,
     params:
-        attempt=attempt,
         about=about_area,
         options=device_option,
     shell:
-        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
         " --about {params.about:q} -- pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
 
 
@@ -75,7 +74,6 @@ rule time_methods:
         seconds=bench_seconds,
         gpu=0,
     params:
-        attempt=attempt,
         about=about_bench,
         methods=bench_methods,
         dtypes=bench_types,
@@ -83,8 +81,8 @@ rule time_methods:
         repeat=config["repeat"],
         options=run_options,
     shell:
-        "python {params.attempt:q} --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        " --input {input:q} --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
         " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
         " --peers {params.peers:q} {params.options:q} -o {output:q}"
 
@@ -94,6 +92,7 @@ rule time_methods:
 rule judge_runs:
     input:
         records=judged_records,
+        graphs=judged_graphs,
         report=report_of,
     output:
         "<results>/verdicts/{target}.txt",

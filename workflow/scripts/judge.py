@@ -1,7 +1,7 @@
 """Count the runs that are ok, refused, wrong and failed; fail if one is wrong or failed.
 
-The records of wrong and failed runs are removed, so that the next start of the workflow tries these
-runs again. The report was written before, and keeps their rows.
+The records of wrong and failed runs are removed, and those that are in place of a graph, so that
+the next start of the workflow tries them again. The report was written before, and keeps the rows.
 """
 
 import json
@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+
+from pyapsp.cli.attempt import failure
 
 # In the order in which they are counted, and whether the workflow fails.
 STATES = {"ok": False, "refused": False, "wrong": True, "failed": True}
@@ -36,6 +38,9 @@ def main() -> None:
     """Judge the records of the rule."""
     job = snakemake  # noqa: F821  # Snakemake defines it
     lines, fails = judged(map(Path, job.input.records))
+    for path in map(Path, job.input.graphs):
+        if failure(path) is not None:
+            path.unlink()
     text = "\n".join(lines) + "\n"
     Path(job.log[0]).write_text(text, encoding="utf-8")
     print(text, file=sys.stderr, end="")
