@@ -244,11 +244,14 @@ def is_inline(text: str) -> bool:
 
 
 def check_yaml(block: str) -> None:
-    """A block of YAML has options of Snakemake."""
+    """A block of YAML has options of Snakemake, or is a config of the workflow."""
     from snakemake.cli import get_argument_parser
+    from snakemake.utils import validate
 
+    content = yaml.safe_load(block)
     known = get_argument_parser()._option_string_actions
-    assert {f"--{key}" for key in yaml.safe_load(block)} <= known.keys()
+    if not {f"--{key}" for key in content} <= known.keys():
+        validate(content, ROOT / "workflow/schemas/config.schema.yaml")
 
 
 def check_script(block: str) -> None:

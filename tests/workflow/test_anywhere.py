@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ from pyapsp.graph import generators, write
 
 if sys.version_info < (3, 11):
     pytest.skip("Snakemake 9 needs Python 3.11", allow_module_level=True)
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = "[{name: mine, file: graph.mtx, directed: false, weighted: true}]"
@@ -91,3 +95,61 @@ def test_a_graph_that_cannot_be_used_is_named(folder):
     done = snakemake(folder, "--dry-run", *HERE, "--config", graphs)
     assert done.returncode != 0
     assert "config key 'graphs', or data/datasets.csv: the graph 'mine': there is no" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_module_of_another_workflow_from_a_git_repository(folder, tmp_path):
+    repository = tmp_path / "repository"
+    for name in ("config", "workflow"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, repository / name, ignore=ignored)
+    who = ("-c", "user.name=me", "-c", "user.email=me@example.org")
+    for words in (("init", "-q", "-b", "main"), ("add", "."), (*who, "commit", "-qm", "all")):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    page = (ROOT / "config" / "README.md").read_text(encoding="utf-8")
+    module = page.partition("```\nmodule")[2].partition("```")[0]
+    module = module.replace("/home/me/pyapsp", str(repository))
+    (folder / "Snakefile").write_text(
+        f'configfile: "mine.yaml"\nmodule{module}\n'
+        "rule all:\n    default_target: True\n    input:\n        rules.pyapsp_all.input,\n"
+    )
+    (folder / "mine.yaml").write_text(f"pyapsp:\n  graphs: {OWN}\n  problems: [scc]\n")
+    done = snakemake(folder, "--dry-run", "--printshellcmds", "--cores=2")
+    assert done.returncode == 0, done.stdout
+    assert "pyapsp_write_report" in done.stdout
+    assert "pyapsp check scc results/graphs/mine.npz" in done.stdout
+    assert "papers" not in snakemake(folder, "--list-rules").stdout
+
+
+# -- the catalogue of Snakemake workflows --------------------------------------------------------
+# https://snakemake.github.io/snakemake-workflow-catalog, "Adding workflows", and its script
+# generate-catalog.py; lint and snakefmt, which the script runs too, are in other tests.
+
+
+def test_the_repository_has_what_the_catalogue_asks_for():
+    text = (ROOT / "README.md").read_text(encoding="utf-8").lower()
+    assert "snakemake" in text
+    assert "workflow" in text
+    assert (ROOT / "workflow" / "Snakefile").is_file()
+    assert list((ROOT / "workflow" / "rules").glob("*.smk"))
+    assert (ROOT / "config" / "README.md").is_file()
+    assert (ROOT / "config" / "config.yaml").is_file()  # what snakedeploy reads
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage.keys() == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert usage["mandatory-flags"].keys() == {"desc", "flags"}
+    deployments = usage["software-stack-deployment"]
+    assert deployments.keys() <= {"conda", "apptainer", "apptainer+conda"}
+
+
+@pytest.mark.slow
+def test_the_test_of_the_repository_runs(tmp_path):
+    for name in ("config", "workflow", ".test"):
+        ignored = shutil.ignore_patterns("__pycache__", "papers", "results", ".snakemake")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    done = snakemake(tmp_path, "--directory", ".test", "--cores=2")
+    assert done.returncode == 0, done.stdout
+    for problem in ("all-pairs", "scc"):
+        with open(tmp_path / f".test/results/report/tables/{problem}.csv") as file:
+            assert [(row["input"], row["verified"]) for row in csv.DictReader(file)] == [
+                ("mine", "True")
+            ]
