@@ -1,9 +1,5 @@
-<<<<<<< HEAD
-# Datasets: read from the official address, a mirror, the package or a file of the user, and converted to one format.
-=======
-# Datasets: read from the official address, a mirror or the repository, and converted to one format. In place of a graph
-# that cannot be read there is a record that says why, and its runs are failed rows of the table.
->>>>>>> variants
+# Datasets: read from the official address, a mirror, the package or a file of the user, and converted to one format. In
+# place of a graph that cannot be read there is a record that says why, and its runs are failed rows of the table.
 
 
 rule fetch_dataset:
@@ -19,12 +15,8 @@ rule fetch_dataset:
     params:
         register=register_option,
     shell:
-<<<<<<< HEAD
-        "pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q} > {log:q} 2>&1"
-=======
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --about input={wildcards.graph:q}"
-        " -- pyapsp fetch {wildcards.graph:q} -o {output:q}"
->>>>>>> variants
+        " -- pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q}"
 
 
 rule normalise_graph:
