@@ -1,11 +1,13 @@
 # Functions that several rules use: the datasets, the runs that the config requests, their memory and time.
 import dataclasses
+import os
 import shlex
 import sys
 from pathlib import Path
 
 import pandas as pd
 from snakemake.exceptions import WorkflowError
+from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import validate
 
 import pyapsp
@@ -14,8 +16,28 @@ from pyapsp.cli.areas import AREAS
 from pyapsp.errors import PyApspError
 from pyapsp.graph import datasets, own_graphs
 
-# The rules call pyapsp from the environment that runs Snakemake, even if it is not activated.
-shell.prefix(f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; ")
+
+def pyapsp_found():
+    """Return what the shell does before a command of a rule, so that python finds pyapsp.
+
+    python is that of the environment that runs Snakemake, even if it is not activated. An environment by conda has a
+    python of its own, with the packages that pyapsp needs: pyapsp comes from a folder with a link to it and nothing
+    else. A container has python with pyapsp.
+    """
+    deployment = workflow.deployment_settings.deployment_method
+    if DeploymentMethod.APPTAINER in deployment:
+        return ""
+    if DeploymentMethod.CONDA not in deployment:
+        return f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
+    folder = Path(".snakemake", "pyapsp").absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / f".{os.getpid()}"
+    made.symlink_to(Path(pyapsp.__file__).parent)
+    made.replace(folder / "pyapsp")
+    return f"export PYTHONPATH={shlex.quote(str(folder))}; "
+
+
+shell.prefix(pyapsp_found())
 
 # The graphs of the config and of this file come before those of the package.
 OWN_LIST = Path("data/datasets.csv")
@@ -423,6 +445,15 @@ def bench_minutes(wildcards):
 def all_cores(wildcards):
     """Return the number of cores given to Snakemake, so that no other job runs at the same time."""
     return workflow.cores
+
+
+def bench_datasets(wildcards):
+    """Return the files of the datasets that a bench of the config names; with them they are in the cache of downloads."""
+    return [
+        f"<results>/datasets/{name}.{DATASETS.at[name, 'format']}"
+        for name in config["benches"][wildcards.bench].split()
+        if name in DATASETS.index
+    ]
 
 
 def bench_options(wildcards):

@@ -16,7 +16,7 @@ rule fetch_dataset:
         register=register_option,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --about input={wildcards.graph:q}"
-        " -- pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q}"
+        " -- python -m pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q}"
 
 
 rule normalise_graph:
@@ -36,4 +36,4 @@ rule normalise_graph:
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --input {input:q}"
         " --about input={wildcards.graph:q}"
-        " -- pyapsp convert {input:q} {output:q} --weights {params.weights} {params.undirected}"
+        " -- python -m pyapsp convert {input:q} {output:q} --weights {params.weights} {params.undirected}"

@@ -29,7 +29,7 @@ rule run_method:
         options=run_options,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --input {input:q} --about {params.about:q} -- pyapsp check {wildcards.problem:q} {input:q}"
+        " --input {input:q} --about {params.about:q} -- python -m pyapsp check {wildcards.problem:q} {input:q}"
         " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
 
@@ -53,7 +53,7 @@ rule check_area:
         options=device_option,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --about {params.about:q} -- pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
+        " --about {params.about:q} -- python -m pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
 
 
 rule time_methods:
@@ -82,7 +82,7 @@ rule time_methods:
         options=run_options,
     shell:
         "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
-        " --input {input:q} --about {params.about:q} -- pyapsp bench {input:q} --problem {wildcards.problem:q}"
+        " --input {input:q} --about {params.about:q} -- python -m pyapsp bench {input:q} --problem {wildcards.problem:q}"
         " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
         " --peers {params.peers:q} {params.options:q} -o {output:q}"
 

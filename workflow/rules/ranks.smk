@@ -20,7 +20,7 @@ rule solve_on_ranks:
         mpi="mpiexec",
         tasks=2,
     shell:
-        "{resources.mpi} -n {resources.tasks} pyapsp solve {input:q} -o {output.rows:q}"
+        "{resources.mpi} -n {resources.tasks} python -m pyapsp solve {input:q} -o {output.rows:q}"
         " --record {output.record:q} > {log:q} 2>&1"
 
 

@@ -2,6 +2,8 @@
 
 
 rule measure_bench:
+    input:
+        bench_datasets,
     output:
         "<results>/records/{device}/{bench}.json",
     log:
@@ -16,7 +18,7 @@ rule measure_bench:
     params:
         options=bench_options,
     shell:
-        "pyapsp bench {params.options} -o {output:q} > {log:q} 2>&1"
+        "python -m pyapsp bench {params.options} -o {output:q} > {log:q} 2>&1"
 
 
 rule benches:
