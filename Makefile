@@ -86,22 +86,12 @@ $(VENV)/.made:
 	$(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-$(VENV)/.demo: pyproject.toml $(VENV)/.made
-	$(INSTALL) ".[cpu,workflow]"
-	@touch $@
-
-$(VENV)/.records: pyproject.toml $(VENV)/.made
-	$(INSTALL) ".[cpu,peers,workflow]"
-	@touch $@
-
-$(VENV)/.docs: pyproject.toml $(VENV)/.made
-	$(INSTALL) ".[docs]"
-	@touch $@
-
-$(VENV)/.test: pyproject.toml $(VENV)/.made
-	$(INSTALL) ".[test]"
-	@touch $@
-
-$(VENV)/.dev: pyproject.toml $(VENV)/.made
-	$(INSTALL) ".[dev]"
+# The extras of each, and how they are installed.
+$(VENV)/.demo: EXTRAS = cpu,workflow
+$(VENV)/.records: EXTRAS = cpu,peers,workflow
+$(VENV)/.docs: EXTRAS = docs
+$(VENV)/.test: EXTRAS = test
+$(VENV)/.dev: EXTRAS = dev
+$(VENV)/.demo $(VENV)/.records $(VENV)/.docs $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
+	$(INSTALL) ".[$(EXTRAS)]"
 	@touch $@

@@ -196,9 +196,7 @@ class DeviceMemoryError(DeviceError, MemoryError):
     """
 
     def __init__(self, needed: int, available: int, hint: str) -> None:
-        self.needed = needed
-        self.available = available
-        self.hint = hint
+        self.needed, self.available, self.hint = needed, available, hint
         super().__init__(
             f"{_amount(needed)} are needed and {_amount(available)} are available: {hint}"
         )
@@ -260,22 +258,13 @@ class RankError(PyApspError, RuntimeError):
 class DiskSpaceError(PyApspError, OSError):
     """A disk is full, or too small for what is to be written.
 
-    `errno` is ENOSPC.
-
-    Parameters
-    ----------
-    needed, available : int
-        Bytes.
-    hint : str
-        What to do about it.
+    `errno` is ENOSPC. Parameters are those of `DeviceMemoryError`.
     """
 
     errno = errno.ENOSPC
 
     def __init__(self, needed: int, available: int, hint: str) -> None:
-        self.needed = needed
-        self.available = available
-        self.hint = hint
+        self.needed, self.available, self.hint = needed, available, hint
         super().__init__(
             f"{needed / 2**20:,.1f} MiB of disk space are needed and "
             f"{available / 2**20:,.1f} MiB are free: {hint}"

@@ -40,14 +40,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and print the names of its files."""
-    from pyapsp.base.errors import PyApspError
+    from pyapsp.base.extras import extra
 
-    try:
+    with extra("report", "pyapsp report"):
         from pyapsp.bench.report import write_report
-    except ModuleNotFoundError as error:
-        raise PyApspError(
-            f"pyapsp report needs {error.name}; install the extra 'report' of pyapsp"
-        ) from None
     for path in write_report(arguments.records, arguments.output, arguments.only):
         print(path)
     return 0

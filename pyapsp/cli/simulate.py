@@ -153,12 +153,11 @@ def _reduction(text: str) -> tuple[str, tuple[str, str] | tuple[str, str, float]
 
 def _sets(path: str, parameters: dict[str, float]) -> pd.DataFrame:
     """Return the sets of parameters in a file, and the same values beside each."""
-    from pyapsp.base.errors import FormatError, PyApspError
+    from pyapsp.base.errors import FormatError
+    from pyapsp.base.extras import extra
 
-    try:
+    with extra("simulation", "--parameters"):
         import pandas
-    except ModuleNotFoundError:
-        raise PyApspError("--parameters needs pandas: install the extra 'simulation'") from None
     try:
         frame = pandas.read_csv(path).astype("float64")
     except ValueError as error:

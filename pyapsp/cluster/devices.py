@@ -19,15 +19,9 @@ _KINDS = ("gpu", "cpu", "accelerator")
 
 @dataclass(frozen=True)
 class Own:
-    """The device of a rank.
+    """The device of a rank, and the bytes of its memory that the rank may use if it shares it.
 
-    Attributes
-    ----------
-    device : Device
-    memory : int or None
-        Bytes of its memory that this rank may use, if it shares the device.
-    neighbours : int
-        The ranks on this host, with this one.
+    `neighbours` is the number of ranks on this host, with this one.
     """
 
     device: Device

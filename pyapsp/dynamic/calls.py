@@ -14,13 +14,7 @@ __all__ = ["Run"]
 
 
 class Run:
-    """Buffers and launches of one call.
-
-    Parameters
-    ----------
-    rows : Rows
-    program : Program
-    """
+    """Buffers and launches of one call."""
 
     def __init__(self, rows: Rows, program: Program) -> None:
         self.rows, self._program = rows, program

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.compiled import compiled
-from pyapsp.base.errors import PyApspError
+from pyapsp.base.extras import extra
 from pyapsp.mining.states import (
     ANY,
     CHANGED,
@@ -48,10 +48,8 @@ from pyapsp.mining.states import (
     UNKNOWN,
 )
 
-try:
+with extra("mining", "a VCD file"):
     import numba  # noqa: F401
-except ImportError:
-    raise PyApspError("VCD files need numba; install the extra 'mining' of pyapsp") from None
 
 __all__ = ["loop"]
 
@@ -141,6 +139,18 @@ def _number(data: _Bytes, at: int, end: int) -> tuple[float, bool]:
 
 
 @compiled
+def _sample(scalars: NDArray[np.int64]) -> bool:
+    """Count an instant, or drop it if a variable is unknown; with mode 2 return False then."""
+    if scalars[UNKNOWN] == 0 or scalars[MODE] & 1:
+        scalars[NOW] += 1
+    elif scalars[MODE] == 2:
+        return False
+    else:
+        scalars[DROPPED] += 1
+    return True
+
+
+@compiled
 def _step(
     values: NDArray[np.float64],
     known: NDArray[np.bool_],
@@ -163,13 +173,8 @@ def _step(
     if clock >= 0 and is_changed[clock] and known[0, clock] and known[1, clock]:
         up = values[1, clock] > values[0, clock]
         down = values[1, clock] < values[0, clock]
-        if (up and edge != 1) or (down and edge != 0):
-            if scalars[UNKNOWN] == 0 or mode & 1:
-                scalars[NOW] += 1
-            elif mode == 2:
-                return False
-            else:
-                scalars[DROPPED] += 1
+        if ((up and edge != 1) or (down and edge != 0)) and not _sample(scalars):
+            return False
     now = scalars[NOW]
     for place in range(scalars[CHANGED]):
         number = changed[place]
@@ -186,14 +191,7 @@ def _step(
         starts[number] = now
         values[0, number], known[0, number] = values[1, number], known[1, number]
     scalars[CHANGED] = 0
-    if clock < 0:
-        if scalars[UNKNOWN] == 0 or mode & 1:
-            scalars[NOW] += 1
-        elif mode == 2:
-            return False
-        else:
-            scalars[DROPPED] += 1
-    return True
+    return clock >= 0 or _sample(scalars)
 
 
 @compiled

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import ParameterError, PyApspError
+from pyapsp.base.errors import ParameterError
+from pyapsp.base.extras import extra
 from pyapsp.mining import evaluate
 from pyapsp.mining.inference import Survivors, combinations
 from pyapsp.mining.language import KINDS
@@ -128,10 +129,8 @@ def check(rows, entries, full):
 
 @cache
 def _compiled(checks: str, arity: int, dtype: str) -> _Check:
-    try:
+    with extra("mining", "this"):
         import numba
-    except ModuleNotFoundError:
-        raise PyApspError("this needs numba; install the extra 'mining' of pyapsp") from None
     kind = np.dtype(dtype).type
     allowed = kind(evaluate.tolerance(kind)) if kind is not np.bool_ else kind(0)
 

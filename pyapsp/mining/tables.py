@@ -21,7 +21,8 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError, ParameterError, PyApspError
+from pyapsp.base.errors import FormatError, ParameterError
+from pyapsp.base.extras import extra
 from pyapsp.base.json import Record
 from pyapsp.graph.io import archive
 from pyapsp.mining.names import absent, excluded
@@ -313,10 +314,6 @@ def _faults(polars: ModuleType) -> tuple[type[BaseException], ...]:
 
 
 def _polars(path: Path) -> ModuleType:
-    try:
+    with extra("mining", f"a {path.suffix} file"):
         import polars
-    except ModuleNotFoundError:
-        raise PyApspError(
-            f"{path.suffix} files need polars; install the extra 'mining' of pyapsp"
-        ) from None
     return polars

@@ -49,15 +49,8 @@ _AUXILIARY = {1: ("a", "!a"), 2: ("a = b", "a != b")}
 class Statement:
     """A template whose variables are those of an entry, in one order.
 
-    Attributes
-    ----------
-    formula : Formula
-    order : tuple of int
-        Place in the entry of each variable of the template.
-    root : Node
-        The formula over the places of the entry.
-    hidden : bool
-        Whether it only serves inference, and is not reported.
+    `order` has the place in the entry of each variable of the template, and `root` is the formula
+    over these places. A hidden one only serves inference, and is not reported.
     """
 
     formula: Formula

@@ -52,21 +52,10 @@ _SHOWN, _LONGEST = 5, 40
 
 @dataclass(frozen=True)
 class _Variable:
-    """A declared variable.
+    """A declared variable, and the place where it is declared.
 
-    Attributes
-    ----------
-    name : str
-        As short as it can be.
-    full : str
-        With all scopes.
-    ranged : tuple of str
-        Both with the range of a vector.
-    code : bytes
-    width, kind : int
-    signed : bool
-    place : int
-        Where it is declared.
+    Its name is as short as it can be. `full` is its name with all scopes, and `ranged` both names
+    with the range of a vector.
     """
 
     name: str

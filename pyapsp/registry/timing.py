@@ -28,14 +28,9 @@ _TURNS = 5
 
 @dataclass(frozen=True)
 class Turn:
-    """The times of one turn.
+    """The seconds of each phase of a turn, and further facts of the turn.
 
-    Attributes
-    ----------
-    seconds : dict of str to float
-        Seconds of each phase: ``wall``, ``kernel`` and others. Phases may overlap.
-    facts : dict
-        Further facts of the turn.
+    Phases are ``wall``, ``kernel`` and others. They may overlap.
     """
 
     seconds: dict[str, float]
@@ -116,13 +111,14 @@ def warm_up(
     Parameters
     ----------
     contenders : iterable of Contender
+        Those that fail get an `error`.
     progress : callable
         Called with the name of the next contender.
 
     Returns
     -------
     list of Contender
-        The contenders without an error; the others have an `error`.
+        The contenders without an error.
 
     Raises
     ------
@@ -153,19 +149,19 @@ def take_turns(
 
     Parameters
     ----------
-    contenders : sequence of Contender
-        The contenders that `warm_up` returned.
+    contenders : list of Contender
+        Those that `warm_up` returned.
     repeat : int
         Number of timed turns of each.
     meters : iterable of Meter
         Further measurements in each round.
     progress : callable
-        Called with the name of the next contender.
+        As for `warm_up`.
 
     Returns
     -------
     list of Contender
-        The contenders without an error; the others have an `error`.
+        Those without an error, as of `warm_up`.
 
     Raises
     ------

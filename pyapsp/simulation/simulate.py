@@ -18,8 +18,8 @@ from pyapsp.base.errors import (
     GraphError,
     ModelError,
     ParameterError,
-    PyApspError,
 )
+from pyapsp.base.extras import extra
 from pyapsp.base.files import check_name
 from pyapsp.base.host import available_memory
 from pyapsp.device import Device, choose
@@ -395,9 +395,7 @@ def _identity(system: System, layout: Layout, states: NDArray[np.float64], *more
 
 
 def _pandas() -> ModuleType:
-    try:
+    with extra("simulation", "pyapsp.simulate"):
         import pandas
-    except ModuleNotFoundError:
-        raise PyApspError("pyapsp.simulate needs pandas: install the extra 'simulation'") from None
     module: ModuleType = pandas
     return module

@@ -82,16 +82,7 @@ def guideline(patterns: Sequence[Pattern], arrays: Sequence[Array], lanes: int) 
 
 
 class Traced:
-    """A sweep that records the accesses of its first tasks.
-
-    Parameters
-    ----------
-    device : Device
-    arrays : sequence of Array
-    steps : sequence of Step or Repeat
-    body : Body
-    defines : mapping of str to str, int or float
-    """
+    """A sweep that records the accesses of its first tasks."""
 
     def __init__(
         self,

@@ -38,16 +38,10 @@ _ZERO = np.zeros(1, np.int32)
 
 @dataclass(frozen=True)
 class Slice:
-    """Some consecutive tasks of the sweep.
+    """Some consecutive tasks of the sweep, from number `first` on.
 
-    Parameters
-    ----------
-    first : int
-        The number of the first task.
-    tasks : int
-        Number of tasks.
-    arrays : mapping of str to ndarray
-        Inputs to read and outputs to write, each with the tasks on its first axis; C-contiguous.
+    The arrays are inputs to read and outputs to write, each with the tasks on its first axis;
+    C-contiguous.
     """
 
     first: int

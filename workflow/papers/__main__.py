@@ -151,14 +151,10 @@ def _measure(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from pyapsp.errors import PyApspError
+    from pyapsp.base.extras import extra
 
-    try:
+    with extra("report", "python -m papers report"):
         from papers.report import write_source
-    except ModuleNotFoundError as error:
-        raise PyApspError(
-            f"python -m papers report needs {error.name}; install the extra 'report' of pyapsp"
-        ) from None
     for path in write_source(arguments.source, arguments.measured, arguments.output):
         print(path)
     return 0

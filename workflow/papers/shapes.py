@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["Edges", "chains", "mesh", "skewed"]
+from pyapsp.graph import Graph
+
+__all__ = ["Edges", "chains", "facts", "mesh", "skewed"]
 
 #: Tails, heads, number of vertices.
 Edges = tuple[np.ndarray, np.ndarray, int]
@@ -79,3 +81,15 @@ def mesh(n: int, mean: float, dimensions: int, seed: int) -> Edges:
         ends.append((tails, heads))
     first, second = (np.concatenate(each) for each in zip(*ends, strict=True))
     return first, second, side**dimensions
+
+
+def facts(graph: Graph) -> dict[str, float]:
+    """Return the number of vertices and arcs, and the statistics of the degrees."""
+    degrees = np.diff(graph.indptr)
+    return {
+        "vertices": graph.n,
+        "arcs": graph.m,
+        "average degree": float(degrees.mean()),
+        "deviation of degrees": float(degrees.std()),
+        "largest degree": int(degrees.max()),
+    }

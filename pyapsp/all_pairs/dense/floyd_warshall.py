@@ -88,12 +88,7 @@ class Configuration:
 class Run:
     """A built variant on a queue.
 
-    Attributes
-    ----------
-    configuration : Configuration
-    queue : pyopencl.CommandQueue
-    buffers : list of pyopencl.Buffer
-        The distances, the predecessors if the kernels update them, and the scratch.
+    The buffers are the distances, the predecessors if the kernels update them, and the scratch.
     """
 
     configuration: Configuration

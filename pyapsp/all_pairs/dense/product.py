@@ -69,15 +69,7 @@ class Region:
 class Rectangle:
     """Some rows and columns of a row-major matrix in device memory.
 
-    Attributes
-    ----------
-    buffer : pyopencl.Buffer
-    pitch : int
-        Values of the matrix from row to row.
-    rows, columns : int
-        How many there are.
-    column, row : int
-        The first column and the first row.
+    The first are number `row` and number `column`. The matrix has `pitch` values from row to row.
     """
 
     buffer: cl.Buffer

@@ -44,14 +44,7 @@ class LineError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is read.
-
-    Attributes
-    ----------
-    path : Path
-    format : str
-        The suffix of the format, without the dot; "": that of the file.
-    """
+    """A file that is read, and the suffix of its format, without the dot; "": that of the file."""
 
     path: Path
     format: str = ""

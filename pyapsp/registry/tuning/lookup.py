@@ -39,15 +39,10 @@ _ALIKE = 1
 
 @dataclass(frozen=True)
 class Match:
-    """A row that can be used for a call, and how well it matches.
+    """A row that can be used for a call.
 
-    Attributes
-    ----------
-    row : Row
-    level : str
-        One of `LEVELS`.
-    own : bool
-        Whether it is from the user's database.
+    The level, one of `LEVELS`, is how well it matches; `own` is whether it is from the user's
+    database.
     """
 
     row: Row

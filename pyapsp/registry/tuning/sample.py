@@ -17,14 +17,7 @@ __all__ = ["Sample"]
 class Sample:
     """An input of a problem, with the options of a request and the oracle.
 
-    Parameters
-    ----------
-    problem : Problem
-    data : object
-        The input.
-    method : Method
-    arguments : dict
-        Options for `Problem.ask`: dtype, device, ...
+    The arguments are options for `Problem.ask`: dtype, device, ...
     """
 
     def __init__(

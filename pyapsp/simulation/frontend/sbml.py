@@ -20,7 +20,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from pyapsp.base.errors import ModelError, PyApspError
+from pyapsp.base.errors import ModelError
+from pyapsp.base.extras import extra
 from pyapsp.simulation.expressions import Apply, Expression, Name, Number, names
 from pyapsp.simulation.frontend.assembly import Draft
 from pyapsp.simulation.frontend.sbml_math import Translator
@@ -60,12 +61,8 @@ def read_sbml(data: bytes, path: str | PathLike[str]) -> System:
 
 def _model_of(data: bytes, path: str | PathLike[str]) -> libsbml.Model:
     """Return the libSBML model of a document, submodels merged; it holds its document."""
-    try:
+    with extra("simulation", "SBML"):
         import libsbml
-    except ModuleNotFoundError as error:
-        raise PyApspError(
-            f"SBML needs {error.name}; install the extra 'simulation' of pyapsp"
-        ) from None
     text = data.decode("utf-8", "replace").lstrip("\ufeff")
     declared = _DECLARATION.match(text)
     if declared is None or "encoding" not in declared[0]:

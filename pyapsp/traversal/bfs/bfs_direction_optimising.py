@@ -79,16 +79,7 @@ _RECORDS, _RECORD, _FOUND, _LEVEL, _REST, _STALLED = 4, 16, 2, 7, 10, (4, 12)
 
 @dataclass(frozen=True)
 class _Programs:
-    """The kernels.
-
-    Attributes
-    ----------
-    search : Program
-    push : Program or None
-        The kernels for the case that the graph turns out not to be symmetric.
-    symmetry : Symmetry or None
-    mode : _Mode
-    """
+    """The kernels; `push` are those for the case that the graph turns out not to be symmetric."""
 
     search: Program
     push: Program | None

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from papers import shapes
 from papers.busato_traversal.bfs_4k import exhibits, experiments, stand_ins
 from papers.busato_traversal.bfs_4k.experiments import EXPERIMENTS, KNOBS, TABLES
 from papers.exhibits import markdown
@@ -36,7 +37,7 @@ def test_stand_ins_have_the_statistics(name):
 
     n = 4000
     graph = stand_ins.stand_in(name, n)
-    told = stand_ins.facts(graph)
+    told = shapes.facts(graph)
     assert isinstance(graph, Graph)
     assert graph.name.startswith(f"stand-in of {name}")
     assert 0.9 * n <= told["vertices"] <= 1.1 * n

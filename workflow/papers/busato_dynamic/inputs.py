@@ -69,14 +69,9 @@ def _degrees(name: str, most: int) -> NDArray[np.int64]:
 
 
 def stand_in(name: str, most: int) -> Graph:
-    """Return a graph with the rows of one of table 18.2, and neighbours drawn at random.
+    """Return a graph with the rows of one of `GRAPHS`, and neighbours drawn at random.
 
-    Parameters
-    ----------
-    name : str
-        In `GRAPHS`.
-    most : int
-        A larger graph has fewer rows, so that it has about this many entries.
+    A graph with more than `most` entries has fewer rows, so that it has about so many entries.
     """
     degrees = _degrees(name, most)
     n = degrees.size

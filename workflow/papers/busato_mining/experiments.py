@@ -15,8 +15,9 @@ import numpy as np
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner
 from papers.values import Parameters
+from pyapsp.base.extras import extra
 from pyapsp.base.json import Record
-from pyapsp.errors import PyApspError, VerificationError
+from pyapsp.errors import VerificationError
 from pyapsp.mining import Invariants, Trace, mine
 from pyapsp.mining.evaluate import evaluate
 from pyapsp.mining.inference import Survivors, combinations
@@ -191,10 +192,8 @@ def _parts(n: int, request: Request) -> Iterator[Case]:
 
 def _overlap(n: int, request: Request) -> Iterator[Case]:
     """Yield a trace that is read from a file, in four pieces."""
-    try:
+    with extra("mining", "this experiment"):
         import polars
-    except ModuleNotFoundError:
-        raise PyApspError("this experiment needs polars; install the extra 'mining'") from None
     trace = planted(4, n)
     columns = {
         name: row

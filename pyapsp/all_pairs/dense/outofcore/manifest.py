@@ -88,18 +88,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The manifest of a snapshot.
-
-    Attributes
-    ----------
-    subject : dict
-        What the run is.
-    state : State
-        How far it was.
-    matrix : dict
-        Its n and dtype.
-    data : Data
-    """
+    """The manifest of a snapshot: what the run is, how far it was, n and dtype, and the data."""
 
     subject: Record
     state: State

@@ -44,17 +44,10 @@ _CLOSING = 0.8
 
 @dataclass(frozen=True)
 class Machine:
-    """What the model knows of a device.
+    """What the model knows of a device, for which the product is built.
 
-    Attributes
-    ----------
-    product : Product
-        Built for it.
-    speeds : Speeds
-    memory, largest : int
-        Bytes that may be used, and in one buffer.
-    pins : bool
-        Whether it copies from and to the matrix itself, unless the host takes minima.
+    It has `memory` bytes that may be used, and `largest` in one buffer. If it `pins`, it copies
+    from and to the matrix itself, unless the host takes minima.
     """
 
     product: Product

@@ -34,16 +34,10 @@ _GROUP, _WARP = 128, 32
 
 @dataclass(frozen=True)
 class Facts:
-    """What the published rules look at.
+    """What the published rules look at: the mean and largest number of arcs that leave a vertex.
 
-    Attributes
-    ----------
-    mean : float
-        Arcs that leave a vertex.
-    most : int
-        The largest number of them.
-    gini : float
-        How unequal the numbers are: 0 if all are equal, near 1 if one vertex has all arcs.
+    And how unequal these numbers are: `gini` is 0 if all are equal, near 1 if one vertex has all
+    arcs.
     """
 
     mean: float

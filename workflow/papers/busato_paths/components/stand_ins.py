@@ -34,20 +34,9 @@ _MEANS = {"web-Berkstan": 8.4}
 
 
 def stand_in(name: str, n: int) -> tuple[Graph, np.ndarray]:
-    """Return the stand-in of a graph, and its components.
+    """Return the stand-in of one of `NAMES`, with about n vertices, and its components, int32.
 
-    Parameters
-    ----------
-    name : str
-        In `NAMES`.
-    n : int
-        About the number of vertices.
-
-    Returns
-    -------
-    graph : Graph
-    labels : (n,) int32 ndarray
-        Components are numbered from 0 in the order of their smallest vertices.
+    Components are numbered from 0 in the order of their smallest vertices.
     """
     largest, trivial, without = (
         _published(name, f"vertices {what}") / 100

@@ -90,15 +90,11 @@ class StandIn:
 
     def facts(self, sources: list[int]) -> dict[str, float]:
         """Return the statistics of table 8.1, and arcs and depth from the sources."""
-        graph, (drawn, levels) = self.graph, self._levels
-        degrees = np.diff(graph.indptr)
+        drawn, levels = self._levels
+        degrees = np.diff(self.graph.indptr)
         rows = levels[np.isin(drawn, sources)]
         return {
-            "vertices": graph.n,
-            "arcs": graph.m,
-            "average degree": float(degrees.mean()),
-            "deviation of degrees": float(degrees.std()),
-            "largest degree": int(degrees.max()),
+            **shapes.facts(self.graph),
             "depth": float(rows[np.isfinite(rows)].max()),
             "arcs of reached vertices": float((np.isfinite(rows) * degrees).sum(axis=1).mean()),
         }

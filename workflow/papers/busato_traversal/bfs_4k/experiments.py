@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csgraph
 
-from papers.busato_traversal.bfs_4k.stand_ins import NAMES, facts, stand_in
+from papers import shapes
+from papers.busato_traversal.bfs_4k.stand_ins import NAMES, stand_in
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters, Value
@@ -96,7 +97,7 @@ class _Input:
     def case(self, runners: list[Runner], **label: Value) -> Case:
         """Return a case with the facts of the graph."""
         histogram = np.bincount(self.right[self.right >= 0]).tolist()
-        about = {"graph": self.graph.name, **facts(self.graph), "depth": len(histogram) - 1}
+        about = {"graph": self.graph.name, **shapes.facts(self.graph), "depth": len(histogram) - 1}
         about |= {"n": self.graph.n, "reached": int((self.right >= 0).sum())}
         if len(histogram) <= 100:
             about["levels"] = histogram

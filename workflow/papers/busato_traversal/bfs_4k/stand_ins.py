@@ -18,42 +18,17 @@ from papers.published import Published
 from papers.shapes import Edges
 from pyapsp.graph import Graph
 
-__all__ = ["NAMES", "facts", "stand_in"]
+__all__ = ["NAMES", "stand_in"]
 
 _SEED = 61
 
 
 def stand_in(name: str, n: int) -> Graph:
-    """Return the stand-in of a graph.
-
-    Parameters
-    ----------
-    name : str
-        In `NAMES`.
-    n : int
-        About the number of vertices.
-
-    Returns
-    -------
-    Graph
-        Its name says that it is a stand-in.
-    """
+    """Return the stand-in of one of `NAMES`, with about n vertices; its name says what it is."""
     tails, heads, vertices = NAMES[name](name, n)
     return Graph.from_arcs(
         vertices, tails, heads, directed=False, name=f"stand-in of {name}, {vertices:,} vertices"
     )
-
-
-def facts(graph: Graph) -> dict[str, float]:
-    """Return the number of vertices and arcs, and the statistics of the degrees."""
-    degrees = np.diff(graph.indptr)
-    return {
-        "vertices": graph.n,
-        "arcs": graph.m,
-        "average degree": float(degrees.mean()),
-        "deviation of degrees": float(degrees.std()),
-        "largest degree": int(degrees.max()),
-    }
 
 
 def _published(name: str, quantity: str) -> float:

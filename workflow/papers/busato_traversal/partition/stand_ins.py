@@ -64,15 +64,7 @@ def shape(name: str) -> Shape:
 
 
 def stand_in(name: str, units: int) -> Offsets:
-    """Return the stand-in of an input.
-
-    Parameters
-    ----------
-    name : str
-        In `NAMES`.
-    units : int
-        Number of units. If the input has fewer, it is those.
-    """
+    """Return the stand-in of one of `NAMES`: with so many units, or those of the input if fewer."""
     full = shape(name)
     units = min(units, full.entries)
     rows = max(round(full.rows * units / full.entries), 1)
