@@ -95,7 +95,7 @@ def test_it_is_benched_checked_and_tabulated(toy, graph, device, tmp_path, capsy
     wrong = ["--method", "toy-degrees", "--set", "wrong=1"]
     lost = tmp_path / "lost.json"
     assert main(["check", "toy", str(path), *wrong, *common, str(lost)]) == 1
-    assert not lost.exists()
+    assert json.loads(lost.read_text())["status"] == "wrong"
     write_report([bench, record], tmp_path / "report")
     (row,) = csv.DictReader((tmp_path / "report/tables/toy.csv").read_text().splitlines())
     assert (row["method"], row["unit"], row["verified"]) == ("toy-degrees", "vertices", "True")
