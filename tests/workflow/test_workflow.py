@@ -219,6 +219,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
         "dtypes=[int32]",
         'devices=["0:0", auto]',
         "results=else where",
+        "areas=[]",
     ).stdout
     solves = re.findall(r"^.*(pyapsp check .*)$", commands, re.M)
     assert len(solves) == 2
@@ -341,7 +342,7 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
         for run in held(datasets, dtypes or config["dtypes"], problems)
         if methods is None or run[2] in methods
     ]
-    options = ["--config", f"datasets=[{','.join(datasets)}]"]
+    options = ["--config", f"datasets=[{','.join(datasets)}]", "areas=[sweep]"]
     if methods:
         options += [f"problems=[{','.join(problems)}]", f"methods=[{','.join(methods)}]"]
         options += [f"dtypes=[{','.join(dtypes)}]"]
@@ -349,6 +350,11 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
     assert done.returncode == 0, done.stdout
     report = checkout.path / "results" / "report"
     rows = checkout.rows()
+    (area,) = [row for row in rows if row["problem"] == "sweep"]
+    assert (area["input"], area["status"], area["verified_by"]) == ("squares", "ok", "NumPy")
+    rows.remove(area)
+    assert {row["status"] for row in rows} == {"ok"}
+    assert all(row["verified_by"] for row in rows)
     found = sorted((row["problem"], row["input"], row["method"], row["dtype"]) for row in rows)
     assert found == sorted(expected)
     assert {row["verified"] for row in rows} == {"True"}
@@ -371,7 +377,7 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
     assert files == {"tables", "runs.md", "summary.txt", "index.html", "figures"}
     table, _, _ = (report / "summary.txt").read_text().partition("\n\n")  # then notes follow
     names = [line.split()[1] for line in table.splitlines()[2:]]
-    assert Counter(names) == Counter(datasets * len(problems))
+    assert Counter(names) == Counter([*datasets * len(problems), "squares"])
 
     again = checkout.snakemake("--cores", "2", *options)
     assert "Nothing to be done" in again.stdout
