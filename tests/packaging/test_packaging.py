@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import http.server
 import os
 import re
 import subprocess
 import sys
 import tarfile
+import threading
 import zipfile
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -337,6 +342,49 @@ def test_the_wheel_solves_a_graph_in_a_clean_environment(built, tmp_path):
     run(binaries / "pyapsp", "convert", "random-60.gr", "graph.npz", cwd=here)
     run(binaries / "pyapsp", "solve", "graph.npz", "-o", "out.npz", cwd=here)
     run(binaries / "python", "-c", SOLVE_AND_COMPARE, cwd=here)
+
+
+@pytest.fixture
+def address(tmp_path) -> Iterator[str]:
+    """The address of a server on this machine that has the graph far.csv."""
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "far.csv").write_text("a,b,3\nb,c,4\nc,a,5\n")
+    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "served"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+OWN_GRAPHS = """
+problems: [all-pairs, scc]
+methods: [fw-blocked, scc-tarjan]
+graphs:
+  - {{name: mine, file: graph.mtx, directed: false, weighted: true}}
+  - {{name: far, url: "{address}/far.csv", directed: true, weighted: true}}
+  - {{folder: more, directed: true, weighted: false}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")
+def test_the_wheel_tabulates_own_graphs_in_a_clean_environment(built, tmp_path, address):
+    (wheel,) = built.glob("*.whl")
+    here = tmp_path / "no checkout"
+    (here / "study" / "more").mkdir(parents=True)
+    run(sys.executable, "-m", "venv", here / "venv", cwd=here)
+    binaries = here / "venv" / "bin"
+    run(binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cpu,workflow]", cwd=here)
+    study = here / "study"
+    run(binaries / "pyapsp", "workflow", "init", ".", cwd=study)
+    for kind, file in (("grid", "graph.mtx"), ("ring", "more/ring.gr"), ("path", "more/path.csv")):
+        run(binaries / "pyapsp", "generate", kind, "-n", "64", "-o", file, cwd=study)
+    (study / "config" / "config.yaml").write_text(OWN_GRAPHS.format(address=address))
+    run(binaries / "snakemake", "--cores", "2", cwd=study)
+    for problem in ("all-pairs", "scc"):
+        with open(study / "results" / "report" / "tables" / f"{problem}.csv") as file:
+            rows = {row["input"]: row["verified"] for row in csv.DictReader(file)}
+        assert rows == dict.fromkeys(["mine", "far", "ring", "path"], "True")
 
 
 def test_the_version_is_written_once():
