@@ -90,8 +90,9 @@ def _thinned(items: list[pytest.Item]) -> set[pytest.Item]:
     """Choose among the tests of each function, on each device.
 
     As many stay as they are that every value of each parameter occurs, and of a function marked
-    every(k) each k-th of these; the others become slow. Of a function marked pairwise those are
-    slow that complete the pairs of values; the rest is returned.
+    every(k) each k-th of these; the others of them become slow. Of the combinations with values
+    that have occurred, every fourth is slow, and the rest runs at night. Of a function marked
+    pairwise those are slow that complete the pairs of values; the rest is returned.
     """
     functions: dict[tuple[str, str], dict[pytest.Item, list[tuple[str, str]]]] = {}
     for item in items:
@@ -109,7 +110,11 @@ def _thinned(items: list[pytest.Item]) -> set[pytest.Item]:
             slow = _covering(pairs, chosen)[len(chosen) :]
             left_out.update({*tests} - {*chosen, *slow})
         else:
-            slow = [test for test in tests if test not in chosen]
+            more = [test for test in tests if test not in chosen]
+            slow = more[::4]
+            for test in more:
+                if test not in slow:
+                    test.add_marker("nightly")
         if every := first.get_closest_marker("every"):
             slow += [test for i, test in enumerate(chosen) if i % every.args[0]]
         for test in slow:

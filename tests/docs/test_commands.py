@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib.util
+import itertools
 import os
 import re
 import shlex
@@ -71,9 +72,14 @@ REDUCED = {
 
 
 def check_pip(*words: str) -> None:
-    """What ``pip install`` names is an extra of ours, or installed here."""
+    """What ``pip install`` names is an extra of ours, a file of ours, or installed here."""
     assert words[1] == "install"
-    for word in words[2:]:
+    for before, word in itertools.pairwise(words[1:]):
+        if before == "-r":
+            assert (ROOT / word).is_file()
+            continue
+        if word.startswith("-"):
+            continue
         ours = re.fullmatch(r"\.(?:\[([\w,]+)\])?", word)
         if ours:
             known = PYPROJECT["project"]["optional-dependencies"].keys()
@@ -157,7 +163,8 @@ CHECKED = (
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
     Checked(r"python -m pyapsp.simulation.peers", check_module, "needs a peer; tests/simulation"),
     Checked(r"python docs/records.py ", check_files, "needs records; tests/docs runs it"),
-    Checked(r"(srun|sinfo|sacctmgr|scontrol) ?", check_nothing, "needs a Slurm cluster"),
+    Checked(r"(srun|sinfo|sacctmgr|scancel|scontrol) ?", check_nothing, "needs a Slurm cluster"),
+    Checked(r"(podman|apptainer) ", check_nothing, "makes an image from a registry"),
     Checked(r"R CMD ", check_r, "needs R; tests/r runs it"),
     Checked(r"find ~/", check_nothing, "looks into the home of the user"),
     Checked(r"export \w+=\S+$", check_nothing, "sets a variable of the shell"),

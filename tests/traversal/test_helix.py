@@ -150,7 +150,7 @@ def pairwise(device):
     return sets
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("quickly")
 def test_every_pair_of_values(device):
     for parameters in pairwise(device):

@@ -690,7 +690,7 @@ pyapsp.solve(graph, pyapsp.method("fw-outofcore", block=96, rows=32, interval=0)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_kill_at_any_instant(tmp_path):
     """Twenty times, or more; the matrix in the end is that of a run without accidents."""
     device = devices()[-1].id
