@@ -329,7 +329,8 @@ assert "site-packages" in pyapsp.__file__, pyapsp.__file__
 
 
 @pytest.mark.slow
-def test_the_wheel_solves_a_graph_in_a_clean_environment(built, tmp_path):
+def test_the_wheel_solves_a_graph_in_a_clean_environment(built, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     (wheel,) = built.glob("*.whl")
     here = tmp_path / "no checkout"
     here.mkdir()
@@ -368,14 +369,15 @@ graphs:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")
-def test_the_wheel_tabulates_own_graphs_in_a_clean_environment(built, tmp_path, address):
+def test_the_wheel_tabulates_own_graphs_in_a_clean_environment(
+    built, tmp_path, address, monkeypatch
+):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
     (wheel,) = built.glob("*.whl")
-    here = tmp_path / "no checkout"
-    (here / "study" / "more").mkdir(parents=True)
-    run(sys.executable, "-m", "venv", here / "venv", cwd=here)
-    binaries = here / "venv" / "bin"
-    run(binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cpu,workflow]", cwd=here)
-    study = here / "study"
+    study, binaries = tmp_path / "no checkout", tmp_path / "venv" / "bin"
+    (study / "more").mkdir(parents=True)
+    run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=study)
+    run(binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cpu,workflow]", cwd=study)
     run(binaries / "pyapsp", "workflow", "init", ".", cwd=study)
     for kind, file in (("grid", "graph.mtx"), ("ring", "more/ring.gr"), ("path", "more/path.csv")):
         run(binaries / "pyapsp", "generate", kind, "-n", "64", "-o", file, cwd=study)
