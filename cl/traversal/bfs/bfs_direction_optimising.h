@@ -150,24 +150,6 @@ static inline void cut(const search_t *search, const int v, const int degree, co
     }
 }
 
-#if PYAPSP_GROUP > 1
-/* Claim a neighbour of u, count it, and cut it if it has many arcs. Return whether it was claimed and
- * has few: then it goes into the queue. */
-static inline int takes(const search_t *search, __global uint *map, __global uint *next, const int v,
-                        const int u, __local sums_t *sums, const int piece, __global int *record)
-{
-    const int degree = claim(search, map, next, v, u);
-    if (degree < 0)
-        return 0;
-    atomic_add(&sums->found, 1);
-    atomic_add(&sums->arcs, degree);
-    if (degree <= PYAPSP_CHUNK)
-        return 1;
-    cut(search, v, degree, piece, record);
-    return 0;
-}
-#endif
-
 /* Write the record of the frontier with which a launch of several levels ends. */
 static inline void leave(__global int *record, const int light, const int found, const int arcs,
                          const int level, const int first, const int piece, const int rest)
