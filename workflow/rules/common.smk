@@ -52,6 +52,15 @@ except (PyApspError, OSError) as error:
 LISTED = {name: datasets.get(name) for name in datasets.names()} | OWN
 
 
+# Snakemake 9 finds no script by its path beside rules in a local git repository.
+SCRIPTS = workflow.current_basedir.join("../scripts")
+
+
+def script_file(name):
+    """Return the address of a script."""
+    return SCRIPTS.join(name).get_path_or_uri(secret_free=False)
+
+
 def record_of(graph):
     """Return the file with what was measured of an own graph."""
     return Path(config["results"], "registered", f"{graph}.csv").resolve()

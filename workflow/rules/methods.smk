@@ -102,7 +102,7 @@ rule judge_runs:
     conda:
         "../envs/pyapsp.yaml"
     script:
-        "../scripts/judge.py"
+        script_file("judge.py")
 
 
 # A target for each problem, named after it: snakemake all-pairs, snakemake bfs, ...

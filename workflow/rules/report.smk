@@ -39,4 +39,4 @@ rule write_report:
         directory=subpath(output.page, parent=True),
     # a script, because the names of thousands of records do not fit a command line
     script:
-        "../scripts/report.py"
+        script_file("report.py")
