@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--list", action="store_true", help="list all graphs")
     parser.add_argument(
         "--register",
-        metavar="CSV",
+        metavar="FILE.csv",
         help="also know the graphs of a file with the columns of data/datasets.csv, before the "
         "others",
     )

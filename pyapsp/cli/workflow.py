@@ -18,7 +18,7 @@ __all__ = ["configure", "run"]
 _PACKAGE = Path(__file__).resolve().parents[1]
 _PARTS = ("config", "workflow")
 # What only a checkout can run; a wheel has none of it.
-_OF_CHECKOUT = ("papers*", "records*.yaml", "choices.yaml", "__pycache__")
+_OF_CHECKOUT = ("papers*", "records*.yaml", "choices.yaml", "requirements.txt", "__pycache__")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

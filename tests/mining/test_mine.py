@@ -184,7 +184,7 @@ def test_what_is_unknown_is_given_for_the_variables_of_the_trace():
         Trace.of(columns, unknown={"q": mask})
     with pytest.raises(ParameterError, match="an array of 2 Booleans"):
         Trace.of(columns, unknown={"p": mask[:1]})
-    with pytest.raises(ParameterError, match="without unknown values"):
+    with pytest.raises(ParameterError, match="takes no trace with unknown values"):
         sequential(trace)
 
 

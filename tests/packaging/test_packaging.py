@@ -32,6 +32,7 @@ TOP_LEVEL = {
     "CHANGELOG.md",
     "CITATION.cff",
     "CONTRIBUTING.md",
+    "Containerfile",
     "LICENSE",
     "Makefile",
     "README.md",

@@ -160,7 +160,7 @@ def test_what_distances_tell_is_told_of_a_right_answer(graph, device):
     assert (judge.what, judge.facts) == (None, {})
     for _ in range(2):
         judge.require(Rows(right.distances, None), "whose")
-    assert judge.what == "SciPy"
+    assert judge.what == "SciPy, all rows"
     assert judge.facts == {"sum": right.distances.sum()}
     assert told == [1]
 
