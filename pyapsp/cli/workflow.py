@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("action", choices=["init"], help="init: write the files")
     parser.add_argument(
-        "folder", metavar="FOLDER", help="where config/ and workflow/ are to be; it is created"
+        "folder", metavar="DIR", help="where config/ and workflow/ are to be; it is created"
     )
 
 
