@@ -52,6 +52,12 @@ except (PyApspError, OSError) as error:
 LISTED = {name: datasets.get(name) for name in datasets.names()} | OWN
 
 
+# Snakemake 9 does not quote the Python that runs a script.
+if " " in sys.executable:
+    raise WorkflowError(
+        f"{sys.executable}: Snakemake runs no script with a Python whose path has a space; make the environment elsewhere"
+    )
+
 # Snakemake 9 finds no script by its path beside rules in a local git repository.
 SCRIPTS = workflow.current_basedir.join("../scripts")
 
