@@ -330,7 +330,7 @@ def test_needs_grow_with_the_graph(checkout):
     ("problems", "methods", "dtypes"),
     [
         (["all-pairs", "scc"], ["fw-blocked", "scc-colouring"], ["int32"]),
-        pytest.param(None, None, None, marks=pytest.mark.slow),
+        pytest.param(None, None, None, marks=pytest.mark.nightly),
     ],
     ids=["some", "all"],
 )

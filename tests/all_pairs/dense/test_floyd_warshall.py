@@ -179,7 +179,7 @@ LEGAL_SETS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "start", [0, *(pytest.param(start, marks=pytest.mark.nightly) for start in range(1, 4))]
 )

@@ -100,7 +100,7 @@ def test_pivot_and_panels(tile, height, device):
     np.testing.assert_array_equal(after, expected)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_shapes_of_groups(device):
     for width, group in legal_shapes(device)[::2]:
         method = pyapsp.method("fw-mm", tile=16, width=width, group=group, l=2, h_pivot=4)

@@ -52,7 +52,7 @@ def test_as_published(tile, subtile, dtype, device):
         assert_solves(method, device, n, dtype)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "tile", [32, *(pytest.param(tile, marks=pytest.mark.nightly) for tile in (16, 64))]
 )

@@ -150,7 +150,7 @@ def test_lines_of_cells_run_with_each_optimisation(device):
     assert all(run["setup_seconds"] > 0 for run in output)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_networks_run_with_each_optimisation(device):
     document = measured("okuyama-flint-networks", device)
     found = {each["label"]["model"]: each for each in document["inputs"]}
