@@ -12,7 +12,6 @@ import pyapsp
 from pyapsp.cli import areas
 from pyapsp.device import model
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import runs
 
 check = runner("check")
 
@@ -51,15 +50,8 @@ def test_an_option_that_looks_like_a_number(files, capsys):
     assert record(files)["set"] == {"bitmask": "8"}
 
 
-def test_a_wrong_answer_is_recorded(files, capsys, monkeypatch):
-    solve = runs.solve
-
-    def wrong(request):
-        solved = solve(request)
-        solved.answer.distances[0, 1] += 1
-        return solved
-
-    monkeypatch.setattr(runs, "solve", wrong)
+@pytest.mark.usefixtures("wrong_distances")
+def test_a_wrong_answer_is_recorded(files, capsys):
     assert check(capsys, "all-pairs", "g.npz", "-o", "r.json")[0] == 1
     found = record(files)
     assert (found["status"], found["verified"]) == ("wrong", False)

@@ -73,15 +73,8 @@ def test_a_line_for_each_check_on_each_device(few, capsys):
     assert lines[-1] == f"{len(devices)} ok, 0 FAILED, 0 left out"
 
 
-def test_a_wrong_answer_is_exit_code_1(few, device, capsys, monkeypatch):
-    solve = runs.solve
-
-    def wrong(request):
-        solved = solve(request)
-        solved.answer.distances[0, 1] += 1
-        return solved
-
-    monkeypatch.setattr(runs, "solve", wrong)
+@pytest.mark.usefixtures("wrong_distances")
+def test_a_wrong_answer_is_exit_code_1(few, device, capsys):
     few.append(("fw-naive", partial(selftest._method, method("fw-naive"))))
     assert main(["selftest", "--device", device.id]) == 1
     text = capsys.readouterr().out
