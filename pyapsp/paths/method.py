@@ -34,20 +34,6 @@ from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Answer, Method, Options, Requirements
 
-__all__ = [
-    "AllPairsMethod",
-    "AllPairsOptions",
-    "PathMethod",
-    "PathOptions",
-    "Rows",
-    "Weights",
-    "about",
-    "farthest",
-    "fits",
-    "sample",
-    "vertices",
-]
-
 # Number of distances that are compared with a cutoff at once.
 _VALUES = 2**20
 # The largest weight of samples. Distances stay below 2^11, so that all types hold them exactly,

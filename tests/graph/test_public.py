@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-MODULES = (
+MODULES = [
     "bulk",
     "csgraph",
     "device",
@@ -19,7 +19,7 @@ MODULES = (
     "simulation",
     "sweep",
     "verify",
-)
+]
 
 
 def _output(code: str) -> str:
