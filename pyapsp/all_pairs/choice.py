@@ -49,8 +49,8 @@ _CACHE_SIZE = 1024
 _CALL, _VALUE, _BYTE = 4e-5, 1e-9, 6.5e-11
 # Proofs of an upper bound of distances, and their time.
 _PROOFS = PROOFS
-# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
-# Solving must take this multiple of it.
+# The seconds that the host takes for `Graph.sounded` or `sounded_within`: a constant, for each arc,
+# for each vertex. Solving must take this multiple of it.
 _SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 8
 
 
@@ -223,7 +223,8 @@ def candidates(graph: Graph, options: AllPairsOptions) -> tuple[Candidate, ...]:
     for and in a narrower type that holds every distance. Then comes the default method, if it has
     no prediction. The method whose matrix need not fit on the device comes last if it has none. A
     proof of short distances is computed only if that takes less time than the narrower type saves.
-    Reach and depth are estimated by a few searches, if these take little time beside the solution.
+    Reach and depth are estimated by a few searches, up to the cutoff, if these take little time
+    beside the solution.
 
     If selected rows are wanted and the host cannot hold all rows, only methods that compute just
     these rows are returned. If few rows of a graph with few arcs are wanted, and no such method has
@@ -256,7 +257,9 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
     if ranking.depends and ranking.seconds > _WORTH * _sounding_seconds(graph):
-        question = question._replace(facts=graph.sounded)
+        near = options.cutoff
+        sounded = graph.sounded if near is None else graph.sounded_within(near)
+        question = question._replace(facts=sounded)
         ranking = _ranking(question, bound)
     for proof, price in _PROOFS if ranking.gain else ():
         if ranking.gain > price(graph):

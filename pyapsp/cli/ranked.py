@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace, code_of: Callable[[type[BaseException]], 
     from pyapsp.cluster.ranks import Ranks, ended, world
 
     try:
-        ranks = Ranks(world())
+        ranks = Ranks(world(), "pyapsp")
     except RankError as error:  # the other rank prints it
         os._exit(_code(error, code_of))
 

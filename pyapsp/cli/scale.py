@@ -114,7 +114,7 @@ def _rates(arguments: argparse.Namespace, dtype: np.dtype) -> Rates | None:
         from pyapsp.cluster.ranks import Ranks, world
         from pyapsp.cluster.rates import measured
 
-        with Ranks(world()) if ranks is None else ranks as at_work:
+        with Ranks(world(), "scale") if ranks is None else ranks as at_work:
             rates = measured(at_work, arguments.n, dtype, arguments.device, ".")
     if ranks is not None and ranks.rank > 0:
         return None

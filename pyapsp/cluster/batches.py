@@ -105,7 +105,7 @@ def solve_each_on_ranks(
     options: dict[str, Any],
 ) -> Iterator[tuple[int, Result]]:
     """Yield the graphs that this rank solves."""
-    with joined(comm) as ranks:
+    with joined(comm, "solve_each") as ranks:
         if not isinstance(graphs, np.ndarray):
             graphs = list(graphs)
         elif options["dtype"] is None or isinstance(options["dtype"], str):
@@ -131,7 +131,7 @@ def solve_many_on_ranks(
     options: dict[str, Any],
 ) -> list[Result] | np.ndarray | tuple[np.ndarray, np.ndarray]:
     """Return the answers for all graphs on all ranks."""
-    with joined(comm) as ranks:
+    with joined(comm, "solve_many") as ranks:
         if not isinstance(graphs, np.ndarray):
             if out is not None:
                 raise ParameterError("only the distances of a 3-D array go into 'out'")

@@ -79,6 +79,8 @@ class Ranks:
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
+    call : str
+        The function that they call, the same on all.
 
     Attributes
     ----------
@@ -89,9 +91,9 @@ class Ranks:
     lifeline : Lifeline
     """
 
-    def __init__(self, comm: MPI.Comm) -> None:
+    def __init__(self, comm: MPI.Comm, call: str) -> None:
         if not all(hasattr(comm, name) for name in ("Ibcast", "Iallgatherv", "Idup")):
-            raise ParameterError.of("comm", "solve", "an mpi4py communicator", type(comm).__name__)
+            raise ParameterError.of("comm", call, "an mpi4py communicator", type(comm).__name__)
         if comm.Get_size() == 1:
             world()
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
@@ -105,22 +107,24 @@ class Ranks:
         self._own: tuple[MPI.Comm, MPI.Request] | None = None
         self._joining = False
         try:
-            self._join(comm)
+            self._join(comm, call)
         except BaseException as error:
             if not isinstance(error, RankError):
                 self._tell(comm, error)
             raise
 
-    def _join(self, comm: MPI.Comm) -> None:
+    def _join(self, comm: MPI.Comm, call: str) -> None:
         """Make a communicator and the connections, together with the other ranks."""
         self._own = comm.Idup()
         self._comm, request = self._own
         self.wait([request])
         self._joining = True
-        self.hosts = self.all(self.host)
+        self.hosts, calls = map(list, zip(*self.all((self.host, call)), strict=True))
         if self.hosts.index(self.host) == self.rank:
             leftovers.remove()
         self.lifeline.connect(self.hosts, self.share, self._attend)
+        if call != calls[0]:
+            raise ParameterError(f"All ranks must call {calls[0]}, as rank 0 does, not {call}.")
         self.barrier()
         self._joining = False
 
@@ -335,9 +339,9 @@ def _written(value: object) -> str:
     return repr(value)
 
 
-def joined(comm: MPI.Comm | Ranks) -> Ranks:
-    """Return the ranks of a communicator, which may be ranks already."""
-    return comm if isinstance(comm, Ranks) else Ranks(comm)
+def joined(comm: MPI.Comm | Ranks, call: str) -> Ranks:
+    """Return the ranks of a communicator, which may be ranks already, for a function."""
+    return comm if isinstance(comm, Ranks) else Ranks(comm, call)
 
 
 def ended(ranks: Ranks, code: int) -> None:

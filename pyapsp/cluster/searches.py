@@ -170,7 +170,7 @@ def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: An
     """
     if isinstance(options["comm"], Ranks):
         return function(*arguments, **{**options, "comm": SummaryTeam(options["comm"])})
-    with Ranks(options["comm"]) as ranks:
+    with Ranks(options["comm"], function.__name__) as ranks:
         others = list(arguments)
         graph = others.pop(0) if others else options.pop("graph")
         weight, first = options.pop("weight", ...), ranks.rank == 0

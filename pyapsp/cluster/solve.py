@@ -77,7 +77,7 @@ def solve_on_ranks(
         As `pyapsp.solve`; `RankError` if another rank has failed.
     """
     out = arguments.out
-    with joined(comm) as ranks:  # the others learn of an error in it
+    with joined(comm, "solve") as ranks:  # the others learn of an error in it
         if arguments.keep != "host":
             raise ParameterError.of("keep", "solve", "host, with comm", arguments.keep)
         if out is not None and not isinstance(out, str | os.PathLike):

@@ -33,6 +33,7 @@ __all__ = [
     "sparse",
     "squared_arcs",
     "whole",
+    "within",
 ]
 
 _LARGE, _BYTES = 2**21, 8  # values from which several threads share them, and bytes of a value
@@ -283,6 +284,25 @@ def depth(
     while last != vertex:
         last, levels = before[last], levels + 1
     return levels, order.size
+
+
+def within(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: np.ndarray, cutoff: float
+) -> Callable[[int], tuple[int, int]]:
+    """Return a search that stops at a distance, with the results of `depth`.
+
+    The depth is the largest distance, which is the number of arcs if all weights are 1.
+    """
+    lengths = as_type(weights, np.float64)
+    n = indptr.size - 1
+    given = scipy.sparse.csr_array((lengths, indices, indptr), shape=(n, n))
+
+    def search(vertex: int) -> tuple[int, int]:
+        distances = scipy.sparse.csgraph.dijkstra(given, indices=vertex, limit=cutoff)
+        near = distances[np.isfinite(distances)]
+        return int(near.max()), near.size
+
+    return search
 
 
 def _shallow(

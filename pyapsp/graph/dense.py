@@ -131,6 +131,10 @@ class DenseGraph(Graph):
         """The facts alone, because a search needs a list of arcs."""
         return self.facts
 
+    def sounded_within(self, cutoff: float) -> Facts:
+        """Return the facts alone, as `sounded`."""
+        return self.facts
+
     @property
     def has_negative(self) -> bool:
         """Whether a weight is below zero."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,10 +31,11 @@ class Facts:
     n, m, max_magnitude, has_negative, is_integer, is_unweighted, family
         As in `Graph`.
     reach : float
-        The part of all vertices that a source reaches; 1 unless `Graph.sounded` has estimated it.
+        The part of all vertices that a source reaches; 1 unless `Graph.sounded` or
+        `Graph.sounded_within` has estimated it.
     depth : int or None
-        The number of arcs to the farthest vertex that a source reaches; None unless
-        `Graph.sounded` has estimated it.
+        The number of arcs to the farthest vertex that a source reaches; None if it is not
+        estimated.
     """
 
     n: int
@@ -47,16 +49,22 @@ class Facts:
     depth: int | None = None
 
 
-def soundings(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> tuple[float, int]:
-    """Return `Facts.reach` and `Facts.depth`, from breadth-first searches.
+def soundings(n: int, search: Callable[[int], tuple[int, int]]) -> tuple[float, int]:
+    """Return `Facts.reach` and `Facts.depth`, from searches.
 
     The first that reaches a quarter of the vertices is the last: others would take long, and mostly
     reach the same vertices. Both results are rounded to half an octave, so that similar graphs have
     equal facts.
+
+    Parameters
+    ----------
+    n : int
+    search : callable
+        ``search(vertex)`` returns the depth of a search, and how many vertices it reaches.
     """
-    n, count, reached, depth = indptr.size - 1, 0, 0, 1
+    count, reached, depth = 0, 0, 1
     for place in _PLACES:
-        hops, found = compressed.depth(indptr, indices, int(place * n), backwards=False)
+        hops, found = search(int(place * n))
         count, reached, depth = count + 1, reached + found, max(depth, hops)
         if 4 * found > n:
             break

@@ -394,8 +394,23 @@ class Graph:
         """The facts with estimates of reach and depth, by searches from a few vertices."""
         if not self.m:
             return self.facts
-        reach, depth = soundings(self.indptr, self.indices)
+
+        def search(vertex: int) -> tuple[int, int]:
+            return compressed.depth(self.indptr, self.indices, vertex, backwards=False)
+
+        reach, depth = soundings(self.n, search)
         return replace(self.facts, reach=reach, depth=depth)
+
+    def sounded_within(self, cutoff: float) -> Facts:
+        """Return the facts with estimates of reach, and depth if unweighted, up to a distance.
+
+        Searches with negative weights do not stop there: then this is `sounded`.
+        """
+        if not self.m or self.has_negative:
+            return self.sounded
+        search = compressed.within(self.indptr, self.indices, self.weights, cutoff)
+        reach, depth = soundings(self.n, search)
+        return replace(self.facts, reach=reach, depth=depth if self.is_unweighted else None)
 
     @cached_property
     def family(self) -> str:

@@ -484,6 +484,20 @@ def test_reach_is_estimated(rows, device):
     assert chosen(together, device, "float32")[0][0] == "fw-minplus"
 
 
+def test_what_is_beyond_the_cutoff_is_not_searched(rows, device):
+    """All of a matrix is computed, but only what is near is searched."""
+    rows(("near-far", "float32", 2000, 1e11), ("fw-minplus", "float32", 2000, 3e11))
+    graph = random_graph(2000, 32000, 99, seed=1).with_weights(np.arange(32000) % 97 + 0.5)
+
+    def first(cutoff, graph=graph):
+        options = AllPairsOptions(device, np.dtype("float32"), cutoff=cutoff)
+        return choice.candidates(graph, options)[0].method.id
+
+    assert [first(cutoff) for cutoff in (2.0, 1e4, None)] == ["near-far", *["fw-minplus"] * 2]
+    # searches with negative weights go on
+    assert first(2.0, graph.with_weights(graph.weights - 0.75)) == "fw-minplus"
+
+
 def test_no_search_beside_a_short_run_or_without_a_choice(rows, monkeypatch, device):
     searched = []
     monkeypatch.setattr(Graph, "sounded", property(lambda graph: searched.append(graph)))

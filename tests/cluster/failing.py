@@ -57,7 +57,7 @@ class Watched:
 
 
 def measured(comm) -> None:
-    with Ranks(comm) as ranks:
+    with Ranks(comm, "measured") as ranks:
         rates.measured(ranks, 64, np.dtype(np.float32), None, tempfile.gettempdir())
 
 

@@ -246,6 +246,13 @@ def different() -> None:
         expect(next(iter(options)), lambda: function(what, comm=COMM, **options))  # noqa: B023
     for batch in batches:
         expect("graphs", lambda: pyapsp.solve_many(batch, comm=COMM))  # noqa: B023
+    functions = (pyapsp.solve, pyapsp.diameter, pyapsp.solve_many)
+    try:
+        functions[one % len(functions)]([matrices[0]] if one == 2 else graph, comm=COMM)
+    except (ParameterError, RankError) as error:
+        assert "All ranks must call solve, as rank 0 does, not " in str(error)
+    else:
+        raise AssertionError("different functions: no error")
     # the same numbers in other containers
     kinds = ([3, 7], (3, 7), np.array([3, 7], np.int16), range(3, 8, 4))
     solved(graph, "near-far", sources=kinds[one % len(kinds)])

@@ -140,6 +140,20 @@ def test_an_error_at_any_collective_operation_reaches_all_ranks(call, tmp_path):
     assert operations == "Iallgather Iallgatherv Ibarrier Ibcast Idup"
 
 
+def test_an_error_before_the_call_ends_all_ranks(tmp_path):
+    """As the page on clusters says of scripts."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pyapsp\n"
+        "from mpi4py import MPI\n"
+        "assert MPI.COMM_WORLD.rank == 0, 'not this rank'\n"
+        "pyapsp.solve([[0, 1], [1, 0]], comm=MPI.COMM_WORLD)\n"
+    )
+    done = launching.run(2, "-m", "mpi4py", str(script), cwd=tmp_path)
+    assert done.returncode != 0
+    assert "not this rank" in done.stdout + done.stderr
+
+
 def killed(folder: Path, ranks: int, victim: int, words: tuple[str, ...], after: float) -> str:
     """Kill a rank some seconds after the passes have begun; return the messages."""
     log = folder / "log.txt"
@@ -237,7 +251,7 @@ def test_ranks_remove_what_others_left(tmp_path):
     left.touch()
     os.utime(left, (time.time() - 100,) * 2)
     try:
-        code = "from pyapsp.cluster.ranks import Ranks, world\nwith Ranks(world()): pass"
+        code = 'from pyapsp.cluster.ranks import Ranks, world\nwith Ranks(world(), "solve"): pass'
         assert launching.run(2, "-c", code, cwd=tmp_path).returncode == 0
         assert not left.exists()
     finally:

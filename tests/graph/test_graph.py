@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -591,7 +592,22 @@ def test_reach_and_depth_from_a_few_searches() -> None:
     for without in (Graph.from_arcs(3, [], []), Graph.from_arcs(0, [], [])):
         assert without.sounded == without.facts
     dense = DenseGraph(np.ones((3, 3)))
-    assert dense.sounded == dense.facts
+    assert dense.sounded == dense.facts == dense.sounded_within(1)
+
+
+def test_reach_and_depth_within_a_cutoff() -> None:
+    ring = np.arange(64)
+    one_way = Graph.from_arcs(64, ring, np.roll(ring, -1))
+    found = one_way.sounded_within(7.5)
+    assert (found.reach, found.depth) == (1 / 8, 8)
+    assert one_way.sounded_within(1e9) == one_way.sounded
+    heavy = one_way.with_weights(np.full(64, 2.5))
+    assert heavy.sounded_within(7.5) == replace(heavy.facts, reach=1 / 16)
+    # here searches do not end at the cutoff
+    lowered = one_way.with_weights(np.append(np.full(63, 2.5), -1))
+    assert lowered.sounded_within(7.5) == lowered.sounded
+    without = Graph.from_arcs(3, [], [])
+    assert without.sounded_within(7.5) == without.facts
 
 
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])

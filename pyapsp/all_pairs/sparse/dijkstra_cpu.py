@@ -73,6 +73,10 @@ class DijkstraCpu(TunableBlocks):
         arithmetic_defines(options.device, options.dtype)
         return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
 
+    def hides(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> bool:
+        """Return whether sums are not rounded afterwards: then those beyond are never stored."""
+        return plan.options.dtype != np.float16
+
     def open(self, plan: Plan[Graph, AllPairsOptions, _Compiled], watch: Stopwatch) -> _Threads:
         """Convert the weights."""
         return _Threads(plan)
@@ -87,6 +91,7 @@ class _Threads:
         weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
         self._arcs = graph.indptr, graph.indices, weights
         self._infinity = self._dtype.type(infinity(plan.options.dtype))
+        self._farthest = self._dtype.type(_farthest(plan.options))
         self._threads = plan.parameters.integer("threads")
         self.size = self._threads * _CHUNK * _TURNS
 
@@ -100,7 +105,8 @@ class _Threads:
             rows = distances[some]
             wide = rows if rows.dtype == self._dtype else np.empty(rows.shape, self._dtype)
             before = _NOTHING if predecessors is None else predecessors[some]
-            self._search(*self._arcs, sources[some], wide, before, self._infinity)
+            ends = self._infinity, self._farthest
+            self._search(*self._arcs, sources[some], wide, before, *ends)
             if wide is not rows:
                 with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
                     rows[...] = wide
@@ -111,6 +117,12 @@ class _Threads:
 
 
 _NOTHING = np.empty((0, 0), np.int32)
+
+
+def _farthest(options: AllPairsOptions) -> np.generic:
+    """Return the largest sum that is within the cutoff; a sum for float16 may be rounded to it."""
+    farthest = options.farthest_in(options.dtype)
+    return np.nextafter(farthest, np.inf) if options.dtype == np.float16 else farthest
 
 
 @dataclass(frozen=True)
@@ -141,7 +153,8 @@ def _compile(dtype: np.dtype) -> _Compiled:
     # one search, so that Numba compiles now; to Numba, read-only arrays are another type
     alone = Graph.from_arcs(1, [], [])
     arcs = alone.indptr, alone.indices, np.empty(0, dtype)
-    search(*arcs, np.zeros(1, np.int64), np.empty((1, 1), dtype), _NOTHING, dtype.type(1))
+    row, ends = np.empty((1, 1), dtype), (dtype.type(1), dtype.type(1))
+    search(*arcs, np.zeros(1, np.int64), row, _NOTHING, *ends)
     return _Compiled(search, dtype, f"numba {numba.__version__}")
 
 
@@ -153,25 +166,27 @@ def _search(
     distances: np.ndarray,
     predecessors: np.ndarray,
     infinity: np.generic,
+    farthest: np.generic,
 ) -> None:
-    """Dijkstra from each source; with an array of shape (0, 0) predecessors are not computed.
+    """Dijkstra from each source, up to the distance `farthest`.
 
-    The heap holds vertices and their distances; `place` is the index of a vertex in it, or -1.
+    With an array of shape (0, 0) predecessors are not computed. The heap holds vertices and their
+    distances; `place` is the index of a vertex in it, or -1.
     """
     n = first.size - 1
     keys = np.empty(n, distances.dtype)
     heap = np.empty(n, np.int32)
-    place = np.empty(n, np.int32)
+    place = np.full(n, -1, np.int32)
     for row in range(sources.size):
         source, distance = sources[row], distances[row]
         distance[:] = infinity
-        place[:] = -1
         if predecessors.size > 0:
             predecessors[row, :] = -9999
         distance[source] = 0
         heap[0], keys[0], size = source, 0, 1
         while size > 0:
             u, nearest = heap[0], keys[0]
+            place[u] = -1
             size -= 1
             last, key, hole = heap[size], keys[size], 0
             while True:
@@ -185,11 +200,12 @@ def _search(
                     break
                 heap[hole], keys[hole], place[heap[child]] = heap[child], keys[child], hole
                 hole = child
-            heap[hole], keys[hole], place[last] = last, key, hole
+            if size > 0:
+                heap[hole], keys[hole], place[last] = last, key, hole
             for arc in range(first[u], first[u + 1]):
                 v = heads[arc]
                 length = nearest + weights[arc]
-                if length < distance[v]:
+                if length < distance[v] and length <= farthest:
                     distance[v] = length
                     if predecessors.size > 0:
                         predecessors[row, v] = u

@@ -60,9 +60,8 @@ def test_threads_run_at_the_same_time(device):
     rows = np.full((2000, 2000), -1.0)
     search, before = plan.state.search, np.empty((0, 0), np.int32)
     arcs = graph.indptr, graph.indices, graph.weights.astype(float)
-    thread = threading.Thread(
-        target=search, args=(*arcs, np.arange(2000), rows, before, np.float64(np.inf))
-    )
+    ends = np.float64(np.inf), np.float64(np.inf)
+    thread = threading.Thread(target=search, args=(*arcs, np.arange(2000), rows, before, *ends))
     thread.start()
     while thread.is_alive() and rows[3, 3] != 0:
         time.sleep(0.001)
@@ -81,6 +80,28 @@ def test_sums_beyond_float16_are_infinite(device):
     assert result.distances[0].tolist() == [0, 40000, np.inf]
     with pytest.raises(PrecisionError, match="too large for float16"):
         pyapsp.solve(line, "dijkstra-cpu", dtype="float16", device=device)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int64", "float32", "float64"])
+def test_a_search_ends_at_the_cutoff(dtype, device, monkeypatch):
+    monkeypatch.setattr(AllPairsOptions, "hide", None)  # not called
+    graph, sources = generators.random_graph(203, 900, 9, seed=2), np.arange(0, 203, 9)
+    for cutoff in (0, 7, 11.5):
+        found = pyapsp.solve(
+            graph,
+            "dijkstra-cpu",
+            sources=sources,
+            cutoff=cutoff,
+            dtype=dtype,
+            predecessors=True,
+            device=device,
+        )
+        expected = csgraph.dijkstra(graph.to_scipy(), indices=sources, limit=cutoff)
+        reached = np.isfinite(expected)
+        np.testing.assert_array_equal(found.distances[reached], expected[reached])
+        assert (found.distances[~reached] == found.infinity).all()
+        reached[np.arange(sources.size), sources] = False
+        np.testing.assert_array_equal(found.predecessors >= 0, reached)
 
 
 INTERRUPTED = """
