@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+import pkgutil
 from statistics import median
 
 import numpy as np
@@ -38,6 +39,17 @@ def test_all_peers_have_the_right_answer(problem, device):
     assert [row["name"] for row in outcome.peers if row["verified"]] == [
         name for name in names if name not in outcome.left_out
     ]
+
+
+def test_a_package_is_named_with_a_function_that_it_has():
+    for each in peers.installed():
+        name, *words = each.calls.split()
+        package = (each.package or each.name).replace("-", "_")
+        if name.startswith(f"{package}."):
+            assert callable(pkgutil.resolve_name(name)), each
+        else:  # the package has no such function: the words say what was written with it
+            assert words, each
+            assert package in each.calls, each
 
 
 def test_every_combination_has_a_record(graph, device):

@@ -32,7 +32,8 @@ class Peer:
     dtype : str
         The number type in which it computes.
     calls : str
-        The name of the function, for tables.
+        The function, with its package and module; or what was written for the comparison, if the
+        package has no such function. Tables show it.
     prepare : callable
         Takes an input and the options of a request; returns the call to be timed, and a function
         that makes an `Answer` from its result.

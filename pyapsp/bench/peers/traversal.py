@@ -115,14 +115,36 @@ def _scipy_rows(offsets: Offsets, options: Options) -> Prepared:
 
 
 PEERS = (
-    Peer("scipy", "int32", "csgraph.breadth_first_order", _scipy_bfs, problem="bfs", some=True),
-    Peer("igraph", "int32", "Graph.distances", _igraph_bfs, problem="bfs", some=True),
-    Peer("networkit", "int32", "distance.BFS", _networkit_bfs, problem="bfs", some=True),
-    Peer("scipy", "float64", "csgraph.dijkstra", dijkstra, problem="sssp", some=True),
-    Peer("igraph", "float64", "Graph.distances", igraph_distances, problem="sssp", some=True),
-    Peer("networkit", "float64", "distance.SPSP", networkit_distances, problem="sssp", some=True),
-    Peer("scipy", "int32", "csgraph.connected_components", _scipy_scc, problem="scc"),
-    Peer("igraph", "int32", "Graph.connected_components", _igraph_scc, problem="scc"),
-    Peer("networkit", "int32", "StronglyConnectedComponents", _networkit_scc, problem="scc"),
-    Peer("scipy", "int32", "csr_array.tocoo", _scipy_rows, problem="partition"),
+    Peer(
+        "scipy",
+        "int32",
+        "scipy.sparse.csgraph.breadth_first_order",
+        _scipy_bfs,
+        problem="bfs",
+        some=True,
+    ),
+    Peer("igraph", "int32", "igraph.Graph.distances", _igraph_bfs, problem="bfs", some=True),
+    Peer("networkit", "int32", "networkit.distance.BFS", _networkit_bfs, problem="bfs", some=True),
+    Peer("scipy", "float64", "scipy.sparse.csgraph.dijkstra", dijkstra, problem="sssp", some=True),
+    Peer(
+        "igraph", "float64", "igraph.Graph.distances", igraph_distances, problem="sssp", some=True
+    ),
+    Peer(
+        "networkit",
+        "float64",
+        "networkit.distance.SPSP",
+        networkit_distances,
+        problem="sssp",
+        some=True,
+    ),
+    Peer("scipy", "int32", "scipy.sparse.csgraph.connected_components", _scipy_scc, problem="scc"),
+    Peer("igraph", "int32", "igraph.Graph.connected_components", _igraph_scc, problem="scc"),
+    Peer(
+        "networkit",
+        "int32",
+        "networkit.components.StronglyConnectedComponents",
+        _networkit_scc,
+        problem="scc",
+    ),
+    Peer("scipy", "int32", "scipy.sparse.csr_array.tocoo", _scipy_rows, problem="partition"),
 )

@@ -95,15 +95,19 @@ def _networkx_truss(graph: Graph, options: TrussOptions) -> Prepared:
 
 
 PEERS = (
-    Peer("scipy", "int64", "csr_array products", _scipy_triangles, problem="triangles"),
-    Peer("igraph", "int64", "Graph.list_triangles", _igraph_triangles, problem="triangles"),
+    Peer(
+        "scipy", "int64", "products of scipy.sparse arrays", _scipy_triangles, problem="triangles"
+    ),
+    Peer("igraph", "int64", "igraph.Graph.list_triangles", _igraph_triangles, problem="triangles"),
     Peer(
         "networkit",
         "int64",
-        "centrality.LocalClusteringCoefficient",
+        "networkit.centrality.LocalClusteringCoefficient",
         _networkit_triangles,
         problem="triangles",
     ),
-    Peer("scipy", "int32", "csr_array products", _scipy_truss, problem="truss"),
-    Peer("networkx", "int32", "k_truss for every k", _networkx_truss, problem="truss"),
+    Peer(
+        "scipy", "int32", "a loop of products of scipy.sparse arrays", _scipy_truss, problem="truss"
+    ),
+    Peer("networkx", "int32", "networkx.k_truss for every k", _networkx_truss, problem="truss"),
 )

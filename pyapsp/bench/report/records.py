@@ -91,7 +91,7 @@ class Collected:
         rate, verified.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (for which kernels are compiled), units,
-        memory (bytes).
+        memory (bytes; the most that a record has).
     left_out : pandas.DataFrame
         problem, input, n, what, why.
     software : pandas.DataFrame
@@ -145,7 +145,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     return Collected(
         runs=_ordered(rows),
         peers=_frame([row for each in benches for row in each["peers"]], _PEER),
-        devices=_frame([_part(record, "device") for record in records], _DEVICE),
+        devices=_devices([_part(record, "device") for record in records]),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
     )
@@ -270,6 +270,14 @@ def _frame(rows: list[Record], columns: Iterable[str]) -> pd.DataFrame:
     """Make a table with these columns, without duplicate rows."""
     table = pd.DataFrame(rows, columns=list(columns), dtype=object)
     return table.drop_duplicates(ignore_index=True)
+
+
+def _devices(found: list[Record]) -> pd.DataFrame:
+    """List each device once: some drivers say that its memory is what is free at the time."""
+    table = _frame(found, _DEVICE)
+    same = [name for name in _DEVICE if name != "memory"]
+    most = table.groupby(same, dropna=False, sort=False)["memory"].max().reset_index()
+    return most[list(_DEVICE)]
 
 
 def _ordered(rows: list[Record]) -> pd.DataFrame:

@@ -214,6 +214,19 @@ def test_peers_devices_software_and_what_was_left_out(make):
     ]
 
 
+def test_a_device_is_listed_once_whatever_memory_is_free(make):
+    more, less = make.cpu | {"memory": 9 * 2**30}, make.cpu | {"memory": 7 * 2**30}
+    runs = [
+        make.record(f"g{n}", device=each) for n, each in enumerate([make.cpu, more, less, make.gpu])
+    ]
+    found = collect(make.save(*runs)).devices
+    assert found[["name", "memory"]].values.tolist() == [
+        ["A CPU", 9 * 2**30],
+        ["Board | 2", make.gpu["memory"]],
+    ]
+    assert len(Page(make.page(*runs)).texts("devices")[1:]) == 2
+
+
 @pytest.mark.parametrize(
     ("content", "line", "message"),
     [
