@@ -47,6 +47,7 @@ LAYERS = (
             "simulation": "differential equations from SBML, PHML, ISML, CellML",
             "matching": "approximate subgraph isomorphism",
             "mining": "formulas that are true at every instant of a trace",
+            "profiling": "microbenchmarks of devices, criteria of kernels",
         },
     ),
     (

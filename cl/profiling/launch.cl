@@ -1,0 +1,19 @@
+/* launch: kernels that do almost nothing.
+ *
+ * Purpose   The time of `profiling_empty` is that of a launch.
+ *
+ * Layout    out: the number of work-items is written by the first one, so that the host sees that
+ *           the kernel ran.
+ *
+ * Parameters  none
+ *
+ * Cost      one store.
+ *
+ * Source    N. Bombieri, F. Busato, F. Fummi, MIPP: a microbenchmark suite for performance, power and
+ *           energy consumption characterization of GPU architectures, SIES 2016 (the suite).
+ */
+__kernel void profiling_empty(__global int *out)
+{
+    if (get_global_id(0) == 0)
+        out[0] = get_global_size(0);
+}

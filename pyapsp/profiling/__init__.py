@@ -1,0 +1,1 @@
+"""Where time and energy go: microbenchmarks of devices, and criteria of kernels."""
