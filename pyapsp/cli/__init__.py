@@ -25,6 +25,7 @@ _COMMANDS = (
     "bfs",
     "sssp",
     "path",
+    "within",
     "measure",
     "scale",
     "scc",

@@ -129,6 +129,7 @@ JSON = {
     "bfs": ("bfs g.gr --source 1", "method", "bfs-direction-optimising"),
     "sssp": ("sssp g.gr --method sssp-bellman-ford", "method", "sssp-bellman-ford"),
     "path": ("path d.npz 1 1", "path", ["1"]),
+    "within": ("within g.gr --cutoff 5 --sources 1 2", "sources", 2),
     "measure": ("measure g.gr radius --undirected", "graph", None),
     "scc": ("scc g.gr", "problem", "scc"),
     "triangles": ("triangles g.gr", "problem", "triangles"),
