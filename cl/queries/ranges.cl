@@ -13,9 +13,6 @@
  *
  *           `pack_rows` copies them to their final places, in the order of the sources.
  *
- *           state, 4 ints: the next source; values in use; whether there was no room; whether a
- *           distance is too large for the type.
- *
  * Parameters  those of queries/search.h
  *
  * Cost      that of queries/search.h for each source, and O(1) for each value of a row.
@@ -23,47 +20,6 @@
  * Source    queries/search.h
  */
 #include "queries/search.h"
-
-enum { NEXT, USED, FULL, LOST };
-
-/* Clear the memory of all work-items. */
-__kernel GROUP void clear_memory(__global node_t *nodes, __global ulong *marks, const long vertices,
-                                 const long words)
-{
-    const size_t step = get_global_size(0);
-    for (size_t i = get_global_id(0); i < (size_t)vertices; i += step) {
-        nodes[i].cost = PYAPSP_INFINITY;
-        nodes[i].place = -1;
-    }
-    for (size_t i = get_global_id(0); i < (size_t)words; i += step)
-        marks[i] = 0;
-}
-
-/* Return the place of `count` values, or -1 if there is no room. */
-static int room_for(volatile __global int *used, const int count, const int capacity)
-{
-    for (;;) {
-        const int before = atomic_or(used, 0);
-        if (count > capacity - before)
-            return -1;
-        if (atomic_cmpxchg(used, before, before + count) == before)
-            return before;
-    }
-}
-
-/* Return whether an arc leads from a reached vertex to one whose distance no value can hold. */
-static bool leads_beyond(__global const long *first, __global const int *heads,
-                         const memory_t memory, const int n)
-{
-    for (int word = 0; word < words_of(n); word++)
-        for (ulong bits = memory.bits[word]; bits != 0; bits &= ~(LEFTMOST >> clz(bits))) {
-            const int u = 64 * word + (int)clz(bits);
-            for (long a = first[u]; a < first[u + 1]; a++)
-                if (memory.nodes[heads[a]].cost == PYAPSP_INFINITY)
-                    return true;
-        }
-    return false;
-}
 
 __kernel GROUP void within(__global const long *first, __global const int *heads,
                            __global const value_t *weights, __global const int *sources,
@@ -81,22 +37,8 @@ __kernel GROUP void within(__global const long *first, __global const int *heads
         const int row = atomic_inc(state + NEXT);
         if (row >= count)
             return;
-        int size = offer_path(memory, 0, sources[row], 0, NONE), reached = 0;
-        bool beyond = false;
-        while (size > 0) {
-            const int u = take(memory, size--);
-            const value_t cost = memory.nodes[u].cost;
-            reached++;
-            for (long a = first[u]; a < first[u + 1]; a++) {
-                const value_t offer = cost + weights[a];
-                if (offer <= farthest)
-                    size = offer_path(memory, size, heads[a], offer, u);
-                else
-                    beyond = true;
-            }
-        }
-        if (checks && beyond && leads_beyond(first, heads, memory, n))
-            state[LOST] = 1;
+        const int reached = search_from(sources[row], first, heads, weights, n, farthest, checks,
+                                        memory, 0, 0, state);
         int place = room_for(state + USED, reached, capacity);
         rows[2 * row] = place;
         rows[2 * row + 1] = reached;

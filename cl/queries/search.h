@@ -39,6 +39,10 @@
 #define NONE -9999
 #define LEFTMOST 0x8000000000000000UL
 
+/* state, 4 ints: the next search; values in use; whether there was no room for a row; whether a
+ * distance is too large for its type. */
+enum { NEXT, USED, FULL, LOST };
+
 typedef struct {
     value_t cost;
     int place;
@@ -150,6 +154,75 @@ static inline int take(const memory_t memory, const int size)
     if (size > 1)
         sink(memory, size - 1, memory.heap[size - 1]);
     return nearest;
+}
+
+/* Return whether an arc leads from a reached vertex to one whose distance no value can hold. */
+static bool leads_beyond(__global const long *first, __global const int *heads,
+                         const memory_t memory, const int n)
+{
+    for (int word = 0; word < words_of(n); word++)
+        for (ulong bits = memory.bits[word]; bits != 0; bits ^= LEFTMOST >> clz(bits)) {
+            const int u = 64 * word + (int)clz(bits);
+            for (long a = first[u]; a < first[u + 1]; a++)
+                if (memory.nodes[heads[a]].cost == PYAPSP_INFINITY)
+                    return true;
+        }
+    return false;
+}
+
+/* Search from a source, until nothing within `farthest` is left, or until `waiting` of the vertices
+ * with a bit in `wanted` are taken from the heap. Return the number of vertices that are taken. With
+ * `checks`, state[LOST] becomes 1 if a distance is too large for its type. */
+static inline int search_from(const int source, __global const long *first,
+                              __global const int *heads, __global const value_t *weights,
+                              const int n, const value_t farthest, const int checks,
+                              const memory_t memory, __global const ulong *wanted, int waiting,
+                              volatile __global int *state)
+{
+    int size = offer_path(memory, 0, source, 0, NONE), taken = 0;
+    bool beyond = false;
+    while (size > 0) {
+        const int u = take(memory, size--);
+        taken++;
+        if (wanted != 0 && (wanted[u / 64] & LEFTMOST >> (u % 64)) && --waiting == 0)
+            return taken;
+        const value_t cost = memory.nodes[u].cost;
+        for (long a = first[u]; a < first[u + 1]; a++) {
+            const value_t offer = cost + weights[a];
+            if (offer <= farthest)
+                size = offer_path(memory, size, heads[a], offer, u);
+            else
+                beyond = true;
+        }
+    }
+    if (checks && beyond && leads_beyond(first, heads, memory, n))
+        state[LOST] = 1;
+    return taken;
+}
+
+/* Return the place of `count` values, or -1 if there is no room. */
+static int room_for(volatile __global int *used, const int count, const int capacity)
+{
+    for (;;) {
+        const int before = atomic_or(used, 0);
+        if (count > capacity - before)
+            return -1;
+        if (atomic_cmpxchg(used, before, before + count) == before)
+            return before;
+    }
+}
+
+/* Clear the memory of all work-items. */
+__kernel GROUP void clear_memory(__global node_t *nodes, __global ulong *marks, const long vertices,
+                                 const long words)
+{
+    const size_t step = get_global_size(0);
+    for (size_t i = get_global_id(0); i < (size_t)vertices; i += step) {
+        nodes[i].cost = PYAPSP_INFINITY;
+        nodes[i].place = -1;
+    }
+    for (size_t i = get_global_id(0); i < (size_t)words; i += step)
+        marks[i] = 0;
 }
 
 /* Walk over the reached vertices in the order of their numbers, and clear the marks:

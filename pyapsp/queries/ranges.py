@@ -26,14 +26,16 @@ from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import Workers, searching
+from pyapsp.queries.workers import Workers, longer, searching
 from pyapsp.registry import check_limits
 
 __all__ = ["Within", "within", "within_blocks"]
 
-# Values of a block of rows, at least those of one row; sources of the first launch, for each
-# work-item; and the seconds after which launches do not become longer.
-_VALUES, _FIRST, _SECONDS = 2**20, 16, 0.1
+# Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where a
+# block should stay in the caches, and on others; and sources of the first launch for a work-item.
+_VALUES, _FIRST = {True: 2**18, False: 2**22}, 16
+# The part of a block that is filled if rows have the same mean length as those before.
+_FILLED = 0.8
 # The place and the length of a row, and the state of ``cl/queries/ranges.cl``.
 _PLACE, _LENGTH = 0, 1
 _LOST, _STATE = 3, 4
@@ -366,7 +368,7 @@ class _Rows:
         if not self.sources.size:
             return
         # at most so many values that ints count them, and those of one row always fit
-        size = max(_VALUES, self.graph.n)
+        size = max(_VALUES[self.options.device.traits.scalar_groups], self.graph.n)
         each = 4 * (1 + self.options.predecessors) + self.options.dtype.itemsize
         with device_errors(self.options.device, 0):
             spare = 2 * size * each
@@ -388,19 +390,11 @@ class _Rows:
                 done += rows
                 if self._tell is not None:
                     self._tell(done, total)
-            wanted = _next(some.size, lengths, size, time.perf_counter() - started)
-
-
-def _next(wanted: int, lengths: np.ndarray, size: int, seconds: float) -> int:
-    """Return the number of sources of the next launch, after one of `wanted` sources.
-
-    The host cannot stop a launch, so that it should be short.
-    """
-    if lengths.size < wanted:  # there was no room for all
-        return max(min(wanted // 2, lengths.size), 1)
-    longer = 1 if seconds > 2 * _SECONDS else 4 if seconds < _SECONDS / 4 else 2
-    fits = int(0.8 * size / max(lengths.mean(), 1))
-    return max(min(longer * wanted, fits), 1)
+            if rows < some.size:  # there was no room for all
+                wanted = max(min(some.size // 2, rows), 1)
+            else:
+                fits = int(_FILLED * size / lengths.mean())
+                wanted = min(longer(some.size, time.perf_counter() - started), max(fits, 1))
 
 
 class _Launches:

@@ -15,11 +15,13 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.paths import PathOptions
 
-__all__ = ["Workers", "searching"]
+__all__ = ["Workers", "longer", "searching"]
 
 # Work-items of a group and groups for each compute unit, on devices whose groups are not scalar;
 # and the part of the memory that the work-items may have together.
 _GROUP, _GROUPS, _PART = 32, 4, 4
+# Seconds of a launch: shorter ones are followed by longer ones.
+_SHORT, _LONG = 0.025, 0.2
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,14 @@ class Workers:
         """Launch a kernel with this number of work-items, a multiple of the group."""
         kernel = self.program.kernel(name)
         kernel(self.queue, (items,), (self.group,), *arguments)
+
+
+def longer(count: int, seconds: float) -> int:
+    """Return the number of searches of the next launch, after one of so many seconds.
+
+    The host cannot stop a launch, so that it should be short.
+    """
+    return count * (1 if seconds > _LONG else 4 if seconds < _SHORT else 2)
 
 
 def _one(n: int, dtype: np.dtype) -> Limits:

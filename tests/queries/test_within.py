@@ -131,7 +131,8 @@ def test_distances_beyond_the_type(device):
 def test_blocks_of_any_size(values, monkeypatch, device):
     graph = drawn(7, n=150)
     expected = pyapsp.within(graph, device=device, predecessors=True)
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", values)
+    both = dict.fromkeys((True, False), values)
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", both)
     found = pyapsp.within(graph, device=device, predecessors=True)
     assert (found.distances != expected.distances).nnz == 0
     np.testing.assert_array_equal(found.predecessors.data, expected.predecessors.data)
