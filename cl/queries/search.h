@@ -5,8 +5,10 @@
  *
  * Layout    the memory of a work-item, for n vertices:
  *
- *             nodes  n nodes: cost, place in the heap (-1: not in it), the vertex before
- *             heap   n entries: cost and vertex. The children of entry i are FANOUT i + 1, ...
+ *             nodes  n nodes: cost, and the vertex before if that is wanted
+ *             heap   2 n entries: cost and vertex. The children of entry i are FANOUT i + 1, ... An entry
+ *                    whose vertex has a lower cost is out of date. When the heap is full, those are
+ *                    removed.
  *             marks  a bit for each vertex that is reached, and above each word of these bits a bit:
  *
  *                      summary    1 0 0 1 ...           n / 4096 words, bits from the left
@@ -17,8 +19,8 @@
  *
  * Parameters  those of common/types.h and common/group_size.h with PYAPSP_WIDTH 1, and
  *             PYAPSP_PREDECESSORS  0  1: keep the vertex before each: of several, that with the
- *                                     smallest number among those that were taken from the heap
- *                                     before the vertex
+ *                                     smallest number among those with a lower cost; if there is
+ *                                     none, because arcs have weight zero, the first one
  *
  * Cost      O((vertices + arcs) log vertices) for what is reached, and n / 4096.
  *
@@ -36,6 +38,7 @@
 #include "common/group_size.h"
 
 #define FANOUT 4
+#define CAPACITY(n) (2 * (n))
 #define NONE -9999
 #define LEFTMOST 0x8000000000000000UL
 
@@ -45,8 +48,9 @@ enum { NEXT, USED, FULL, LOST };
 
 typedef struct {
     value_t cost;
-    int place;
+#if PYAPSP_PREDECESSORS
     int before;
+#endif
 } node_t;
 
 typedef struct {
@@ -73,87 +77,73 @@ static inline memory_t memory_of(__global node_t *nodes, __global entry_t *heaps
     const int words = words_of(n);
     memory_t memory;
     memory.nodes = nodes + worker * n;
-    memory.heap = heaps + worker * n;
+    memory.heap = heaps + worker * CAPACITY(n);
     memory.bits = marks + worker * (words + words_of(words));
     memory.summary = memory.bits + words;
     return memory;
 }
 
+#if PYAPSP_PREDECESSORS
+#define SET_BEFORE(v, u) memory.nodes[v].before = (u)
+#else
+#define SET_BEFORE(v, u)
+#endif
+
+/* Note that a vertex is reached. */
+static inline void mark(const memory_t memory, const int v)
+{
+    memory.bits[v / 64] |= LEFTMOST >> (v % 64);
+    memory.summary[v / 4096] |= LEFTMOST >> (v / 64 % 64);
+}
+
 /* Put an entry where the heap has a hole, or above it. */
-static inline void rise(const memory_t memory, int hole, const entry_t entry)
+static inline void rise(__global entry_t *heap, int hole, const entry_t entry)
 {
     while (hole > 0) {
         const int parent = (hole - 1) / FANOUT;
-        const entry_t above = memory.heap[parent];
+        const entry_t above = heap[parent];
         if (above.cost <= entry.cost)
             break;
-        memory.heap[hole] = above;
-        memory.nodes[above.vertex].place = hole;
+        heap[hole] = above;
         hole = parent;
     }
-    memory.heap[hole] = entry;
-    memory.nodes[entry.vertex].place = hole;
+    heap[hole] = entry;
 }
 
-/* Put an entry at the top of the heap, or below it. */
-static inline void sink(const memory_t memory, const int size, const entry_t entry)
+/* Put an entry where the heap has a hole, or below it. */
+static inline void sink(__global entry_t *heap, const int size, int hole, const entry_t entry)
 {
-    int hole = 0;
     for (;;) {
         int child = FANOUT * hole + 1;
         if (child >= size)
             break;
         const int end = min(child + FANOUT, size);
-        entry_t least = memory.heap[child];
+        value_t least = heap[child].cost;
         for (int other = child + 1; other < end; other++) {
-            const entry_t next = memory.heap[other];
-            if (next.cost < least.cost) {
-                least = next;
-                child = other;
-            }
+            const value_t next = heap[other].cost;
+            child = next < least ? other : child;
+            least = next < least ? next : least;
         }
-        if (least.cost >= entry.cost)
+        if (least >= entry.cost)
             break;
-        memory.heap[hole] = least;
-        memory.nodes[least.vertex].place = hole;
+        heap[hole] = heap[child];
         hole = child;
     }
-    memory.heap[hole] = entry;
-    memory.nodes[entry.vertex].place = hole;
+    heap[hole] = entry;
 }
 
-/* Offer a path to v whose last vertex is u; return the size of the heap. */
-static inline int offer_path(const memory_t memory, int size, const int v, const value_t cost,
-                             const int u)
+/* Remove the entries that are out of date; return the size of the heap. */
+static int tidied(const memory_t memory, const int size)
 {
-    __global node_t *node = memory.nodes + v;
-    const value_t old = node->cost;
-    if (cost < old) {
-        node->cost = cost;
-        node->before = u;
-        int place = node->place;
-        if (old == PYAPSP_INFINITY) {
-            place = size++;
-            memory.bits[v / 64] |= LEFTMOST >> (v % 64);
-            memory.summary[v / 4096] |= LEFTMOST >> (v / 64 % 64);
-        }
-        rise(memory, place, (entry_t){cost, v});
+    int kept = 0;
+    for (int i = 0; i < size; i++) {
+        const entry_t entry = memory.heap[i];
+        if (entry.cost == memory.nodes[entry.vertex].cost)
+            memory.heap[kept++] = entry;
     }
-#if PYAPSP_PREDECESSORS
-    else if (cost == old && node->place >= 0 && u < node->before)
-        node->before = u;
-#endif
-    return size;
-}
-
-/* Take the nearest vertex from the heap; return its number. */
-static inline int take(const memory_t memory, const int size)
-{
-    const int nearest = memory.heap[0].vertex;
-    memory.nodes[nearest].place = -1;
-    if (size > 1)
-        sink(memory, size - 1, memory.heap[size - 1]);
-    return nearest;
+    for (int hole = (kept - 2) / FANOUT; hole >= 0; hole--)
+        sink(memory.heap, kept, hole, memory.heap[hole]);
+    return kept;
 }
 
 /* Return whether an arc leads from a reached vertex to one whose distance no value can hold. */
@@ -179,20 +169,41 @@ static inline int search_from(const int source, __global const long *first,
                               const memory_t memory, __global const ulong *wanted, int waiting,
                               volatile __global int *state)
 {
-    int size = offer_path(memory, 0, source, 0, NONE), taken = 0;
+    int size = 1, taken = 0;
     bool beyond = false;
+    memory.nodes[source].cost = 0;
+    SET_BEFORE(source, NONE);
+    mark(memory, source);
+    memory.heap[0] = (entry_t){0, source};
     while (size > 0) {
-        const int u = take(memory, size--);
+        const entry_t nearest = memory.heap[0];
+        const int u = nearest.vertex;
+        const value_t cost = nearest.cost;
+        if (--size > 0)
+            sink(memory.heap, size, 0, memory.heap[size]);
+        if (cost > memory.nodes[u].cost)
+            continue; /* a shorter path was found since */
         taken++;
         if (wanted != 0 && (wanted[u / 64] & LEFTMOST >> (u % 64)) && --waiting == 0)
             return taken;
-        const value_t cost = memory.nodes[u].cost;
         for (long a = first[u]; a < first[u + 1]; a++) {
-            const value_t offer = cost + weights[a];
-            if (offer <= farthest)
-                size = offer_path(memory, size, heads[a], offer, u);
-            else
+            const int v = heads[a];
+            const value_t offer = cost + weights[a], old = memory.nodes[v].cost;
+            if (offer > farthest) {
                 beyond = true;
+            } else if (offer < old) {
+                if (old == PYAPSP_INFINITY)
+                    mark(memory, v);
+                memory.nodes[v].cost = offer;
+                SET_BEFORE(v, u);
+                if (size == CAPACITY(n))
+                    size = tidied(memory, size);
+                rise(memory.heap, size++, (entry_t){offer, v});
+            }
+#if PYAPSP_PREDECESSORS
+            else if (offer == old && cost < old && u < memory.nodes[v].before)
+                memory.nodes[v].before = u;
+#endif
         }
     }
     if (checks && beyond && leads_beyond(first, heads, memory, n))
@@ -219,7 +230,6 @@ __kernel GROUP void clear_memory(__global node_t *nodes, __global ulong *marks, 
     const size_t step = get_global_size(0);
     for (size_t i = get_global_id(0); i < (size_t)vertices; i += step) {
         nodes[i].cost = PYAPSP_INFINITY;
-        nodes[i].place = -1;
     }
     for (size_t i = get_global_id(0); i < (size_t)words; i += step)
         marks[i] = 0;

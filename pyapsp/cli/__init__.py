@@ -25,6 +25,8 @@ _COMMANDS = (
     "bfs",
     "sssp",
     "path",
+    "pairs",
+    "distances",
     "within",
     "measure",
     "scale",

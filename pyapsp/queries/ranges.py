@@ -26,19 +26,18 @@ from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import Workers, longer, searching
+from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching
 from pyapsp.registry import check_limits
 
 __all__ = ["Within", "within", "within_blocks"]
 
-# Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where a
-# block should stay in the caches, and on others; and sources of the first launch for a work-item.
+# Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
+# a block should stay in the caches, and on others; and sources of the first launch for a work-item.
 _VALUES, _FIRST = {True: 2**18, False: 2**22}, 16
 # The part of a block that is filled if rows have the same mean length as those before.
 _FILLED = 0.8
-# The place and the length of a row, and the state of ``cl/queries/ranges.cl``.
+# The place and the length of a row.
 _PLACE, _LENGTH = 0, 1
-_LOST, _STATE = 3, 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,8 +176,9 @@ def within(
     dtype : dtype-like or "auto", optional
         Type of the distances, as for `solve`: float64 by default.
     predecessors : bool
-        Also find the vertex before each. Of several, it is that with the smallest number among
-        those that the search left before it reached the vertex: all that are nearer to the source.
+        Also find the vertex before each on a shortest path. Of several, it is that with the
+        smallest number among those that are nearer to the source; if none is, because arcs have
+        weight zero, the first that the search left.
     device, memory_limit
         As for `solve`.
     progress : callable, optional
@@ -409,13 +409,13 @@ class _Launches:
             self._targets = [shared(workers.queue, each) for each in packed.arrays]
         else:
             self._targets = [device.buffer(each.nbytes) for each in packed.arrays]
-        self._state = device.buffer(4 * _STATE)
+        self._state = device.buffer(4 * STATE)
         self.lost = False
 
     def run(self, sources: np.ndarray) -> np.ndarray:
         """Search from these sources; return the lengths of the rows of the first of them."""
         work, count = self._workers, sources.size
-        state = np.zeros(_STATE, np.int32)
+        state = np.zeros(STATE, np.int32)
         rows = np.full((count, 2), -1, np.int32)
         cl.enqueue_copy(work.queue, self._state, state)
         places = upload(work.queue, rows, work.watch)
@@ -436,7 +436,7 @@ class _Launches:
         )
         cl.enqueue_copy(work.queue, state, self._state)
         cl.enqueue_copy(work.queue, rows, places)
-        self.lost = bool(state[_LOST])
+        self.lost = bool(state[LOST])
         without = np.flatnonzero(rows[:, _PLACE] < 0)
         complete = int(without[0]) if without.size else count
         lengths = rows[:complete, _LENGTH].astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,27 +16,15 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.paths import PathOptions
 
-__all__ = ["Workers", "longer", "searching"]
+__all__ = ["LOST", "STATE", "USED", "Workers", "longer", "searching"]
 
+#: Places in the state of ``cl/queries/search.h``, and its size.
+USED, LOST, STATE = 1, 3, 4
 # Work-items of a group and groups for each compute unit, on devices whose groups are not scalar;
 # and the part of the memory that the work-items may have together.
 _GROUP, _GROUPS, _PART = 32, 4, 4
 # Seconds of a launch: shorter ones are followed by longer ones.
 _SHORT, _LONG = 0.025, 0.2
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The sizes of the memory of one work-item, in bytes."""
-
-    nodes: int
-    heap: int
-    marks: int
-
-    @property
-    def total(self) -> int:
-        """The bytes of one work-item."""
-        return self.nodes + self.heap + self.marks
 
 
 def searching(
@@ -85,6 +74,10 @@ class Workers:
         The number of searches to come; there need not be more work-items.
     spare : int
         Bytes that the caller needs beside.
+    defines : mapping, optional
+        More macros of the kernels.
+    wanted : bool
+        Whether a work-item also has a bit for each vertex, in a buffer of its own.
 
     Raises
     ------
@@ -93,7 +86,14 @@ class Workers:
     """
 
     def __init__(
-        self, graph: Graph, options: PathOptions, file: str, searches: int, spare: int
+        self,
+        graph: Graph,
+        options: PathOptions,
+        file: str,
+        searches: int,
+        spare: int,
+        defines: Mapping[str, int] | None = None,
+        wanted: bool = False,
     ) -> None:
         self.device: Device = options.device
         self.n = np.int32(graph.n)
@@ -102,25 +102,26 @@ class Workers:
         self.checks = np.int32(options.cutoff is None)
         scalar, dtype = self.device.traits.scalar_groups, options.dtype
         self.group = 1 if scalar else min(_GROUP, self.device.capabilities.max_work_group_size)
-        defines = arithmetic_defines(self.device, dtype) | {
+        macros = arithmetic_defines(self.device, dtype) | {
             "PYAPSP_GROUP": self.group,
             "PYAPSP_PREDECESSORS": int(options.predecessors),
         }
-        self.program: Program = build(self.device, file, defines)
+        self.program: Program = build(self.device, file, {**macros, **(defines or {})})
         self.queue = self.device.queue()
         self.watch = Stopwatch()
-        one, arcs = _one(graph.n, dtype), _arcs(graph, dtype)
+        one, arcs = _one(graph.n, dtype, wanted), _arcs(graph, dtype)
         self.count = self._workers(options, one, arcs + spare, searches)
         self.bytes = arcs + spare + self.count * one.total
         weights = upload(self.queue, graph.weights, self.watch, dtype)
         offsets = upload(self.queue, graph.indptr, self.watch)
         self.arcs = offsets, upload(self.queue, graph.indices, self.watch), weights
-        sizes = (self.count * each for each in (one.nodes, one.heap, one.marks))
-        self.memory = tuple(self.device.buffer(max(size, 4)) for size in sizes)
-        cleared = np.int64(self.count * graph.n), np.int64(self.count * one.marks // 8)
-        self.launch("clear_memory", self.count, self.memory[0], self.memory[2], *cleared)
+        self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in one.sizes)
+        nodes, _, *marks = self.memory
+        for buffer, size in zip(marks, one.sizes[2:], strict=True):
+            cleared = np.int64(self.count * graph.n), np.int64(self.count * size // 8)
+            self.launch("clear_memory", self.count, nodes, buffer, *cleared)
 
-    def _workers(self, options: PathOptions, one: Limits, rest: int, searches: int) -> int:
+    def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
         """Return the number of work-items: as many as the device runs, and as fit."""
         capabilities = self.device.capabilities
         memory, hint = capabilities.global_memory, "use a narrower dtype"
@@ -149,10 +150,23 @@ def longer(count: int, seconds: float) -> int:
     return count * (1 if seconds > _LONG else 4 if seconds < _SHORT else 2)
 
 
-def _one(n: int, dtype: np.dtype) -> Limits:
+@dataclass(frozen=True)
+class _One:
+    """The memory of one work-item, in bytes: nodes, heap, marks, wanted."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """The sum."""
+        return sum(self.sizes)
+
+
+def _one(n: int, dtype: np.dtype, wanted: bool) -> _One:
     """Return the memory of one work-item; see ``cl/queries/search.h``."""
     wide, words = max(dtype.itemsize, 4), -(-n // 64)
-    return Limits((wide + 8) * n, (16 if wide == 8 else 8) * n, 8 * (words + -(-words // 64)))
+    sizes = (wide + 8) * n, 2 * (16 if wide == 8 else 8) * n, 8 * (words + -(-words // 64))
+    return _One((*sizes, 8 * words) if wanted else sizes)
 
 
 def _arcs(graph: Graph, dtype: np.dtype) -> int:

@@ -129,6 +129,8 @@ JSON = {
     "bfs": ("bfs g.gr --source 1", "method", "bfs-direction-optimising"),
     "sssp": ("sssp g.gr --method sssp-bellman-ford", "method", "sssp-bellman-ford"),
     "path": ("path d.npz 1 1", "path", ["1"]),
+    "pairs": ("pairs g.gr --sources 1 2 --targets 5 6", "pairs", 2),
+    "distances": ("distances g.gr --sources 1 2", "targets", 40),
     "within": ("within g.gr --cutoff 5 --sources 1 2", "sources", 2),
     "measure": ("measure g.gr radius --undirected", "graph", None),
     "scc": ("scc g.gr", "problem", "scc"),
