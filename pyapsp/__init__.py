@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     from pyapsp.mining.miner import mine as mine
     from pyapsp.paths.device_result import DeviceResult as DeviceResult
     from pyapsp.paths.result import Result as Result
+    from pyapsp.queries import Pairs as Pairs
+    from pyapsp.queries import Within as Within
+    from pyapsp.queries import distances as distances
+    from pyapsp.queries import pairs as pairs
+    from pyapsp.queries import within as within
+    from pyapsp.queries import within_blocks as within_blocks
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
@@ -109,6 +115,7 @@ _NAMES = {
     "pyapsp.mining.miner": ("mine",),
     "pyapsp.paths.device_result": ("DeviceResult",),
     "pyapsp.paths.result": ("Result",),
+    "pyapsp.queries": ("Pairs", "Within", "distances", "pairs", "within", "within_blocks"),
     "pyapsp.registry": ("method", "methods", "problem", "problems"),
     "pyapsp.simulation.simulate": ("simulate",),
     "pyapsp.traversal.bfs.bfs": ("BfsResult", "bfs"),

@@ -37,6 +37,7 @@ LAYERS = (
             "traversal": "`bfs/`, `sssp/` (searches from sources), `components/`, `partitioning/`",
             "all_pairs": "`solve`: `dense/` (matrix), `sparse/` (searches), batches, `summaries/`",
             "trusses": "triangles and trusses",
+            "queries": "few of the distances: within a range, of pairs, to the nearest",
         },
     ),
     ("MPI", {"cluster": "what the argument `comm` does"}),

@@ -1,0 +1,59 @@
+"""Find the shortest paths of pairs of vertices.
+
+The i-th of --sources and the i-th of --targets are a pair; a single one goes with all others. The
+table has the columns source, target and distance, with the vertex names of the graph file. With
+--paths it has a row for each vertex of each path: the number of the pair, from 0, and the vertex.
+
+For example:
+  pyapsp pairs rome99.gr --sources 1 17 --targets 3353 42
+  pyapsp pairs rome99.gr --sources @from.txt --targets @to.txt -o distances.csv
+  pyapsp pairs rome99.gr --sources 1 --targets 42 3353 --paths -o paths.parquet
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from pyapsp.cli.options import add_cutoff, add_json
+from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
+from pyapsp.cli.targeted import add_targeted, ends_of, shown_progress, targeted_arguments
+
+__all__ = ["configure", "run"]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add_targeted(parser, "OUT.csv", "write the table there instead of printing it; or OUT.parquet")
+    add_cutoff(parser)
+    parser.add_argument("--paths", action="store_true", help="list the vertices of the paths")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, and print or write the table."""
+    import pyapsp
+
+    graph = checked_graph(arguments, *TABLES)
+    sources, targets = ends_of(arguments, graph)
+    started = time.perf_counter()
+    with shown_progress(arguments, graph) as progress:
+        found = pyapsp.pairs(
+            graph,
+            sources[0] if len(sources) == 1 else sources,
+            targets[0] if len(targets) == 1 else targets,
+            paths=arguments.paths,
+            cutoff=arguments.cutoff,
+            progress=progress,
+            **targeted_arguments(arguments),
+        )
+    seconds = time.perf_counter() - started
+    table = found.path_columns() if arguments.paths else found.to_columns()
+    if arguments.output is not None or not arguments.json:
+        write_table(table, arguments.output)
+    if arguments.json:
+        about = {"pairs": found.sources.size, "wall_seconds": seconds}
+        print_json({"graph": facts(graph), **about, **({} if arguments.output else table)})
+    elif arguments.output is not None:
+        print(f"{found.sources.size:,} pairs in {seconds:.3f} s -> {arguments.output}")
+    return 0

@@ -1,0 +1,461 @@
+"""`within`: the vertices up to a distance from each source, as a sparse matrix."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import DTypeLike
+from scipy.sparse import csr_array
+
+from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.files import atomic_write, check_suffix
+from pyapsp.base.progress import of_sources
+from pyapsp.base.shown import Shown
+from pyapsp.device import DeviceLike, device_errors
+from pyapsp.device.kernels import upload
+from pyapsp.device.kernels.transfer import in_place, read_back, shared
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.frames import Tabular
+from pyapsp.graph.validation import flag, vertex
+from pyapsp.numbers.checks import too_large
+from pyapsp.numbers.precision import resolve
+from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching
+from pyapsp.registry import check_limits
+
+__all__ = ["Within", "within", "within_blocks"]
+
+# Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
+# a block should stay in the caches, and on others; and sources of the first launch for a work-item.
+_VALUES, _FIRST = {True: 2**18, False: 2**22}, 16
+# The part of a block that is filled if rows have the same mean length as those before.
+_FILLED = 0.8
+# The place and the length of a row.
+_PLACE, _LENGTH = 0, 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Within(Shown, Tabular):
+    """The result of `within`: sparse rows of distances.
+
+    Attributes
+    ----------
+    distances : (k, n) scipy.sparse.csr_array
+        Row i has the distances from ``sources[i]``. Every vertex within the cutoff is an entry,
+        also one at distance 0, as the source itself is; vertices that are no entry are farther. The
+        columns of a row are sorted.
+    predecessors : (k, n) scipy.sparse.csr_array of int32, or None
+        With the same entries: the vertex before each on a shortest path; -9999 for the source.
+    sources : (k,) int64 ndarray
+    labels : (n,) ndarray or None
+        The labels of the vertices.
+    """
+
+    distances: csr_array
+    predecessors: csr_array | None
+    sources: np.ndarray
+    labels: np.ndarray | None
+
+    def _facts(self) -> dict[str, object]:
+        k, n = self.distances.shape
+        return {"sources": k, "n": n, "entries": self.distances.nnz}
+
+    def path(self, target: int, row: int = 0) -> list[int]:
+        """Return the vertices of a shortest path from ``sources[row]``, both ends included.
+
+        Returns
+        -------
+        list of int
+            ``[]`` if the target is not within the cutoff.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such vertex or row, or the result has no predecessors.
+        """
+        if self.predecessors is None:
+            raise ParameterError("Within.path needs predecessors: call within(predecessors=True)")
+        k, n = self.distances.shape
+        v = vertex("target", "Within.path", target, n)
+        row = vertex("row", "Within.path", row, k)
+        some = slice(*self.distances.indptr[row : row + 2])
+        there, before = self.distances.indices[some], self.predecessors.data[some]
+        path: list[int] = []
+        while v != NO_PREDECESSOR:
+            place = int(np.searchsorted(there, v))
+            if place == there.size or there[place] != v:
+                return []
+            path.append(v)
+            v = int(before[place])
+        return path[::-1]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a ``.npz`` file; `scipy.sparse.load_npz` reads the distances from it.
+
+        The predecessors have the name ``predecessors``, in the order of the entries.
+
+        Raises
+        ------
+        GraphError
+            If labels are neither all integers nor all strings.
+        ParameterError
+            If `path` is no name of a file, or has the suffix of another format.
+        """
+        check_suffix(path, "Within.save", ".npz", others="to_frame().to_csv")
+        rows = self.distances
+        arrays = {"indices": rows.indices, "indptr": rows.indptr, "data": rows.data}
+        arrays |= {"shape": np.array(rows.shape), "sources": self.sources}
+        if self.predecessors is not None:
+            arrays["predecessors"] = self.predecessors.data
+        if self.labels is not None:
+            if self.labels.dtype.kind not in "iU":
+                raise GraphError(
+                    "labels that are neither all integers nor all strings cannot be saved: "
+                    "dataclasses.replace(result, labels=None) removes them"
+                )
+            arrays["labels"] = self.labels
+        with atomic_write(path, "wb") as file:
+            np.savez(file, format=np.array(b"csr"), _is_array=np.array(True), **arrays)
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each entry, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``source``, ``vertex``, ``distance``; and ``predecessor`` if they were computed,
+            missing for the source.
+        """
+        names = np.arange(self.distances.shape[1]) if self.labels is None else self.labels
+        columns = {
+            "source": np.repeat(names[self.sources], np.diff(self.distances.indptr)),
+            "vertex": names[self.distances.indices],
+            "distance": self.distances.data,
+        }
+        if self.predecessors is not None:
+            last = self.predecessors.data
+            columns["predecessor"] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
+        return columns
+
+
+def within(
+    graph: GraphLike,
+    sources: int | Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    *,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    predecessors: bool = False,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Within:
+    """Find all vertices up to a distance from each source, as sparse rows.
+
+    The time of a source depends on what it reaches, not on the size of the graph. The memory on the
+    host is that of the answer, and of a block of at least one row.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; n vertices, no negative weights.
+    sources : int or sequence of int, optional
+        Vertices, in any order; by default all.
+    cutoff : float, optional
+        The largest distance; a vertex at the cutoff is within it. None: all vertices that are
+        reached.
+    directed, weight
+        As for `solve`.
+    dtype : dtype-like or "auto", optional
+        Type of the distances, as for `solve`: float64 by default.
+    predecessors : bool
+        Also find the vertex before each on a shortest path. Of several, it is that with the
+        smallest number among those that are nearer to the source; if none is, because arcs have
+        weight zero, the first that the search left.
+    device, memory_limit
+        As for `solve`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
+
+    Returns
+    -------
+    Within
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    >>> found = pyapsp.within(graph, 0, 2, predecessors=True)
+    >>> found.distances.indices, found.distances.data
+    (array([0, 2], dtype=int32), array([0., 1.]))
+    >>> found.path(2)
+    [0, 2]
+    """
+    rows = _Rows(
+        "within",
+        graph,
+        sources,
+        cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=dtype,
+        predecessors=predecessors,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    lengths = np.zeros(rows.sources.size, np.int64)
+    # arrays that grow in place: a list of blocks and their union would take twice the memory
+    found = rows.empty(0)
+    for some, block in rows.blocks():
+        lengths[some] = block.lengths
+        before = found.vertices.size
+        found.grow(before + block.vertices.size)
+        for whole, part in zip(found.arrays, block.arrays, strict=True):
+            whole[before:] = part
+    return rows.answer(slice(0, lengths.size), replace(found, lengths=lengths))
+
+
+def within_blocks(
+    graph: GraphLike,
+    sources: int | Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    *,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    predecessors: bool = False,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Within]:
+    """Compute the result of `within` in blocks of rows, for answers that do not fit in memory.
+
+    Parameters and errors are those of `within`. Errors of arguments are raised by the call.
+
+    Yields
+    ------
+    Within
+        The rows of the next sources, in their order.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
+    >>> [found.distances.nnz for found in pyapsp.within_blocks(graph, cutoff=5)]
+    [5]
+    """
+    rows = _Rows(
+        "within_blocks",
+        graph,
+        sources,
+        cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=dtype,
+        predecessors=predecessors,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    return (rows.answer(some, block.copy()) for some, block in rows.blocks())
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Sparse rows: the length of each, and the values of all."""
+
+    lengths: np.ndarray
+    vertices: np.ndarray
+    costs: np.ndarray
+    befores: np.ndarray | None
+
+    @property
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays of values."""
+        return [each for each in (self.vertices, self.costs, self.befores) if each is not None]
+
+    def grow(self, size: int) -> None:
+        """Make the arrays of values longer, without a second copy of large ones."""
+        for each in self.arrays:
+            each.resize(size, refcheck=False)
+
+    def first(self, rows: int, lengths: np.ndarray) -> _Block:
+        """Return the first rows, of these lengths."""
+        size = int(lengths[:rows].sum())
+        befores = None if self.befores is None else self.befores[:size]
+        return _Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
+
+    def copy(self) -> _Block:
+        """Return a block with its own arrays."""
+        befores = None if self.befores is None else self.befores.copy()
+        return _Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
+
+
+class _Rows:
+    """A checked request for sparse rows; the arguments are those of `within`, after its name."""
+
+    def __init__(
+        self,
+        owner: str,
+        graph: GraphLike,
+        sources: int | Sequence[int] | np.ndarray | None,
+        cutoff: float | None,
+        *,
+        directed: bool,
+        weight: Weight,
+        dtype: DTypeLike | None,
+        predecessors: bool,
+        device: DeviceLike,
+        memory_limit: int | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        cutoff = farthest(cutoff, owner)
+        memory_limit = check_limits(memory_limit, progress, owner)
+        directed = flag("directed", owner, directed)
+        self.graph: Graph = as_graph(graph, directed, weight=weight, copy=False)
+        n = self.graph.n
+        self.sources = np.arange(n) if sources is None else vertices(sources, n, owner)
+        self.options: PathOptions = searching(
+            self.graph,
+            resolve(self.graph, dtype, owner)[0],
+            device,
+            owner=owner,
+            memory_limit=memory_limit,
+            cutoff=cutoff,
+            predecessors=flag("predecessors", owner, predecessors),
+        )
+        self._tell = of_sources(progress)
+
+    def empty(self, size: int) -> _Block:
+        """Return arrays for values."""
+        befores = np.empty(size, np.int32) if self.options.predecessors else None
+        costs = np.empty(size, self.options.dtype)
+        return _Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
+
+    def answer(self, some: slice, block: _Block) -> Within:
+        """Return the rows of some of the sources."""
+        starts = np.zeros(block.lengths.size + 1, np.int64)
+        np.cumsum(block.lengths, out=starts[1:])
+        if starts[-1] <= np.iinfo(np.int32).max:
+            starts = starts.astype(np.int32)  # the type of the vertices, or SciPy copies these
+        shape = block.lengths.size, self.graph.n
+        distances = csr_array((block.costs, block.vertices, starts), shape=shape)
+        distances.has_canonical_format = True
+        before = None
+        if block.befores is not None:
+            before = csr_array((block.befores, block.vertices, starts), shape=shape)
+            before.has_canonical_format = True
+        return Within(distances, before, self.sources[some], self.graph.labels)
+
+    def blocks(self) -> Iterator[tuple[slice, _Block]]:
+        """Yield the rows of the next sources; the arrays are used again for the next block."""
+        if not self.sources.size:
+            return
+        # at most so many values that ints count them, and those of one row always fit
+        size = max(_VALUES[self.options.device.traits.scalar_groups], self.graph.n)
+        each = 4 * (1 + self.options.predecessors) + self.options.dtype.itemsize
+        with device_errors(self.options.device, 0):
+            spare = 2 * size * each
+            file = "queries/ranges.cl"
+            workers = Workers(self.graph, self.options, file, self.sources.size, spare)
+        packed = self.empty(size)
+        with device_errors(self.options.device, workers.bytes):
+            launches = _Launches(workers, self.options, packed)
+        done, total, wanted = 0, self.sources.size, _FIRST * workers.count
+        while done < total:
+            some, started = self.sources[done : done + wanted], time.perf_counter()
+            with device_errors(self.options.device, workers.bytes):
+                lengths = launches.run(some)
+            if launches.lost:
+                raise too_large(self.graph, self.options.dtype)
+            rows = lengths.size
+            if rows:
+                yield slice(done, done + rows), packed.first(rows, lengths)
+                done += rows
+                if self._tell is not None:
+                    self._tell(done, total)
+            if rows < some.size:  # there was no room for all
+                wanted = max(min(some.size // 2, rows), 1)
+            else:
+                fits = int(_FILLED * size / lengths.mean())
+                wanted = min(longer(some.size, time.perf_counter() - started), max(fits, 1))
+
+
+class _Launches:
+    """The buffers of a block of rows."""
+
+    def __init__(self, workers: Workers, options: PathOptions, packed: _Block) -> None:
+        self._workers, self._packed = workers, packed
+        self._own = in_place(options.device.handle)
+        device = options.device
+        self._found = [device.buffer(each.nbytes) for each in packed.arrays]
+        if self._own:
+            self._targets = [shared(workers.queue, each) for each in packed.arrays]
+        else:
+            self._targets = [device.buffer(each.nbytes) for each in packed.arrays]
+        self._state = device.buffer(4 * STATE)
+        self.lost = False
+
+    def run(self, sources: np.ndarray) -> np.ndarray:
+        """Search from these sources; return the lengths of the rows of the first of them."""
+        work, count = self._workers, sources.size
+        state = np.zeros(STATE, np.int32)
+        rows = np.full((count, 2), -1, np.int32)
+        cl.enqueue_copy(work.queue, self._state, state)
+        places = upload(work.queue, rows, work.watch)
+        work.launch(
+            "within",
+            work.count,
+            *work.arcs,
+            upload(work.queue, sources.astype(np.int32), work.watch),
+            np.int32(count),
+            work.n,
+            work.farthest,
+            work.checks,
+            *work.memory,
+            self._state,
+            places,
+            *self._found,
+            np.int32(self._packed.vertices.size),
+        )
+        cl.enqueue_copy(work.queue, state, self._state)
+        cl.enqueue_copy(work.queue, rows, places)
+        self.lost = bool(state[LOST])
+        without = np.flatnonzero(rows[:, _PLACE] < 0)
+        complete = int(without[0]) if without.size else count
+        lengths = rows[:complete, _LENGTH].astype(np.int64)
+        starts = np.cumsum(lengths) - lengths
+        if complete:
+            befores = zip(self._found[2:], self._targets[2:], strict=True)
+            work.launch(
+                "pack_rows",
+                complete * work.group,
+                places,
+                upload(work.queue, starts.astype(np.int32), work.watch),
+                *self._found[:2],
+                *(buffer for pair in befores for buffer in pair),
+                *self._targets[:2],
+            )
+        used = int(lengths.sum())
+        for target, array in zip(self._targets, self._packed.arrays, strict=True):
+            if self._own:
+                read_back(work.queue, target, array)
+            elif used:
+                cl.enqueue_copy(work.queue, array[:used], target)
+        return lengths

@@ -1,0 +1,476 @@
+"""`pairs` and `distances`: shortest paths between vertices that are named at both ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import DTypeLike
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.base.host import shares_memory
+from pyapsp.base.progress import of_sources
+from pyapsp.base.shown import Shown
+from pyapsp.device import DeviceLike, device_errors
+from pyapsp.device.kernels import upload
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.frames import Tabular
+from pyapsp.graph.validation import flag, integer
+from pyapsp.numbers.checks import too_large
+from pyapsp.numbers.precision import infinity, is_exact, resolve
+from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching
+from pyapsp.registry import check_limits
+
+__all__ = ["Pairs", "distances", "pairs"]
+
+# Distances of a launch and values of its paths, at least those of one search or path; and searches
+# of the first launch for a work-item.
+_DISTANCES, _VALUES, _FIRST = 2**22, 2**20, 4
+_FILE = "queries/targets.cl"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Shown, Tabular):
+    """The result of `pairs`.
+
+    Attributes
+    ----------
+    sources, targets : (p,) int64 ndarray
+        The vertices of each pair.
+    distances : (p,) ndarray
+        The distance of each pair, `infinity` without a path.
+    starts : (p + 1,) int64 ndarray or None
+        The path of pair i is ``vertices[starts[i]:starts[i + 1]]``, both ends included; it is empty
+        if there is none.
+    vertices : int32 ndarray or None
+        The vertices of all paths; None without ``paths=True``.
+    labels : (n,) ndarray or None
+        The labels of the vertices.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    distances: np.ndarray
+    starts: np.ndarray | None
+    vertices: np.ndarray | None
+    labels: np.ndarray | None
+
+    @property
+    def infinity(self) -> int | float:
+        """The distance of a pair without a path, in this dtype."""
+        return infinity(self.distances.dtype)
+
+    def _facts(self) -> dict[str, object]:
+        steps = None if self.vertices is None else self.vertices.size
+        return {"pairs": self.sources.size, "vertices": steps}
+
+    def path(self, pair: int) -> list[int]:
+        """Return the vertices of a shortest path of a pair, both ends included.
+
+        Returns
+        -------
+        list of int
+            ``[]`` if there is no path.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such pair, or the result has no paths.
+        """
+        if self.starts is None or self.vertices is None:
+            raise ParameterError("Pairs.path needs paths: call pairs(paths=True)")
+        last = self.sources.size - 1
+        if last < 0:
+            raise ParameterError.of("pair", "Pairs.path", "a pair, and there is none", pair)
+        place = integer("pair", "Pairs.path", pair, 0, last)
+        found: list[int] = self.vertices[slice(*self.starts[place : place + 2])].tolist()
+        return found
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each pair, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (p,)
+            Columns ``source``, ``target``, ``distance``, missing without a path; and ``arcs``, the
+            number of arcs of the path, with ``paths=True``.
+        """
+        reached = self.distances < self.infinity
+        columns = {
+            "source": self._named(self.sources),
+            "target": self._named(self.targets),
+            "distance": np.ma.array(self.distances, mask=~reached),
+        }
+        if self.starts is not None:
+            columns["arcs"] = np.ma.array(np.diff(self.starts) - 1, mask=~reached)
+        return columns
+
+    def path_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each vertex of each path, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``pair``, its number from 0, and ``vertex``, from the source to the target.
+
+        Raises
+        ------
+        ParameterError
+            If the result has no paths.
+        """
+        if self.starts is None or self.vertices is None:
+            raise ParameterError("Pairs.path_columns needs paths: call pairs(paths=True)")
+        numbers = np.repeat(np.arange(self.sources.size), np.diff(self.starts))
+        return {"pair": numbers, "vertex": self._named(self.vertices)}
+
+    def _named(self, numbers: np.ndarray) -> np.ndarray:
+        names: np.ndarray = numbers if self.labels is None else self.labels[numbers]
+        return names
+
+
+def pairs(
+    graph: GraphLike,
+    sources: int | Sequence[int] | np.ndarray,
+    targets: int | Sequence[int] | np.ndarray,
+    *,
+    paths: bool = False,
+    cutoff: float | None = None,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Pairs:
+    """Find the distance from ``sources[i]`` to ``targets[i]``, for each i, and a shortest path.
+
+    There is one search for each different source. It ends when its last target is found.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; no negative weights.
+    sources, targets : int or sequence of int
+        Vertices; both of one length, or one of them a single vertex. Pairs may be repeated.
+    paths : bool
+        Also find the paths. Of several shortest paths it is the one that `within` tells.
+    cutoff : float, optional
+        The largest distance; pairs that are farther have no path.
+    directed, weight, dtype, device, memory_limit
+        As for `solve`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of searches; an exception that it raises
+        ends the run.
+
+    Returns
+    -------
+    Pairs
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    >>> found = pyapsp.pairs(graph, [0, 2, 1], [1, 1, 3], paths=True)
+    >>> found.distances
+    array([ 3.,  2., inf])
+    >>> found.path(0)
+    [0, 2, 1]
+    """
+    cutoff = farthest(cutoff, "pairs")
+    memory_limit = check_limits(memory_limit, progress, "pairs")
+    directed, paths = flag("directed", "pairs", directed), flag("paths", "pairs", paths)
+    graph = as_graph(graph, directed, weight=weight, copy=False)
+    tails = vertices(sources, graph.n, "pairs")
+    heads = vertices(targets, graph.n, "pairs", "targets")
+    if tails.size != heads.size and np.ndim(sources) and np.ndim(targets):
+        rule = f"of the length of sources, {tails.size}"
+        raise ParameterError.of("targets", "pairs", rule, heads.size)
+    both = np.broadcast_arrays(tails, heads)
+    tails, heads = (np.array(each) for each in both)
+    options = searching(
+        graph,
+        resolve(graph, dtype, "pairs")[0],
+        device,
+        owner="pairs",
+        memory_limit=memory_limit,
+        cutoff=cutoff,
+        predecessors=paths,
+    )
+    found, routes = np.empty(tails.size, options.dtype), _Routes(tails.size)
+    waiting = np.argsort(tails, kind="stable")
+    total, tell = np.unique(tails).size, of_sources(progress)
+    if tails.size:
+        search = _Search(graph, options, total, tails.size)
+        wanted = _FIRST * search.workers.count
+    while waiting.size:
+        some = _first_sources(waiting, tails, wanted)
+        started = time.perf_counter()
+        left = search.pairs(some, tails, heads, found, routes)
+        wanted = longer(wanted, time.perf_counter() - started)
+        if left.size:  # there was no room for all paths
+            wanted = max(wanted // 8, 1)
+        waiting = (
+            np.concatenate([left, waiting[some.size :]]) if left.size else waiting[some.size :]
+        )
+        if tell is not None:
+            tell(total - np.unique(tails[waiting]).size, total)
+    starts, path = routes.joined() if paths else (None, None)
+    return Pairs(tails, heads, found, starts, path, graph.labels)
+
+
+def distances(
+    graph: GraphLike,
+    sources: int | Sequence[int] | np.ndarray | None = None,
+    targets: int | Sequence[int] | np.ndarray | None = None,
+    *,
+    cutoff: float | None = None,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    out: np.ndarray | None = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Return the distance from each source to each target, as a matrix.
+
+    No row of n values is written. If there are fewer targets than sources, and sums of weights are
+    exact, the searches start at the targets.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; no negative weights.
+    sources, targets : int or sequence of int, optional
+        Vertices, in any order; by default all.
+    cutoff : float, optional
+        Larger distances are reported as unreachable, and a search stops there.
+    directed, weight, dtype, device, memory_limit
+        As for `solve`.
+    out : (k, t) ndarray, optional
+        Array for the distances, of their dtype; it may be a memory map. If `dtype` is None, the
+        dtype of this array is used. After an error the content is undefined.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of searches; an exception that it raises
+        ends the run.
+
+    Returns
+    -------
+    (k, t) ndarray
+        inf, or infinity of an integer type as for `solve`, without a path.
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    >>> pyapsp.distances(graph, [0, 2], [1, 3])
+    array([[ 3., inf],
+           [ 2., inf]])
+    """
+    cutoff = farthest(cutoff, "distances")
+    memory_limit = check_limits(memory_limit, progress, "distances")
+    directed = flag("directed", "distances", directed)
+    copy = isinstance(out, np.ndarray) and shares_memory(graph, out)
+    graph = as_graph(graph, directed, weight=weight, copy=copy)
+    tails, heads = (
+        np.arange(graph.n) if each is None else vertices(each, graph.n, "distances", name)
+        for name, each in (("sources", sources), ("targets", targets))
+    )
+    wanted_type = out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype
+    options = searching(
+        graph,
+        resolve(graph, wanted_type, "distances")[0],
+        device,
+        owner="distances",
+        memory_limit=memory_limit,
+        cutoff=cutoff,
+    )
+    shape = tails.size, heads.size
+    rows = np.empty(shape, options.dtype) if out is None else _checked(out, shape, options.dtype)
+    tell = of_sources(progress)
+    if 0 in shape:
+        return rows
+    if heads.size < tails.size and is_exact(graph, options.dtype):
+        _Search(graph.reversed(), options, heads.size, None).rows(heads, tails, rows.T, tell)
+    else:
+        _Search(graph, options, tails.size, None).rows(tails, heads, rows, tell)
+    return rows
+
+
+def _checked(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
+    """Return the array of the caller if it fits."""
+    fits = isinstance(out, np.ndarray) and not isinstance(out, np.ma.MaskedArray)
+    if not fits or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
+        rule = f"a writeable {dtype} array of shape {shape}"
+        got = f"{out.dtype} {out.shape}" if fits else type(out).__name__
+        raise ParameterError.of("out", "distances", rule, got)
+    return out
+
+
+def _first_sources(waiting: np.ndarray, tails: np.ndarray, wanted: int) -> np.ndarray:
+    """Return the first pairs that wait: those of so many sources, but not too many pairs."""
+    some = waiting[:_DISTANCES]
+    changes = np.flatnonzero(np.diff(tails[some]))
+    return some[: changes[wanted - 1] + 1] if changes.size >= wanted else some
+
+
+class _Routes:
+    """The paths of pairs, as they are found."""
+
+    def __init__(self, count: int) -> None:
+        self._lengths = np.zeros(count, np.int64)
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def add(self, numbers: np.ndarray, rows: np.ndarray, vertices: np.ndarray) -> None:
+        """Add the paths of some pairs: place and length of each in `vertices`, without gaps."""
+        order = np.argsort(rows[:, 0], kind="stable")
+        order = order[rows[order, 1] > 0]
+        self._lengths[numbers] = rows[:, 1]
+        self._parts.append((numbers[order], vertices))
+
+    def joined(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each path begins, and the vertices of all."""
+        starts = np.zeros(self._lengths.size + 1, np.int64)
+        np.cumsum(self._lengths, out=starts[1:])
+        whole = np.empty(starts[-1], np.int32)
+        for numbers, path in self._parts:
+            lengths = self._lengths[numbers]
+            shift = starts[numbers] - (np.cumsum(lengths) - lengths)
+            whole[np.repeat(shift, lengths) + np.arange(path.size)] = path
+        return starts, whole
+
+
+class _Search:
+    """A graph on the device, for searches to targets.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : PathOptions
+    searches : int
+    pairs : int or None
+        The number of pairs; None: each source has the same targets.
+    """
+
+    def __init__(
+        self, graph: Graph, options: PathOptions, searches: int, pairs: int | None
+    ) -> None:
+        self._graph, self._options = graph, options
+        self._paths = pairs is not None and options.predecessors
+        self._size = max(_VALUES, graph.n)
+        spare = 4 * self._size * self._paths + _DISTANCES * options.dtype.itemsize
+        with device_errors(options.device, 0):
+            self.workers = Workers(
+                graph,
+                options,
+                _FILE,
+                searches,
+                spare,
+                defines={"PYAPSP_PAIRS": int(pairs is not None)},
+                wanted=True,
+            )
+            device = options.device
+            self._state = device.buffer(4 * STATE)
+            self._vertices = device.buffer(4 * self._size) if self._paths else None
+
+    def pairs(
+        self,
+        some: np.ndarray,
+        tails: np.ndarray,
+        heads: np.ndarray,
+        found: np.ndarray,
+        routes: _Routes,
+    ) -> np.ndarray:
+        """Find these pairs, in the order of their sources; return those that had no room."""
+        work, count = self.workers, some.size
+        first = np.flatnonzero(np.diff(tails[some], prepend=-1))
+        starts = np.append(first, count).astype(np.int32)
+        lengths, rows = np.empty(count, self._options.dtype), np.zeros((count, 2), np.int32)
+        with device_errors(self._options.device, work.bytes):
+            costs = self._options.device.buffer(lengths.nbytes)
+            places = self._options.device.buffer(rows.nbytes) if self._paths else None
+            more = (places, self._vertices, np.int32(self._size)) if self._paths else ()
+            ends = self._sent(tails[some[first]]), np.int32(first.size), self._sent(heads[some])
+            used = self._launch(*ends, upload(work.queue, starts, work.watch), costs, *more)
+            cl.enqueue_copy(work.queue, lengths, costs)
+            found[some] = lengths
+            if places is None or self._vertices is None:
+                return some[:0]
+            cl.enqueue_copy(work.queue, rows, places)
+            vertices = np.empty(used, np.int32)
+            if used:
+                cl.enqueue_copy(work.queue, vertices, self._vertices)
+        there = rows[:, 0] >= 0
+        routes.add(some[there], rows[there], vertices)
+        return some[~there]
+
+    def rows(
+        self,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        rows: np.ndarray,
+        tell: Callable[[int, int], None] | None,
+    ) -> None:
+        """Find the distances from all sources to all targets, in launches of some sources."""
+        work, done, total = self.workers, 0, sources.size
+        most = max(_DISTANCES // targets.size, 1)
+        with device_errors(self._options.device, work.bytes):
+            ends, wanted = self._sent(targets), min(_FIRST * work.count, most)
+            costs = self._options.device.buffer(
+                self._options.dtype.itemsize * targets.size * min(most, total)
+            )
+        while done < total:
+            some, started = sources[done : done + wanted], time.perf_counter()
+            part = np.empty((some.size, targets.size), self._options.dtype)
+            with device_errors(self._options.device, work.bytes):
+                given = self._sent(some), np.int32(some.size), ends, np.int32(targets.size)
+                self._launch(*given, costs)
+                cl.enqueue_copy(work.queue, part, costs)
+            rows[done : done + some.size] = part
+            done += some.size
+            wanted = min(longer(some.size, time.perf_counter() - started), most)
+            if tell is not None:
+                tell(done, total)
+
+    def _launch(
+        self,
+        sources: cl.Buffer,
+        searches: np.generic,
+        targets: cl.Buffer,
+        starts: cl.Buffer | np.generic,
+        costs: cl.Buffer,
+        *paths: cl.Buffer | np.generic,
+    ) -> int:
+        """Launch searches; return the number of vertices of their paths."""
+        work = self.workers
+        state = np.zeros(STATE, np.int32)
+        cl.enqueue_copy(work.queue, self._state, state)
+        limits = work.n, work.farthest, work.checks
+        given = *work.arcs, sources, searches, targets, starts, *limits, *work.memory
+        work.launch("find_targets", work.count, *given, self._state, costs, *paths)
+        cl.enqueue_copy(work.queue, state, self._state)
+        if state[LOST]:
+            raise too_large(self._graph, self._options.dtype)
+        return int(state[USED])
+
+    def _sent(self, numbers: np.ndarray) -> cl.Buffer:
+        """Return a buffer with vertices."""
+        return upload(self.workers.queue, numbers.astype(np.int32), self.workers.watch)

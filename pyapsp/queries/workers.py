@@ -1,0 +1,174 @@
+"""A graph on the device, with memory for work-items that each run Dijkstra's algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import DeviceMemoryError, NegativeWeightError
+from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.graph import Graph
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.checks import check_weights
+from pyapsp.paths import PathOptions
+
+__all__ = ["LOST", "STATE", "USED", "Workers", "longer", "searching"]
+
+#: Places in the state of ``cl/queries/search.h``, and its size.
+USED, LOST, STATE = 1, 3, 4
+# Work-items of a group and groups for each compute unit, on devices whose groups are not scalar;
+# and the part of the memory that the work-items may have together.
+_GROUP, _GROUPS, _PART = 32, 4, 4
+# Seconds of a launch: shorter ones are followed by longer ones.
+_SHORT, _LONG = 0.025, 0.2
+
+
+def searching(
+    graph: Graph,
+    dtype: np.dtype,
+    device: DeviceLike,
+    *,
+    owner: str,
+    memory_limit: int | None,
+    cutoff: float | None = None,
+    predecessors: bool = False,
+) -> PathOptions:
+    """Check that Dijkstra's algorithm can search a graph in this type, and return the options.
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PrecisionError
+        If the type does not hold the weights.
+    """
+    if graph.has_negative:
+        raise NegativeWeightError(
+            f"{owner} needs non-negative weights, and one is {graph.min_weight}: use solve"
+        )
+    check_weights(graph, dtype)
+    options = PathOptions(
+        choose(device),
+        dtype,
+        predecessors=predecessors,
+        memory_limit=memory_limit,
+        cutoff=cutoff,
+    )
+    return options.computed_in(dtype)
+
+
+class Workers:
+    """A graph on the device, and the memory of its work-items.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : PathOptions
+    file : str
+        The kernels, which include ``queries/search.h``.
+    searches : int
+        The number of searches to come; there need not be more work-items.
+    spare : int
+        Bytes that the caller needs beside.
+    defines : mapping, optional
+        More macros of the kernels.
+    wanted : bool
+        Whether a work-item also has a bit for each vertex, in a buffer of its own.
+
+    Raises
+    ------
+    DeviceMemoryError
+        If the memory of the device is too small for one work-item.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: PathOptions,
+        file: str,
+        searches: int,
+        spare: int,
+        defines: Mapping[str, int] | None = None,
+        wanted: bool = False,
+    ) -> None:
+        self.device: Device = options.device
+        self.n = np.int32(graph.n)
+        self.farthest = options.farthest_in(options.dtype)
+        # beyond the cutoff, no distance need fit in the type
+        self.checks = np.int32(options.cutoff is None)
+        scalar, dtype = self.device.traits.scalar_groups, options.dtype
+        self.group = 1 if scalar else min(_GROUP, self.device.capabilities.max_work_group_size)
+        macros = arithmetic_defines(self.device, dtype) | {
+            "PYAPSP_GROUP": self.group,
+            "PYAPSP_PREDECESSORS": int(options.predecessors),
+        }
+        self.program: Program = build(self.device, file, {**macros, **(defines or {})})
+        self.queue = self.device.queue()
+        self.watch = Stopwatch()
+        one, arcs = _one(graph.n, dtype, wanted), _arcs(graph, dtype)
+        self.count = self._workers(options, one, arcs + spare, searches)
+        self.bytes = arcs + spare + self.count * one.total
+        weights = upload(self.queue, graph.weights, self.watch, dtype)
+        offsets = upload(self.queue, graph.indptr, self.watch)
+        self.arcs = offsets, upload(self.queue, graph.indices, self.watch), weights
+        self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in one.sizes)
+        nodes, _, *marks = self.memory
+        for buffer, size in zip(marks, one.sizes[2:], strict=True):
+            cleared = np.int64(self.count * graph.n), np.int64(self.count * size // 8)
+            self.launch("clear_memory", self.count, nodes, buffer, *cleared)
+
+    def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
+        """Return the number of work-items: as many as the device runs, and as fit."""
+        capabilities = self.device.capabilities
+        memory, hint = capabilities.global_memory, "use a narrower dtype"
+        if options.memory_limit is not None and options.memory_limit < memory:
+            memory, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
+        units = capabilities.compute_units
+        wanted = units if self.group == 1 else units * self.group * _GROUPS
+        fits = min((memory - rest) // _PART, int(capabilities.max_allocation)) // max(one.total, 1)
+        groups = min(wanted, fits, max(searches, 1)) // self.group
+        count = max(groups, 1) * self.group
+        if rest + count * one.total > memory:
+            raise DeviceMemoryError(rest + count * one.total, memory, hint)
+        return count
+
+    def launch(self, name: str, items: int, *arguments: cl.Buffer | np.generic) -> None:
+        """Launch a kernel with this number of work-items, a multiple of the group."""
+        kernel = self.program.kernel(name)
+        kernel(self.queue, (items,), (self.group,), *arguments)
+
+
+def longer(count: int, seconds: float) -> int:
+    """Return the number of searches of the next launch, after one of so many seconds.
+
+    The host cannot stop a launch, so that it should be short.
+    """
+    return count * (1 if seconds > _LONG else 4 if seconds < _SHORT else 2)
+
+
+@dataclass(frozen=True)
+class _One:
+    """The memory of one work-item, in bytes: nodes, heap, marks, wanted."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """The sum."""
+        return sum(self.sizes)
+
+
+def _one(n: int, dtype: np.dtype, wanted: bool) -> _One:
+    """Return the memory of one work-item; see ``cl/queries/search.h``."""
+    wide, words = max(dtype.itemsize, 4), -(-n // 64)
+    sizes = (wide + 8) * n, 2 * (16 if wide == 8 else 8) * n, 8 * (words + -(-words // 64))
+    return _One((*sizes, 8 * words) if wanted else sizes)
+
+
+def _arcs(graph: Graph, dtype: np.dtype) -> int:
+    """Return the bytes of the graph on the device."""
+    return 8 * (graph.n + 1) + (4 + dtype.itemsize) * graph.m

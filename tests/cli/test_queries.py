@@ -1,0 +1,60 @@
+"""The commands within, pairs and distances: tables, files, names."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import pyapsp
+from pyapsp.cli import main
+
+
+@pytest.fixture
+def graph(device, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.csv").write_text("source,target,weight\na,b,1\nb,c,2\na,c,5\nd,a,4\n")
+    return "g.csv"
+
+
+def rows_of(path):
+    with open(path) as file:
+        return list(csv.reader(file))
+
+
+def test_within(graph, capsys):
+    assert main(["within", graph, "--cutoff", "2", "--sources", "b", "a", "-o", "n.csv"]) == 0
+    assert "4 vertices within 2 of 2 sources, 2.0 of each" in capsys.readouterr().out
+    assert rows_of("n.csv") == [
+        ["source", "vertex", "distance", "predecessor"],
+        ["b", "b", "0.0", ""],
+        ["b", "c", "2.0", "b"],
+        ["a", "a", "0.0", ""],
+        ["a", "b", "1.0", "a"],
+    ]
+    assert main(["within", graph, "--cutoff", "2", "-o", "n.npz"]) == 0
+    assert scipy.sparse.load_npz("n.npz").nnz == 6
+
+
+def test_pairs(graph, capsys):
+    words = ["pairs", graph, "--sources", "a", "c", "--targets", "c", "a"]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "source,target,distance\na,c,3.0\nc,a,\n"
+    assert main([*words, "--paths", "-o", "p.csv"]) == 0
+    assert rows_of("p.csv") == [["pair", "vertex"], ["0", "a"], ["0", "b"], ["0", "c"]]
+    assert main(["pairs", graph, "--sources", "a", "--targets", "b", "x"]) == 2
+    assert "--targets" in capsys.readouterr().err
+
+
+def test_distances(graph, tmp_path, capsys):
+    (tmp_path / "from.txt").write_text("d a\n")
+    words = ["distances", graph, "--sources", "@from.txt", "--targets", "c", "d"]
+    assert main(words) == 0
+    table = "source,target,distance\nd,c,7.0\nd,d,0.0\na,c,3.0\na,d,\n"
+    assert capsys.readouterr().out == table
+    assert main([*words, "-o", "m.npy", "--dtype", "int32"]) == 0
+    far = pyapsp.solve(np.zeros((2, 2)), dtype="int32").infinity
+    assert np.load("m.npy").tolist() == [[7, 0], [3, far]]
