@@ -160,8 +160,9 @@ _CPU = Traits("ternary", "ternary", max_vector_bytes=16, scalar_groups=True)
 _KNOWN = {
     # fmin, min and select are library calls. The compiler (LLVM 14 in version 3.0) crashes on AVX2
     # targets for a ternary of vectors longer than 32 bytes: "Do not know how to scalarize this
-    # operator's operand". A breadth-first search with groups of 32 skipped arcs in one of ten runs
-    # on two threads, and in none without optimisation, on one thread, or with another driver.
+    # operator's operand". Optimised, it moves a barrier in a loop into an `if` before it, whose
+    # branch is then that of the last work-item for all of a group. So a breadth-first search with
+    # groups of 32 lost vertices, and which ones depended on the order that threads found them in.
     ("portable computing language", "cpu"): replace(
         _CPU, max_vector_bytes=32, prefetches=True, optimises_barriers=False
     ),

@@ -1,9 +1,13 @@
-"""Loops that one compiler gets wrong without optimisation, and that no kernel has them.
+"""Loops that one compiler gets wrong: without optimisation, which no kernel has, and with it.
 
 PoCL 3 runs the work-items of a group one after the other between barriers. If the first thing after
 a barrier, or in the body of a loop with barriers, is the head of an inner loop without barriers,
 this head is also the start of that stretch. Without optimisation no block is put before it. The
 turns of the inner loop of a work-item are then mixed up with those of the others.
+
+With optimisation, a barrier after an ``if`` may become part of it, in a loop, if a value is
+computed in the ``if`` and again after the barrier. PoCL takes the branch of a condition around a
+barrier for the whole group, and it is that of the last work-item.
 """
 
 from __future__ import annotations
@@ -35,6 +39,33 @@ __kernel __attribute__((reqd_work_group_size(4, 1, 1))) void turns(__global int 
     out[me] = count;
 }
 """
+# Work-items with a flag set their bits, and all count them.
+BALLOTS = """
+#define ME ((int)get_local_id(0))
+__kernel __attribute__((reqd_work_group_size(32, 1, 1)))
+void ballots(__global const int *flags, __global int *totals, __global int *ranks,
+             const int rounds)
+{
+    __local int slots[2];
+    for (int round = 0; round < rounds; round++) {
+        const int found = flags[round * 32 + ME] == 1;
+        if (ME == 0)
+            slots[0] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (found)
+            atomic_or(&slots[ME / 32], (int)(1u << ME)); /* the shift is used again below */
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const uint bits = slots[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int before = popcount(bits & ((1u << ME) - 1));
+        if (ME == 0)
+            totals[round] = popcount(bits);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (found)
+            ranks[round * 32 + ME] = before;
+    }
+}
+"""
 FILES = sorted(path for kind in ("cl", "h", "mako") for path in source.root().rglob(f"*.{kind}"))
 HEAD = re.compile(r"(?P<before>[^\n]*)\n\s*(?:for \(;\s*[^;\s]|while \()")
 WAITS = re.compile(r"(?:barrier|sync)\w*\s*\(|SYNC\w*", re.IGNORECASE)
@@ -48,6 +79,21 @@ def test_an_inner_loop_after_a_statement(optimise, device):
     kernel(queue, (4,), (4,), buffer)
     cl.enqueue_copy(queue, out, buffer)
     np.testing.assert_array_equal(out, range(4))
+
+
+def test_a_condition_before_a_barrier_in_a_loop(device):
+    """Its branch is that of each work-item, in kernels as ours with many barriers are built."""
+    flags = np.random.default_rng(0).integers(0, 2, (9, 32)).astype(np.int32)
+    queue, copied = device.queue(), cl.mem_flags.COPY_HOST_PTR
+    found = np.zeros(len(flags), np.int32), np.zeros_like(flags)
+    given, *results = (cl.Buffer(device.context, copied, hostbuf=each) for each in (flags, *found))
+    optimise = device.traits.optimises_barriers
+    kernel = Program(device, BALLOTS, optimise=optimise).kernel("ballots")
+    kernel(queue, (32,), (32,), given, *results, np.int32(len(flags)))
+    before = np.where(flags, np.cumsum(flags, axis=1) - flags, 0)
+    for array, buffer, right in zip(found, results, (flags.sum(axis=1), before), strict=True):
+        cl.enqueue_copy(queue, array, buffer)
+        np.testing.assert_array_equal(array, right)
 
 
 def faults(text: str) -> list[str]:

@@ -58,9 +58,7 @@ class BfsHelix(Search[Program]):
     def fits(self, parameters: Parameters, options: PathOptions) -> bool:
         """Return whether the values go together; see `pyapsp.traversal.bfs.helix.dimensions`.
 
-        On CPUs groups of several work-items must be asked for. One CPU runtime with two threads
-        gave wrong levels in 34 of 381 searches with groups of 32, for a reason that is not known:
-        in none of 187 with one thread, nor of 180 with groups of one work-item and two threads.
+        On CPUs groups of several work-items must be asked for: they are slower.
         """
         persistent = (
             self.parameters.get("sync") == "persistent" or parameters.word("rules") == "fitted"
