@@ -87,7 +87,7 @@ def _bench(path: Path) -> str:
     for runs in tables.by_problem(found.runs).values():
         columns = {
             column: shown
-            for column, shown in tables.runs_columns(runs).items()
+            for column, shown in tables.runs_columns(runs, found.peers).items()
             if column not in _LEFT_OUT and not column.startswith(OVER)
         }
         head, rows = tables.table(runs, columns)

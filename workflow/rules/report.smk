@@ -21,7 +21,7 @@ rule write_report:
             "<results>/report/index.html",
             caption="../report/page.rst",
             category="Runs",
-            labels={"what": "tables and figures on one page"},
+            labels={"what": "answers: which method, how fast, was it right"},
         ),
         figures=report(
             directory("<results>/report/figures"),

@@ -55,12 +55,12 @@ def write_report(
     if "tables" in parts:
         for name, runs in tables.by_problem(collected.runs).items():
             texts[f"tables/{name}.csv"] = tables.csv_table(runs)
-        texts["runs.md"] = tables.markdown_tables(collected.runs)
+        texts["runs.md"] = tables.markdown_tables(collected.runs, collected.peers)
         texts["summary.txt"] = tables.summary(best, tables.count_states(collected.runs))
     if "page" in parts:
         drawn = {
             name: (figures.svg(figure), caption)
-            for name, (figure, caption) in figures.drawn(answered, best).items()
+            for name, (figure, caption) in figures.drawn(answered, collected.peers, best).items()
         }
         texts |= {f"figures/{name}.svg": svg for name, (svg, _) in drawn.items()}
         texts["index.html"] = page.report_page(collected, best, drawn)

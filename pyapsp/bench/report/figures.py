@@ -22,9 +22,9 @@ from matplotlib.ticker import (
 )
 
 from pyapsp.bench.report.records import OVER
-from pyapsp.bench.report.tables import by_problem, method_name, seconds
+from pyapsp.bench.report.tables import by_problem, function, method_name, seconds
 
-__all__ = ["Drawn", "against_n", "drawn", "fastest", "inline", "svg"]
+__all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg"]
 
 # The colours of Okabe and Ito, which colour-blind readers can tell apart, without the yellow, which
 # is too faint for a line. With the markers there are 56 pairs.
@@ -33,10 +33,13 @@ _MARKERS = "os^Dv*Xp"
 
 
 _FASTEST = (
-    "Whole calls: the fastest method on each input (disc), and the fastest other package in the "
-    "same turns (ring). The number says how many times as long the other package took: below 1 it "
-    "is faster."
+    "Whole calls: the fastest method on each graph (disc), and the fastest function of another "
+    "package in the same turns (ring). The number says how many times as long that function took: "
+    "below 1 it is faster."
 )
+
+
+_LINES = "Lines connect inputs of one kind that differ in their size; other inputs stand alone."
 
 
 class Drawn(NamedTuple):
@@ -46,13 +49,13 @@ class Drawn(NamedTuple):
     caption: str
 
 
-def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
+def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
     """Draw the figures for which the runs have values.
 
     Parameters
     ----------
-    runs : pandas.DataFrame
-        The runs of `pyapsp.bench.report.records.Collected`.
+    runs, peers : pandas.DataFrame
+        Those of `pyapsp.bench.report.records.Collected`.
     best : pandas.DataFrame
         The result of `pyapsp.bench.report.tables.fastest`.
 
@@ -61,46 +64,50 @@ def drawn(runs: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
     dict of str to Drawn
         Name -> figure; names can be file names. The first is ``fastest``, if a run was verified.
         The others are ``PROBLEM-speed``, ``PROBLEM-roof``, and ``PROBLEM-speed-up-PACKAGE`` for
-        each package.
+        each package; a problem with one method on one input has none of these.
     """
     answered = best[best["wall_seconds"].notna()]
     first = {"fastest": Drawn(fastest(answered), _FASTEST)} if len(answered) else {}
     return first | {
         f"{problem}-{name}": figure
         for problem, some in by_problem(runs).items()
-        for name, figure in _of_problem(problem, some)
+        if len(some[["input", "n", "method"]].drop_duplicates()) > 1
+        for name, figure in _of_problem(problem, some, peers)
     }
 
 
-def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]:
+def _of_problem(
+    problem: str, runs: pd.DataFrame, peers: pd.DataFrame
+) -> Iterator[tuple[str, Drawn]]:
     """Yield the figures of one problem, by name."""
     unit = runs["unit"].iloc[0]
     if runs["rate"].notna().any():
         yield (
             "speed",
             Drawn(
-                against_n(runs, "rate", f"{unit}/s"),
-                f"{problem}, speed: {unit} per second of kernel time against the input size.",
+                by_input(runs, "rate", f"{unit}/s"),
+                f"{problem}, speed: {unit} per second of kernel time. {_LINES}",
             ),
         )
     if runs["fraction_of_roof"].notna().any():
         yield (
             "roof",
             Drawn(
-                against_n(runs, "fraction_of_roof", "fraction of the roof", level=1),
+                by_input(runs, "fraction_of_roof", "fraction of the roof", level=1),
                 f"{problem}, fraction of the roof: of the {unit} per second that the device does "
-                "in registers.",
+                f"in registers, for methods that do every one. {_LINES}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
         if runs[column].notna().any():
             peer = column.removeprefix(OVER)
+            called = function(peers, problem, peer)
             yield (
                 f"speed-up-{peer}",
                 Drawn(
-                    against_n(runs, column, f"times as fast as {peer}", level=1),
-                    f"{problem}, speed-up: how many times as long {peer} took as the whole call, "
-                    "with transfers.",
+                    by_input(runs, column, f"times as fast as\n{called}", level=1),
+                    f"{problem}: how many times as long {called} took as the whole call, with "
+                    f"transfers. Below the dashed line it is faster. {_LINES}",
                 ),
             )
 
@@ -108,7 +115,7 @@ def _of_problem(problem: str, runs: pd.DataFrame) -> Iterator[tuple[str, Drawn]]
 def fastest(best: pd.DataFrame) -> Figure:
     """Draw the time of the fastest method on each input beside that of the fastest other package.
 
-    A panel for each problem, a row for each input.
+    A panel for each problem, a row for each input and device.
 
     Parameters
     ----------
@@ -128,18 +135,18 @@ def fastest(best: pd.DataFrame) -> Figure:
         height_ratios=[len(some) + 0.6 for some in problems.values()],
     )[:, 0]
     platforms = best.groupby("platform")["device"].nunique()
-    places = ["device"] if platforms.gt(1).any() else []
-    places += ["platform"] if len(platforms) > 1 else []
+    several = len(platforms) > 1 or platforms.gt(1).any()
     types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
     ours = _disc(_COLOURS[0], "fastest method")
-    theirs = _disc(_COLOURS[5], "fastest other package") | {"markerfacecolor": "none"}
+    theirs = _disc(_COLOURS[5], "fastest function of another package") | {"markerfacecolor": "none"}
     for axes, (problem, some) in zip(panels, problems.items(), strict=True):
+        one = some["calls"].nunique() == 1
         for place, row in enumerate(some.itertuples()):
             words = f"{method_name(row)} {seconds(row.wall_seconds)}"
             words += f", {row.dtype}" if types[row.Index] else ""
-            words += "".join(f", {getattr(row, each)}" for each in places)
-            if pd.notna(row.peer):
-                words += f"; {row.peer} {seconds(row.peer_seconds)}"
+            words += f", {row.place}" if several else ""
+            if pd.notna(row.calls):
+                words += f"; {'' if one else f'{row.calls} '}{seconds(row.peer_seconds)}"
                 both = [row.wall_seconds, row.peer_seconds]
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
@@ -150,7 +157,8 @@ def fastest(best: pd.DataFrame) -> Figure:
             range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
         )
         axes.set_ylim(len(some) - 0.5, -0.5)
-        axes.set_title(problem, loc="left", fontsize="medium", fontweight="bold")
+        beside = f", beside {some['calls'].dropna().iloc[0]}" if one else ""
+        axes.set_title(problem + beside, loc="left", fontsize="medium", fontweight="bold")
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(numticks=3))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
@@ -181,11 +189,13 @@ def _beside(axes: Axes, place: float, points: float, words: str, weight: str = "
     )
 
 
-def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
-    """Draw a column against n, with a panel for each device and dtype, and a line for each method.
+def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
+    """Draw a column for each input, with a panel for each device and dtype.
 
-    Both axes are logarithmic, so values that are not positive (n = 0) are left out. The median of
-    runs with the same n is drawn.
+    Each method has a colour and a marker. A line connects its values on inputs of one kind, see
+    `kinds`. If all inputs are of one kind, the horizontal axis is n; else each input has its place
+    there. Values that are not positive are left out, as axes are logarithmic. The median of runs on
+    the same input is drawn.
 
     Parameters
     ----------
@@ -206,43 +216,103 @@ def against_n(runs: pd.DataFrame, column: str, label: str, *, level: float | Non
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
     styles = dict(zip(methods, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
     shown = runs[(runs["n"] > 0) & (runs[column] > 0)]
+    series = kinds(shown)
+    inputs = sorted((each for one in series for each in one), key=lambda each: (each[1], each[0]))
+    by_size = len(series) == 1 and len(inputs) > 1
+    across = {each: each[1] if by_size else place for place, each in enumerate(inputs)}
     legend_rows = -(-len(methods) // 4)
+    width = 3.8 if by_size else max(3.8, 0.5 * len(inputs))
     figure = Figure(
-        figsize=(max(1 + 3.8 * len(dtypes), 7), 0.8 + 2.8 * len(devices) + 0.22 * legend_rows),
+        figsize=(max(1 + width * len(dtypes), 7), 0.8 + 2.8 * len(devices) + 0.22 * legend_rows),
         layout="constrained",
     )
     panels = figure.subplots(len(devices), len(dtypes), squeeze=False, sharex=True, sharey=True)
     for device, row in zip(devices, panels, strict=True):
         for dtype, axes in zip(dtypes, row, strict=True):
             here = shown[(shown["where"] == device) & (shown["dtype"] == dtype)]
-            for method, line in here.groupby("method"):
-                values = line.groupby("n")[column].median()
+            for method, some in here.groupby("method"):
+                values = some.groupby(["input", "n"])[column].median()
                 colour, marker = styles[method]
-                axes.plot(
-                    values.index, values, color=colour, marker=marker, alpha=0.8, label=method
-                )
+                for kind in series:
+                    line = [each for each in kind if each in values.index]
+                    axes.plot(
+                        [across[each] for each in line],
+                        [values[each] for each in line],
+                        color=colour,
+                        marker=marker,
+                        alpha=0.8,
+                        label=method,
+                    )
             if level is not None:
                 axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
             axes.set_title(f"{dtype} on {device}", fontsize="small")
-            axes.set_xscale("log", base=2)
             axes.set_yscale("log")
-            axes.xaxis.set_major_formatter(ScalarFormatter())
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter(FuncFormatter(_tick))
             axes.yaxis.set_minor_formatter(NullFormatter())
             axes.grid(alpha=0.3)
-    for axes in panels[-1]:
-        axes.set_xlabel("n")
+            if by_size:
+                axes.set_xscale("log", base=2)
+                axes.xaxis.set_major_formatter(ScalarFormatter())
+            else:
+                names = [f"{name} (n = {n})" for name, n in inputs]
+                axes.set_xticks(
+                    range(len(inputs)), names, rotation=30, ha="right", fontsize="small"
+                )
+                axes.margins(x=0.1)
+    if by_size:
+        for axes in panels[-1]:
+            axes.set_xlabel("n")
     for axes in panels[:, 0]:
         axes.set_ylabel(label)
     handles = [
         Line2D([], [], color=colour, marker=marker, label=method)
         for method, (colour, marker) in styles.items()
+        if method in set(shown["method"])
     ]
     figure.legend(
         handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
     )
     return figure
+
+
+def kinds(runs: pd.DataFrame) -> list[list[tuple[str, int]]]:
+    """Return the inputs, as (name, n), in groups that differ in nothing but their size.
+
+    The names of a group differ in the number that says their size, which is n, the power of 2 that
+    n is, or a product as in ``70x70``, and in numbers above it. And arcs per vertex, or the share
+    of all possible arcs, change by less than a half from one to the next.
+    """
+    found: dict[str, list[list[tuple[str, int, float]]]] = {}
+    inputs = runs[["input", "n", "m"]].drop_duplicates(["input", "n"]).sort_values(["n", "m"])
+    for name, n, m in inputs.itertuples(index=False):
+        arcs = 1.0 if pd.isna(m) else float(m)
+        groups = found.setdefault(_kind(name, n), [])
+        for group in groups:
+            _, size, before = group[-1]
+            ratios = (arcs * size / (before * n), arcs * size**2 / (before * n**2))
+            if size < n and any(1 / 1.5 < ratio < 1.5 for ratio in ratios):
+                group.append((name, n, arcs))
+                break
+        else:
+            groups.append([(name, n, arcs)])
+    return [[(name, n) for name, n, _ in group] for groups in found.values() for group in groups]
+
+
+def _kind(name: str, n: int) -> str:
+    """Return a name without its size, and without numbers above it, such as that of arcs."""
+
+    def sides(found: re.Match[str]) -> str:
+        return "{n}" if int(found[1]) * int(found[2]) == n else found[0]
+
+    def size(found: re.Match[str]) -> str:
+        number = int(found[0])
+        if number == n or (number < 63 and 2**number == n):
+            return "{n}"
+        return "{m}" if number > n else found[0]
+
+    kind = re.sub(r"\d+", size, re.sub(r"(\d+)x(\d+)", sides, name))
+    return kind if "{n}" in kind else name
 
 
 def _tick(value: float, position: int) -> str:

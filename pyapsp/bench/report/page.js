@@ -49,3 +49,17 @@ for (const field of document.querySelectorAll(".filter")) {
   });
   field.hidden = false;
 }
+
+// A figure, with the text that it has on the page, as a file.
+for (const button of document.querySelectorAll("button.save")) {
+  button.addEventListener("click", () => {
+    const figure = button.closest("figure").querySelector("svg");
+    const text = new XMLSerializer().serializeToString(figure);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = button.dataset.name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  button.hidden = false;
+}

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeGuard
 
@@ -17,6 +18,7 @@ import pandas as pd
 
 from pyapsp.base.errors import FormatError
 from pyapsp.base.json import Json, Record
+from pyapsp.registry import methods
 
 __all__ = ["OVER", "Collected", "collect"]
 
@@ -32,20 +34,20 @@ _RUN = {
     "m": ("input", "m"),
     "method": ("method",),
     "options": ("set",),
+    "status": ("status",),
+    "wall_seconds": ("wall_seconds",),
+    "kernel_seconds": ("kernel_seconds",),
+    "transfer_seconds": ("transfer_seconds",),
+    "turns": ("repeat",),
+    "rate": ("rate",),
+    "fraction_of_roof": ("fraction_of_roof",),
     "dtype": ("dtype",),
     "held_dtype": ("held_dtype",),
     "device": ("device", "name"),
     "platform": ("device", "platform"),
-    "kernel_seconds": ("kernel_seconds",),
-    "transfer_seconds": ("transfer_seconds",),
-    "wall_seconds": ("wall_seconds",),
-    "turns": ("repeat",),
-    "rate": ("rate",),
-    "fraction_of_roof": ("fraction_of_roof",),
     "max_error": ("max_error",),
     "verified": ("verified",),
     "verified_by": ("oracle",),
-    "status": ("status",),
     "why": ("why",),
 }
 # optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
@@ -82,7 +84,7 @@ class Collected:
     runs : pandas.DataFrame
         A row for each run, ordered by problem, size and name of the input, method, dtype, device
         and platform. Columns: ``problem``, ``unit``, those of `pyapsp.bench.report.tables.RUNS`,
-        and before ``max_error`` one for each other package, its time divided by that of the run.
+        and after ``wall_seconds`` one for each other package, its time divided by that of the run.
         Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
         refused or failed: then there is no answer, ``why`` has the reason, and what is not known
         of the device and the input is missing.
@@ -180,6 +182,8 @@ class _Run:
         for name in ("platform", "unit", "verified_by", "why"):
             row[name] = row[name] or ""
         assert isinstance(record, dict)  # it has the columns
+        if (row["problem"], row["method"]) in _leaving_out():
+            row["fraction_of_roof"] = None
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
         if not (
@@ -200,6 +204,17 @@ class _Run:
         arguments = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
         columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
         return (*columns, _part(self.record, "input").get("hash"), *arguments)
+
+
+@cache
+def _leaving_out() -> frozenset[tuple[str, str]]:
+    """Return the problems and ids of methods whose updates the roof does not bound.
+
+    They count n² for each row, and do fewer: a fraction of the roof would say nothing.
+    """
+    return frozenset(
+        (each.problem, each.id) for each in methods() if each.area != "all_pairs/dense"
+    )
 
 
 def _read(path: Path) -> Json:
@@ -284,7 +299,7 @@ def _ordered(rows: list[Record]) -> pd.DataFrame:
     """Make the table of runs."""
     over = list(dict.fromkeys(name for row in rows for name in row if name not in _RUN))
     names = list(_RUN)
-    names[names.index("max_error") : names.index("max_error")] = over
+    names[names.index("kernel_seconds") : names.index("kernel_seconds")] = over
     runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
     numbers = dict.fromkeys([*_NUMBERS, *over], float)
     # whole, or missing

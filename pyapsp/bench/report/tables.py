@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -15,6 +16,7 @@ __all__ = [
     "LEFT_OUT",
     "PEERS",
     "RUNS",
+    "SMALL",
     "SOFTWARE",
     "STATES",
     "Cell",
@@ -24,6 +26,8 @@ __all__ = [
     "count_states",
     "csv_table",
     "fastest",
+    "fastest_columns",
+    "function",
     "markdown_tables",
     "method_name",
     "runs_columns",
@@ -31,6 +35,12 @@ __all__ = [
     "summary",
     "table",
 ]
+
+
+#: Another package that is done within so many seconds has too little to do for a comparison.
+SMALL = 0.01
+_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+_PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
 def _text(value: str | float) -> str:
@@ -44,6 +54,32 @@ def _whole(value: float) -> str:
 def _measured(digits: int) -> Callable[[float], str]:
     """Return a function that formats a number with some digits, and a missing one as ""."""
     return lambda value: "" if pd.isna(value) else f"{value:.{digits}g}"
+
+
+def _share(value: float) -> str:
+    return "" if pd.isna(value) else f"{100 * value:.3g} %"
+
+
+def _rate(value: float) -> str:
+    """Format a rate with three digits and the prefix of its unit."""
+    if pd.isna(value):
+        return ""
+    rounded = float(f"{value:.3g}")
+    prefix, scale = next((each for each in _PREFIXES if rounded >= each[1]), _PREFIXES[-1])
+    return f"{rounded / scale:.3g} {prefix}".rstrip()
+
+
+def _ratio(value: float) -> str:
+    return "" if pd.isna(value) else f"{value:.3g}" + (" (slower)" if value < 1 else "")
+
+
+def seconds(value: float) -> str:
+    """Format a time with three digits."""
+    if pd.isna(value):
+        return ""
+    rounded = float(f"{value:.3g}")
+    unit, scale = next((each for each in _UNITS if rounded >= each[1]), _UNITS[-1])
+    return f"{rounded / scale:.3g} {unit}"
 
 
 def _memory(value: float) -> str:
@@ -73,39 +109,37 @@ class Column(NamedTuple):
     number: bool = False
 
 
+_TIME = (seconds, True)
 _INPUT = {"input": Column("input"), "n": Column("n", _whole, True)}
-_GRAPH = {**_INPUT, "m": Column("m", _whole, True)}
-_WHERE = {
+RUNS = {
+    **_INPUT,
+    "m": Column("m", _whole, True),
+    "method": Column("method"),
+    "options": Column("options"),
+    "status": Column("status"),
+    "wall_seconds": Column("whole call", *_TIME),
+    "kernel_seconds": Column("in kernels", *_TIME),
+    "transfer_seconds": Column("transfers", *_TIME),
+    "turns": Column("turns", _whole, True),
+    "rate": Column("units/s", _rate, True),
+    "fraction_of_roof": Column("of the roof", _share, True),
     "dtype": Column("dtype"),
     "held_dtype": Column("computed in"),
     "device": Column("device"),
     "platform": Column("platform"),
-}
-RUNS = {
-    **_GRAPH,
-    "method": Column("method"),
-    "options": Column("options"),
-    **_WHERE,
-    "kernel_seconds": Column("kernel s", _measured(4), True),
-    "transfer_seconds": Column("transfer s", _measured(4), True),
-    "wall_seconds": Column("wall s", _measured(4), True),
-    "turns": Column("turns", _whole, True),
-    "rate": Column("units/s", _measured(3), True),
-    "fraction_of_roof": Column("fraction of the roof", _measured(3), True),
     "max_error": Column("max error", _measured(2), True),
-    "status": Column("status"),
     "verified_by": Column("verified by"),
     "why": Column("why"),
 }
 PEERS = {
     "problem": Column("problem"),
     **_INPUT,
+    "calls": Column("function"),
     "name": Column("package"),
     "version": Column("version"),
-    "calls": Column("calls"),
     "dtype": Column("dtype"),
-    "median_seconds": Column("wall s", _measured(4), True),
-    "rate": Column("units/s", _measured(3), True),
+    "median_seconds": Column("whole call", *_TIME),
+    "rate": Column("units/s", _rate, True),
     "verified": Column("verified", _verdict, True),
 }
 DEVICES = {
@@ -127,23 +161,21 @@ LEFT_OUT = {
 SOFTWARE = {"name": Column("name"), "version": Column("version")}
 FASTEST = {
     "problem": Column("problem"),
-    **_GRAPH,
-    "method": Column("fastest method"),
-    **_WHERE,
-    "wall_seconds": Column("wall s", _measured(4), True),
-    "peer": Column("fastest other"),
-    "peer_seconds": Column("its wall s", _measured(4), True),
-    "ratio": Column("times as fast", _measured(3), True),
-    "right": Column("runs verified", _whole, True),
-    "count": Column("of", _whole, True),
+    **_INPUT,
+    "place": Column("device"),
+    "shown": Column("fastest method"),
+    "checked": Column("runs right"),
+    "wall_seconds": Column("time", *_TIME),
+    "ratio": Column("times as fast", _ratio, True),
+    "calls": Column("compared with"),
+    "peer_seconds": Column("time of that", *_TIME),
+    "slower": Column("if slower, why"),
+    "dtype": Column("answer in"),
 }
 # the columns with values of the run itself
-_OF_THE_FASTEST = ("method", *_WHERE, "wall_seconds")
+_OF_THE_FASTEST = ("method", "dtype", "held_dtype", "kernel_seconds", "wall_seconds")
 #: The states of runs, in the order in which they are counted.
 STATES = ("ok", "wrong", "unchecked", "refused", "failed")
-# headings of the summary
-_SIDES = "<<><>>>>"
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
 class Cell(NamedTuple):
@@ -165,12 +197,13 @@ def by_problem(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(name): some for name, some in runs.groupby("problem", sort=False)}
 
 
-def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
+def runs_columns(runs: pd.DataFrame, peers: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of a table of runs of one problem, in its order, speed-ups among them.
 
     Left out are speed-ups over packages that did not run, the roof if it was not measured, the type
     in which runs computed if it is the type of all answers, and texts that no run has.
     """
+    problem = runs["problem"].iloc[0]
     columns = {}
     for name in runs.columns:
         if name == "rate":
@@ -178,7 +211,8 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
         elif name in RUNS:
             columns[name] = RUNS[name]
         elif name.startswith(OVER):
-            columns[name] = Column(f"x {name.removeprefix(OVER)}", _measured(3), True)
+            called = function(peers, problem, name.removeprefix(OVER))
+            columns[name] = Column(f"times as fast as {called}", _ratio, True)
     empty = [name for name in columns if name.startswith((OVER, "fraction"))]
     for name in empty:
         if runs[name].isna().all():
@@ -189,6 +223,24 @@ def runs_columns(runs: pd.DataFrame) -> dict[str, Column]:
         if runs[name].eq("").all():
             del columns[name]
     return columns
+
+
+def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
+    """Return the columns of the table of `fastest`, without those in which nothing is told."""
+    alone = best["ratio"].isna().all()
+    empty = {"ratio", "calls", "peer_seconds"} if alone else set()
+    empty |= {"slower"} if best["slower"].eq("").all() else set()
+    empty |= {"place"} if best["place"].nunique() == 1 else set()
+    return {name: column for name, column in FASTEST.items() if name not in empty}
+
+
+def function(peers: pd.DataFrame, problem: str, name: str) -> str:
+    """Return the function that was called of a package; its name if no record of it is there."""
+    called = peers[peers["problem"].eq(problem) & peers["name"].eq(name)]
+    if called.empty:
+        return name
+    words = str(called["calls"].iloc[0])
+    return f"{words} (one product)" if called["what"].iloc[0] == "product" else words
 
 
 def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
@@ -211,7 +263,7 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
 
 
 def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
-    """Return the fastest method and the fastest other package on each input.
+    """Return the fastest method and the fastest other package on each input and device.
 
     Parameters
     ----------
@@ -221,39 +273,73 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each problem and input: problem, input, n, m; method, dtype, held_dtype, device,
-        platform and wall_seconds of the verified run with the fastest whole call (missing if none
-        was verified); peer, the package with the least time in the same turns and a right answer;
-        peer_seconds; ratio, the time of the peer divided by that of the run; right and count, the
-        numbers of verified runs and of all runs.
+        A row for each problem, input and device: problem, input, n; device, platform, and place,
+        which says both where they are needed; method, dtype, held_dtype, kernel_seconds and
+        wall_seconds of the verified run with the fastest whole call (missing if none was verified);
+        shown, the method with the type in which it computed; calls, the function of another package
+        with the least time in the same turns and a right answer; peer_seconds; ratio, its time
+        divided by that of the run; slower, the reason if that is below 1; right and count, the
+        numbers of verified runs and of all runs, and checked, which says both.
     """
-    untold = {
-        (row.problem, row.input, row.n, row.name)
-        for row in peers.itertuples(index=False)
-        if row.verified is not True or row.what == "product"
-    }
     rows = []
     groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
     for (problem, name, n), some in groups:
-        right = some[some["verified"].eq(True)]
-        row = {"problem": problem, "input": name, "n": n, "m": some["m"].iloc[0]}
-        row |= {"right": len(right), "count": len(some)}
-        if len(right):
-            best = right.loc[right["wall_seconds"].idxmin()]
-            row |= {column: best[column] for column in _OF_THE_FASTEST}
-            ratios = {
-                column.removeprefix(OVER): best[column]
-                for column in runs.columns
-                if column.startswith(OVER) and pd.notna(best[column])
-            }
-            for peer in [each for each in ratios if (problem, name, n, each) in untold]:
-                del ratios[peer]
-            if ratios:
-                peer = min(ratios, key=ratios.__getitem__)
-                row |= {"peer": peer, "ratio": ratios[peer]}
-                row["peer_seconds"] = ratios[peer] * best["wall_seconds"]
-        rows.append(row)
-    return pd.DataFrame(rows, columns=list(FASTEST)).astype({"n": "Int64", "m": "Int64"})
+        for (device, platform), here in _on_devices(some):
+            right = here[here["verified"].eq(True)]
+            row = {"problem": problem, "input": name, "n": n}
+            row |= {"device": device, "platform": platform}
+            row |= {"right": len(right), "count": len(here)}
+            if len(right):
+                run = right.loc[right["wall_seconds"].idxmin()]
+                row |= {column: run[column] for column in _OF_THE_FASTEST}
+                row |= _fastest_other(run, peers)
+            rows.append(row)
+    names = [*FASTEST, "device", "platform", "right", "count"]
+    best = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_OF_THE_FASTEST])))
+    one = best["platform"].nunique() == 1
+    best["place"] = best["device"] if one else best["device"] + ", " + best["platform"]
+    best["shown"] = [method_name(row) for row in best.itertuples()]
+    best["slower"] = [_why_slower(row) for row in best.itertuples()]
+    best["checked"] = [f"{row.right} of {row.count}" for row in best.itertuples(index=False)]
+    return best.astype({"n": "Int64"})
+
+
+def _fastest_other(run: pd.Series, peers: pd.DataFrame) -> dict[str, str | float]:
+    """Return what is told of the fastest right answer of another package beside a run."""
+    same = peers["problem"].eq(run.problem) & peers["input"].eq(run.input) & peers["n"].eq(run.n)
+    untold = same & (peers["what"].eq("product") | ~peers["verified"].eq(True))
+    ratios = run[[column for column in run.index if column.startswith(OVER)]].dropna()
+    ratios = ratios.drop(OVER + peers["name"][untold], errors="ignore")
+    if ratios.empty:
+        return {}
+    column = ratios.astype(float).idxmin()
+    return {
+        "calls": function(peers, run.problem, column.removeprefix(OVER)),
+        "ratio": ratios[column],
+        "peer_seconds": ratios[column] * run.wall_seconds,
+    }
+
+
+def _on_devices(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
+    """Yield the runs on each device; a run that failed before it had one belongs to each."""
+    nowhere = runs["platform"].eq("")
+    if nowhere.all():
+        yield (str(runs["device"].iloc[0]), ""), runs
+    for (device, platform), _ in runs[~nowhere].groupby(["device", "platform"], sort=False):
+        here = runs["device"].eq(device) & runs["platform"].eq(platform)
+        yield (str(device), str(platform)), runs[here | nowhere]
+
+
+def _why_slower(row: pd.Series) -> str:
+    """Say what the time of a run goes into, if another package took less."""
+    if not row.ratio < 1:
+        return ""
+    outside = seconds(row.wall_seconds - row.kernel_seconds)
+    if row.peer_seconds < SMALL:
+        return f"too small: under {seconds(SMALL)}; {outside} of ours is outside kernels"
+    if row.kernel_seconds < row.peer_seconds:
+        return f"host and transfers take {outside}"
+    return f"the kernels take {seconds(row.kernel_seconds)}"
 
 
 def count_states(runs: pd.DataFrame) -> dict[str, int]:
@@ -271,41 +357,40 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
     states : mapping of str to int
         The result of `count_states`.
     """
-    names = set(best["peer"].dropna())
-    one = len(names) == 1
-    rows = [
-        (
-            row.problem,
-            row.input,
-            _whole(row.n),
-            method_name(row),
-            seconds(row.wall_seconds),
-            seconds(row.peer_seconds) + ("" if one or pd.isna(row.peer) else f" {row.peer}"),
-            "" if pd.isna(row.ratio) else f"{row.ratio:.3g}",
-            f"{row.right} of {row.count}",
-        )
-        for row in best.itertuples(index=False)
-    ]
-    other = next(iter(names)) if one else "others"
-    headings = ("problem", "graph", "n", "fastest method", "time", other, "ratio", "verified")
-    cells = [headings, *(tuple(map(str, row)) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    cells.insert(1, tuple("-" * width for width in widths))
-    lines = [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, _SIDES, widths, strict=True)
-        )
-        for row in cells
-    ]
+    small = best["peer_seconds"].lt(SMALL) & best["ratio"].lt(1)
+    columns = {
+        ("problem", "<"): best["problem"],
+        ("graph", "<"): best["input"],
+        ("n", ">"): best["n"].map(_whole),
+        ("device", "<"): best["place"],
+        ("fastest method", "<"): best["shown"],
+        ("time", ">"): best["wall_seconds"].map(seconds),
+        ("other", ">"): best["peer_seconds"].map(seconds),
+        ("ratio", ">"): best["ratio"].map(_measured(3)) + small.map({True: "*", False: ""}),
+        ("verified", ">"): best["checked"],
+    }
+    if best["place"].nunique() == 1:
+        del columns["device", "<"]
+    if best["ratio"].isna().all():
+        del columns["other", ">"], columns["ratio", ">"]
+    lines = []
+    for (heading, side), values in columns.items():
+        width = max(map(len, [heading, *values]))
+        lines.append([f"{cell:{side}{width}}" for cell in (heading, "-" * width, *values)])
     notes = [f"runs: {', '.join(f'{count} {state}' for state, count in states.items())}."]
     notes.append("n: number of vertices. Times are those of whole calls.")
-    if names:
-        rival = other if one else "the other package"
-        notes.append(f"ratio: time of {rival} / time of the method. Above 1, pyapsp is faster.")
+    if best["ratio"].notna().any():
+        called = best.dropna(subset="calls").groupby("calls", sort=False)["problem"].unique()
+        others = ", ".join(f"{name} ({', '.join(problems)})" for name, problems in called.items())
+        notes += textwrap.wrap(f"other: {others}.", 96, subsequent_indent="  ")
+        notes.append("ratio: time of the other / time of the method. Above 1, pyapsp is faster.")
+    if small.any():
+        notes.append(f"*: too small to compare: the other takes less than {seconds(SMALL)}.")
     notes.append("verified: runs with a right answer, and all runs.")
-    if any(method.endswith(")") for _, _, _, method, *_ in rows):
+    if best["shown"].str.endswith(")").any():
         notes.append("(type): computed in this narrower type, which gives the same numbers.")
-    return "\n".join([*(line.rstrip() for line in lines), "", *notes]) + "\n"
+    table = ("  ".join(row).rstrip() for row in zip(*lines, strict=True))
+    return "\n".join([*table, "", *notes]) + "\n"
 
 
 def method_name(row: pd.Series) -> str:
@@ -316,28 +401,21 @@ def method_name(row: pd.Series) -> str:
     return f"{row.method} ({row.held_dtype})" if narrower else str(row.method)
 
 
-def seconds(value: float) -> str:
-    """Format a time with three digits."""
-    if pd.isna(value):
-        return ""
-    rounded = float(f"{value:.3g}")
-    unit, scale = next((each for each in _UNITS if rounded >= each[1]), _UNITS[-1])
-    return f"{rounded / scale:.3g} {unit}"
-
-
 def csv_table(runs: pd.DataFrame) -> str:
     """Write the runs of a problem as CSV, one line per run, with all digits."""
     text: str = runs.to_csv(index=False, lineterminator="\n")
     return text
 
 
-def markdown_tables(runs: pd.DataFrame) -> str:
+def markdown_tables(runs: pd.DataFrame, peers: pd.DataFrame) -> str:
     """Write a Markdown table for each problem."""
-    return "\n".join(f"## {name}\n\n{_markdown(some)}" for name, some in by_problem(runs).items())
+    return "\n".join(
+        f"## {name}\n\n{_markdown(some, peers)}" for name, some in by_problem(runs).items()
+    )
 
 
-def _markdown(runs: pd.DataFrame) -> str:
-    columns, rows = table(runs, runs_columns(runs))
+def _markdown(runs: pd.DataFrame, peers: pd.DataFrame) -> str:
+    columns, rows = table(runs, runs_columns(runs, peers))
     # escape a bar in a name, which would end its cell
     cells = [[cell.text.replace("|", "\\|") for cell in row.values()] for row in rows]
     shown = pd.DataFrame(cells, columns=[column.heading for column in columns.values()])

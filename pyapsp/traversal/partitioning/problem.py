@@ -60,7 +60,7 @@ def _oracle(data: Offsets, options: Options) -> Callable[[Owners], Check]:
 PARTITION = register_problem(
     Problem(
         "partition",
-        "the item that owns each unit, for items that own different numbers of units",
+        "the owner of each unit of work, as a search shares out the arcs of its vertices",
         unit="units",
         dtypes=("int32",),
         areas=("pyapsp.traversal.partitioning",),

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pyapsp.bench.report import figures, tables, write_report
@@ -37,7 +38,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         self.elements.append((tag, attributes))
-        if tag not in ("meta", "input"):
+        if tag not in ("meta", "input", "wbr"):
             self.open.append(tag)
         if tag == "table":
             self.rows = self.tables[attributes["id"]] = []
@@ -60,6 +61,15 @@ class Page(HTMLParser):
 
     def texts(self, table: str) -> list[list[str]]:
         return [[cell["text"] for cell in row] for row in self.tables[table]]
+
+
+UNITS = {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+def number(text):
+    """The number that a cell of a formatted table shows."""
+    value, _, unit = text.removesuffix("(slower)").strip().partition(" ")
+    return float(value) * UNITS[unit]
 
 
 def read(path):
@@ -119,7 +129,8 @@ def test_csv_markdown_and_page_agree(whole):
         assert row["status"] == states[row.pop("verified")]
         assert row.pop("options") == row.pop("verified_by") == row.pop("why") == ""
     names = list(in_csv[0])
-    headings = [tables.RUNS[name].heading if name in tables.RUNS else "x scipy" for name in names]
+    beside = "times as fast as scipy.sparse.csgraph.floyd_warshall"
+    headings = [tables.RUNS[name].heading if name in tables.RUNS else beside for name in names]
     headings[names.index("rate")] = "updates/s"
     assert in_markdown[0] == headings
     assert len(in_markdown) - 1 == len(in_csv) == 18
@@ -134,10 +145,11 @@ def test_csv_markdown_and_page_agree(whole):
             else:
                 # the order is that of the value in full
                 assert float(cell["data-value"]) == float(value)
-                assert float(text) == pytest.approx(float(value), rel=0.05)
-    shown = {row[0]: row[-2:] for row in in_markdown[1:]}
-    assert shown["unchecked"] == ["", "unchecked"]
-    assert shown["wrong"] == ["17", "wrong"]
+                assert number(text) == pytest.approx(float(value), rel=0.05)
+                assert "e+" not in text
+    shown = {row[0]: (row[4], row[-1]) for row in in_markdown[1:]}
+    assert shown["unchecked"] == ("unchecked", "")
+    assert shown["wrong"] == ("wrong", "17")
 
 
 def test_a_run_that_was_solved_and_timed_is_one_row(make):
@@ -254,19 +266,30 @@ def test_what_is_not_a_record_is_named(make, tmp_path, content, line, message):
     assert not (tmp_path / "out").exists()
 
 
+def lines_of(axes):
+    """The points of each line of a panel, by method; those of methods with several follow."""
+    found = {}
+    for line in axes.lines:
+        found.setdefault(line.get_label(), []).append(line.get_xydata().tolist())
+    return {name: [line for line in lines if line] for name, lines in found.items()}
+
+
 def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
-    records = make.several() + [make.record(n=n, device=make.gpu) for n in (9, 33)]
-    figure = figures.against_n(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
-    expected = [[n, n**3 / 2e9] for n in (7, 50, 100, 3353)]
+    sizes = (7, 50, 100, 3353)
+    records = [
+        make.record(f"ring-{n}", n, method, dtype)
+        for n in sizes
+        for method in ("fw-naive", "fw-blocked")
+        for dtype in ("int32", "float64")
+    ]
+    records += [make.record(f"ring-{n}", n, device=make.gpu) for n in (9, 33)]
+    figure = figures.by_input(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
+    expected = [[[n, n**3 / 2e9] for n in sizes]]
     on_cpu = {"fw-naive": expected, "fw-blocked": expected}
-    panels = {
-        axes.get_title(): {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
-        for axes in figure.axes
-    }
-    assert panels == {
+    assert {axes.get_title(): lines_of(axes) for axes in figure.axes} == {
         "float64 on A CPU, P": on_cpu,
         "int32 on A CPU, P": on_cpu,
-        "float64 on Board | 2, <Q>": {"fw-naive": [[n, n**3 / 2e9] for n in (9, 33)]},
+        "float64 on Board | 2, <Q>": {"fw-naive": [[[n, n**3 / 2e9] for n in (9, 33)]]},
         "int32 on Board | 2, <Q>": {},
     }
     assert {axes.get_xscale() for axes in figure.axes} == {"log"}
@@ -275,27 +298,70 @@ def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
     assert [text.get_text() for text in legend.get_texts()] == ["fw-blocked", "fw-naive"]
 
 
-def test_of_graphs_of_one_size_the_median_is_drawn(make):
-    records = [make.record(graph, rate=u) for graph, u in zip("abc", (1, 5, 30), strict=True)]
-    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
-    assert figure.axes[0].lines[0].get_xydata().tolist() == [[100, 5]]
+def test_lines_connect_only_inputs_that_can_be_compared(make):
+    inputs = [
+        ("rome99", 3353),
+        ("grid-8x8", 64),
+        ("other", 70),
+        ("grid-50x50", 2500),
+        ("big", 4000),
+    ]
+    runs = collect(make.save(*(make.record(name, n) for name, n in inputs))).runs
+    figure = figures.by_input(runs, "rate", "updates/s")
+    (axes,) = figure.axes
+    # in the order of their sizes, each at its own place
+    assert [label.get_text() for label in axes.get_xticklabels()] == [
+        *("grid-8x8 (n = 64)", "other (n = 70)", "grid-50x50 (n = 2500)"),
+        *("rome99 (n = 3353)", "big (n = 4000)"),
+    ]
+    assert sorted(lines_of(axes)["fw-naive"]) == [
+        [[0, 2e9], [2, 2e9]],
+        *([[place, 2e9]] for place in (1, 3, 4)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "together"),
+    [
+        ([("grid-8x8", 64, 224), ("grid-50x50", 2500, 9800)], True),
+        ([("rmat-10-16", 1024, 12000), ("rmat-11-16", 2048, 25409)], True),
+        ([("complete-64", 64, 4032), ("complete-1024", 1024, 1047552)], True),
+        ([("rmat-7", 128, 392), ("rmat-11-16", 2048, 25409)], False),  # another name
+        ([("rmat-10-16", 1024, 12000), ("rmat-11-32", 2048, 50000)], False),  # denser
+        ([("rmat-11-16", 2048, 25409), ("rmat-11-15", 2048, 25000)], False),  # of one size
+        ([("random-32-128-0", 32, 122), ("random-128-512-0", 128, 488)], True),
+        ([("random-64-400", 64, 400), ("random-128-9000", 128, 9000)], False),  # denser
+        ([("day-1", 100, 400), ("day-2", 200, 800)], False),  # the names say no size
+    ],
+)
+def test_inputs_are_of_one_kind_if_they_differ_in_size_alone(inputs, together):
+    runs = pd.DataFrame(inputs, columns=["input", "n", "m"])
+    assert (len(figures.kinds(runs)) == 1) is together
+
+
+def test_of_runs_on_one_input_the_median_is_drawn(make):
+    records = [make.record(rate=u, sources=u) for u in (1, 5, 30)]
+    figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
+    assert lines_of(figure.axes[0]) == {"fw-naive": [[[0, 5]]]}
 
 
 def test_methods_look_different_up_to_fifty_of_them(make):
     records = [make.record(method=f"m{number}") for number in range(50)]
-    figure = figures.against_n(collect(make.save(*records)).runs, "rate", "updates/s")
+    figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
     looks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
     assert len(set(looks)) == len(looks) == 50
 
 
 def test_figures_are_of_what_was_measured(make):
     solved = collect(make.save(*make.several())).runs
-    nothing = tables.fastest(solved, collect(make.save(make.record())).peers).assign(
-        wall_seconds=np.nan
-    )
-    assert list(figures.drawn(solved, nothing)) == ["all-pairs-speed"]
+    no_peers = collect(make.save(make.record())).peers
+    nothing = tables.fastest(solved, no_peers).assign(wall_seconds=np.nan)
+    assert list(figures.drawn(solved, no_peers, nothing)) == ["all-pairs-speed"]
+    alone = solved[solved["input"].eq("grid") & solved["method"].eq("fw-naive")]
+    assert list(figures.drawn(alone, no_peers, nothing)) == []
     timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"])))
-    drawn = figures.drawn(timed.runs, tables.fastest(timed.runs, timed.peers))
+    best = tables.fastest(timed.runs, timed.peers)
+    drawn = figures.drawn(timed.runs, timed.peers, best)
     assert list(drawn) == [
         "fastest",
         *(f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")),
@@ -315,7 +381,7 @@ def test_figures_are_of_what_was_measured(make):
 
 
 def test_figures_are_svg_and_reproducible(runs):
-    one, other = (figures.svg(figures.against_n(runs, "wall_seconds", "s")) for _ in range(2))
+    one, other = (figures.svg(figures.by_input(runs, "wall_seconds", "s")) for _ in range(2))
     root = ElementTree.fromstring(one)
     assert root.tag == f"{SVG}svg"
     words = " ".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
@@ -476,10 +542,10 @@ def test_the_fastest_was_verified(make):
     ]
     assert best["method"].fillna("none").tolist() == ["only", "fast", "none"]
     page = Page(make.page(*runs))
-    assert [(row[1], row[4]) for row in page.texts("fastest")[1:]] == [
-        ("c", "only"),
-        ("a", "fast"),
-        ("b", ""),
+    assert [(row[1], *row[3:5]) for row in page.texts("fastest")[1:]] == [
+        ("c", "only", "1 of 1"),
+        ("a", "fast", "2 of 4"),
+        ("b", "none", "0 of 1"),
     ]
 
 
@@ -494,7 +560,75 @@ def test_the_fastest_is_put_beside_the_fastest_right_answer_of_others(make):
     bench["runs"][0] |= {"ratios": ratios}
     (row,) = fastest(make, bench).itertuples()
     assert (row.method, row.wall_seconds) == ("near-far", 2)
-    assert (row.peer, row.ratio, row.peer_seconds) == ("quick", 2.5, 5)
+    assert (row.calls, row.ratio, row.peer_seconds) == ("scipy.sparse.csgraph.quick", 2.5, 5)
+
+
+def test_each_device_has_its_fastest_method(make):
+    runs = [
+        make.record("a", 10, "slow", device=make.cpu, wall_seconds=3.0),
+        make.record("a", 10, "fast", device=make.cpu, wall_seconds=2.0),
+        make.record("a", 10, "slow", device=make.gpu, wall_seconds=0.1),
+        # it is not known where this one would have run
+        FAILED | {"input": {"name": "a", "n": 10}},
+    ]
+    best = fastest(make, *runs)
+    assert best[["place", "shown", "checked"]].values.tolist() == [
+        ["A CPU, P", "fast", "2 of 3"],
+        ["Board | 2, <Q>", "slow", "1 of 2"],
+    ]
+    texts = Page(make.page(*runs)).texts("fastest")
+    assert [row[texts[0].index("device")] for row in texts[1:]] == ["A CPU, P", "Board | 2, <Q>"]
+    assert "device" in summary(make, *runs).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("times", "shown", "why"),
+    [
+        # whole call, in kernels, of the other function
+        ((2.0, 1.0, 3.0), "1.5", None),
+        ((2e-3, 1e-3, 1e-3), "0.5 (slower)", "too small: under 10 ms; 1 ms of ours is outside"),
+        ((2.0, 0.5, 1.0), "0.5 (slower)", "host and transfers take 1.5 s"),
+        ((2.0, 1.5, 1.0), "0.5 (slower)", "the kernels take 1.5 s"),
+    ],
+)
+def test_a_ratio_below_one_has_its_reason(make, times, shown, why):
+    whole, kernels, other = times
+    bench = make.bench([make.record()])
+    bench["runs"][0] |= {"wall_seconds": whole, "kernel_seconds": kernels}
+    bench["runs"][0]["ratios"] = {"scipy": other / whole}
+    heads, row = Page(make.page(bench)).texts("fastest")
+    cells = dict(zip(heads, row, strict=True))
+    assert cells["times as fast"] == shown
+    assert cells["compared with"] == "scipy.sparse.csgraph.floyd_warshall"
+    assert ("if slower, why" in cells) is (why is not None)
+    assert cells.get("if slower, why", "").startswith(why or "")
+    small = "*: too small" in summary(make, bench)
+    assert small is (why is not None and "too small" in why)
+
+
+def test_the_page_opens_with_the_answers(make):
+    bench = make.bench([make.record("a", 10), make.record("b", 20)])
+    for run, ratio in zip(bench["runs"], (0.5, 40.0), strict=True):
+        run |= {"wall_seconds": 1e-3, "ratios": {"scipy": ratio}}
+    owners = make.record("c", 50, "partition-two-phase", problem="partition", unit="units")
+    text = make.page(bench, owners, FAILED)
+    start = " ".join(re.sub("<[^>]+>", " ", text[text.index("<h1") : text.index("<h2")]).split())
+    assert start.startswith("Which method is fastest, and was it right?")
+    assert "Failed: 1. 3 of 4 runs" in start
+    assert "All ran on one device: A CPU (P, cpu)." in start
+    assert "On 1 of 2 rows" in start
+    assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
+    assert "On 1 it is slower, all of them too small" in start
+    # what a problem asks for is said where it is first named
+    assert "owner of each unit of work" in text[: text.index("<h2>Devices")]
+    assert "No other package was timed." in make.page(owners)
+
+
+def test_methods_that_leave_out_updates_have_no_fraction_of_the_roof(make):
+    names = ("fw-blocked", "near-far", "ms-bfs")
+    bench = make.bench([make.record(method=name, fraction_of_roof=1) for name in names])
+    found = collect(make.save(bench)).runs.set_index("method").fraction_of_roof
+    assert found.dropna().to_dict() == {"fw-blocked": 0.7}
 
 
 def test_one_method_in_two_types_is_two_runs(make):
@@ -518,7 +652,7 @@ def test_the_summary_fits_a_terminal(make):
     text = summary(make, make.bench(runs), wrong)
     (head, rule, *rows), notes = (part.splitlines() for part in text.split("\n\n"))
     assert head.split()[:3] == ["problem", "graph", "n"]
-    assert " scipy " in head
+    assert " other " in head
     assert set(rule) == {"-", " "}
     assert max(map(len, text.splitlines())) <= 100
     cells = [re.split("  +", row.strip()) for row in rows]
@@ -527,14 +661,15 @@ def test_the_summary_fits_a_terminal(make):
         *("400 ms", "1 s", "2.5", "1 of 1"),
     ]
     assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1"]
-    assert [note.split(":")[0] for note in notes] == ["runs", "n", "ratio", "verified", "(type)"]
+    assert [note.split(":")[0] for note in notes] == [
+        *("runs", "n", "other", "ratio", "verified", "(type)")
+    ]
     assert notes[0] == "runs: 3 ok, 1 wrong."
-    assert "time of scipy / time of the method" in notes[2]
+    assert notes[2] == "other: scipy.sparse.csgraph.floyd_warshall (all-pairs)."
+    assert "time of the other / time of the method" in notes[3]
     documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
-    several = summary(make, *documents)
-    assert "1 s scipy" in several
-    assert "1 s igraph" in several
-    assert "time of the other package" in several
+    several = " ".join(summary(make, *documents).split())
+    assert "floyd_warshall (all-pairs), scipy.sparse.csgraph.igraph (all-pairs)." in several
     alone = summary(make, wrong).split("\n\n")[1]
     assert [note.split(":")[0] for note in alone.splitlines()] == ["runs", "n", "verified"]
 
@@ -555,7 +690,10 @@ def test_the_first_figure_has_a_row_for_each_input(make):
     other = make.record("c", 50, "scc-forward-backward", problem="scc", wall_seconds=1.0)
     figure = figures.fastest(fastest(make, make.bench(runs), other))
     first, second = figure.axes
-    assert (first.get_title("left"), second.get_title("left")) == ("all-pairs", "scc")
+    assert [axes.get_title("left") for axes in (first, second)] == [
+        "all-pairs, beside scipy.sparse.csgraph.floyd_warshall",
+        "scc",
+    ]
     assert [label.get_text() for label in first.get_yticklabels()] == ["a (n = 10)", "b (n = 300)"]
     marks = {line.get_label(): [] for line in first.lines if not line.get_label().startswith("_")}
     for line in first.lines:
@@ -564,10 +702,10 @@ def test_the_first_figure_has_a_row_for_each_input(make):
     # half of the recorded time in the bench, and two and a half times as long
     assert marks == {
         "fastest method": [[0.005, 0], [0.15, 1]],
-        "fastest other package": [[0.0125, 0], [0.375, 1]],
+        "fastest function of another package": [[0.0125, 0], [0.375, 1]],
     }
     words = [text.get_text() for text in first.texts]
-    assert words == ["2.5 x", "fast 5 ms; scipy 12.5 ms", "2.5 x", "fast 150 ms; scipy 375 ms"]
+    assert words == ["2.5 x", "fast 5 ms; 12.5 ms", "2.5 x", "fast 150 ms; 375 ms"]
     assert [text.get_text() for text in second.texts] == ["scc-forward-backward 1 s"]
 
 
