@@ -44,6 +44,7 @@ _COMMANDS = (
     "mine",
     "bench",
     "tune",
+    "profile",
     "methods",
     "devices",
     "doctor",
