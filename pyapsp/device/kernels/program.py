@@ -127,6 +127,11 @@ class Program:
             )
         return kernel
 
+    def binary(self) -> bytes:
+        """Return what the driver has compiled; some compile a kernel when it first runs."""
+        binaries: list[bytes] = self._program.get_info(cl.program_info.BINARIES)
+        return binaries[0]
+
     def subgroup_sizes(self, group: int) -> set[int]:
         """Return the widths of the sub-groups of all kernels, in groups of this size.
 

@@ -1,0 +1,156 @@
+"""The instructions of the loop of a compiled kernel, where the driver gives its code.
+
+The binary of a program is one of two things: an archive that contains the library which the driver
+has compiled for a processor (``objdump`` disassembles it), or PTX text, which ``ptxas`` assembles
+and ``nvdisasm`` disassembles. Without these two, the instructions of the PTX are counted.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyapsp.device.kernels import Program
+
+__all__ = ["Loop", "loops_in", "loops_of"]
+
+_ELF = b"\x7fELF"
+_MACHINES = {62: "x86"}  # of the header of an ELF file
+_TARGET = re.compile(rb"^\s*\.target\s+(sm_\w+)", re.MULTILINE)
+# Lines of code: address or nothing, mnemonic, operands; and lines with the label of the next one.
+_LINES = {
+    "x86": re.compile(r"\s*(?P<at>[0-9a-f]+):\t(?P<name>\S+)\s*(?P<operands>.*)"),
+    "sass": re.compile(
+        r"\s+/\*(?P<at>[0-9a-f]+)\*/\s+(@!?U?P\w+\s+)?"
+        r"(?P<name>[A-Z][\w.]*)\s*(?P<operands>.*?)\s*;"
+    ),
+    "ptx": re.compile(r"\s*(@!?%p\d+\s+)?(?P<name>[a-z][\w.]*)\s+(?P<operands>[^:]*);"),
+}
+_LABEL = re.compile(r"\s*(?P<label>[.$\w]+):\s*$")
+_JUMPS = {"x86": re.compile("j"), "sass": re.compile("BRA"), "ptx": re.compile("bra")}
+_JUMPS_TO = {
+    "x86": re.compile(r"([0-9a-f]+)"),
+    "sass": re.compile(r".*?`?\(?(\.L[\w$.]+|0x[0-9a-f]+)"),
+    "ptx": re.compile(r"([$\w]+)"),
+}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The instructions of a loop.
+
+    Parameters
+    ----------
+    instruction_set : {"x86", "sass", "ptx"}
+    mnemonics : tuple of str
+        In their order, without operands.
+    """
+
+    instruction_set: str
+    mnemonics: tuple[str, ...]
+
+    def count(self, pattern: str) -> int:
+        """Return the number of instructions whose whole mnemonic matches a pattern."""
+        return sum(re.fullmatch(pattern, name) is not None for name in self.mnemonics)
+
+
+def loops_of(program: Program) -> list[Loop]:
+    """Return the innermost loops of a program that has run.
+
+    Parameters
+    ----------
+    program : Program
+        Some drivers compile it when it runs for the first time.
+
+    Returns
+    -------
+    list of Loop
+        Empty if the driver gives no code that can be read, or a tool is missing.
+    """
+    return [
+        loop
+        for instruction_set, text in _listings(program.binary())
+        for loop in loops_in(text, instruction_set)
+    ]
+
+
+def loops_in(text: str, instruction_set: str) -> list[Loop]:
+    """Return the innermost loops of a listing: from the target of a jump back to the jump.
+
+    Parameters
+    ----------
+    text : str
+        What the disassembler wrote.
+    instruction_set : {"x86", "sass", "ptx"}
+    """
+    names: list[str] = []
+    places: dict[str, int] = {}  # address or label -> number of the instruction
+    loops: list[Loop] = []
+    last_start = -1
+    for line in text.splitlines():
+        if label := _LABEL.match(line):
+            places[label["label"]] = len(names)
+        elif code := _LINES[instruction_set].match(line):
+            if "at" in code.groupdict():
+                places[_address(code["at"])] = len(names)
+            names.append(code["name"])
+            if _JUMPS[instruction_set].match(code["name"]) is None:
+                continue
+            target = _JUMPS_TO[instruction_set].match(code["operands"])
+            start = None if target is None else places.get(_address(target[1]))
+            # a loop that contains another one is not innermost
+            if start is not None and start > last_start:
+                last_start = start
+                loops.append(Loop(instruction_set, tuple(names[start:])))
+    return loops
+
+
+def _address(text: str) -> str:
+    """Return an address without leading zeros, or a label."""
+    if re.fullmatch(r"(0x)?[0-9a-f]+", text):
+        return f"{int(text, 16):x}"
+    return text
+
+
+def _listings(binary: bytes) -> Iterator[tuple[str, str]]:
+    """Yield instruction set and disassembly of each piece of code in the binary of a program."""
+    if target := _TARGET.search(binary):
+        text = binary.rstrip(b"\0").decode("utf-8", "replace")
+        assembled = _assembled(text, target[1].decode())
+        yield ("ptx", text) if assembled is None else ("sass", assembled)
+    for start in re.finditer(re.escape(_ELF), binary):
+        piece = binary[start.start() :]
+        machine = _MACHINES.get(int.from_bytes(piece[18:20], "little"))
+        if machine is not None and (text := _disassembled(piece)):
+            yield machine, text
+
+
+def _disassembled(library: bytes) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.so"
+        file.write_bytes(library)
+        return _output("objdump", "-d", "--no-show-raw-insn", str(file))
+
+
+def _assembled(text: str, target: str) -> str | None:
+    """Assemble PTX and return its disassembly; None without the tools."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+        source.write_text(text, encoding="utf-8")
+        _output("ptxas", f"-arch={target}", str(source), "-o", str(binary))
+        listing = _output("nvdisasm", "-c", str(binary)) if binary.exists() else ""
+        return listing or None
+
+
+def _output(tool: str, *arguments: str) -> str:
+    """Return what a tool prints; nothing if there is no such tool, or it fails."""
+    path = shutil.which(tool)
+    if path is None:
+        return ""
+    done = subprocess.run([path, *arguments], capture_output=True, text=True, errors="replace")
+    return done.stdout if done.returncode == 0 else ""

@@ -1,0 +1,128 @@
+"""How a benchmark is measured: its answer is checked, its size found, its time taken.
+
+A benchmark does the same work in each of N rounds. N is chosen so that one run is long enough to be
+timed. Runs of N and of 2N rounds take turns: the ratio of their shortest times is 2 if the time is
+that of the work alone. (Other load on the machine disturbs the shortest times least.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from pyapsp.base.errors import VerificationError
+from pyapsp.base.json import Record
+
+__all__ = ["Benchmark", "Effort", "measured"]
+
+# The answer is compared after so few rounds, and again after the timed ones.
+_CHECKED = (0, 1, 2, 3)
+_MOST_ROUNDS = 2**30
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a benchmark is timed.
+
+    Parameters
+    ----------
+    seconds : float
+        The least time of a run.
+    repeat : int
+        The runs of which the median counts.
+    """
+
+    seconds: float = 0.02
+    repeat: int = 5
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Something that does the same work in each of its rounds.
+
+    Parameters
+    ----------
+    name : str
+        The curve or the table that it belongs to.
+    parameters : dict
+        Where in the curve it is.
+    unit : str
+        Of its work, for instance ``"operations"``.
+    work : float
+        Units of work of a round.
+    run : callable
+        Runs so many rounds and returns the seconds.
+    fault : callable
+        Says what is wrong with the answer of the last run, of so many rounds; None if it is right.
+    facts : callable
+        Further facts for the row, after a run.
+    least : int
+        The least number of rounds that is timed.
+    """
+
+    name: str
+    parameters: Record
+    unit: str
+    work: float
+    run: Callable[[int], float]
+    fault: Callable[[int], str | None]
+    facts: Callable[[], Record] = dict
+    least: int = 1
+
+
+def measured(benchmark: Benchmark, effort: Effort) -> Record:
+    """Check and time a benchmark.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    effort : Effort
+
+    Returns
+    -------
+    dict
+        ``benchmark``, ``parameters``, ``unit``, ``work`` of a round; ``rounds``, ``seconds``
+        (median) and ``spread`` (largest less smallest time, as a fraction of the median);
+        ``rate``: units of work a second, and ``nanoseconds`` of a unit; ``doubling``: the shortest
+        time of twice as many rounds, as a multiple of the shortest; and the facts of the benchmark.
+
+    Raises
+    ------
+    VerificationError
+        If its answer is wrong: the compiler has removed its work, for instance.
+    """
+    for rounds in _CHECKED:
+        benchmark.run(rounds)
+        _check(benchmark, rounds)
+    rounds = max(benchmark.least, 1)
+    while (seconds := benchmark.run(rounds)) < effort.seconds and rounds < _MOST_ROUNDS:
+        factor = 1.2 * effort.seconds / max(seconds, effort.seconds / 64)
+        rounds = int(rounds * max(factor, 1.2)) + 1
+    times: dict[int, list[float]] = {rounds: [], 2 * rounds: []}
+    for _ in range(effort.repeat):
+        for number, taken in times.items():
+            taken.append(benchmark.run(number))
+    _check(benchmark, 2 * rounds)
+    seconds = median(times[rounds])
+    rate = benchmark.work * rounds / seconds
+    return {
+        "benchmark": benchmark.name,
+        "parameters": benchmark.parameters,
+        "unit": benchmark.unit,
+        "work": benchmark.work,
+        "rounds": rounds,
+        "seconds": seconds,
+        "spread": (max(times[rounds]) - min(times[rounds])) / seconds,
+        "rate": rate,
+        "nanoseconds": 1e9 / rate,
+        "doubling": min(times[2 * rounds]) / min(times[rounds]),
+        **benchmark.facts(),
+    }
+
+
+def _check(benchmark: Benchmark, rounds: int) -> None:
+    fault = benchmark.fault(rounds)
+    if fault is not None:
+        where = ", ".join(f"{name} {value}" for name, value in benchmark.parameters.items())
+        raise VerificationError(f"benchmark {benchmark.name} ({where}), {rounds} rounds: {fault}")
