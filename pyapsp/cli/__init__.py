@@ -41,6 +41,7 @@ _COMMANDS = (
     "mine",
     "bench",
     "tune",
+    "profile",
     "methods",
     "devices",
     "doctor",

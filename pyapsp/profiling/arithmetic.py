@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyopencl as cl
@@ -13,7 +14,7 @@ from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.profiling.disassembly import Loop, loops_of
-from pyapsp.profiling.measuring import Benchmark
+from pyapsp.profiling.measuring import Benchmark, Prepare
 from pyapsp.profiling.operations import OPERATIONS, PATTERN, Operation
 
 __all__ = ["QUICK", "Shape", "arithmetic", "chains", "curves", "latency", "throughput"]
@@ -78,7 +79,7 @@ def latency() -> Shape:
     return Shape()
 
 
-def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> Iterator[Benchmark]:
+def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> Iterator[Prepare]:
     """Yield throughput and latency of operations.
 
     Parameters
@@ -91,11 +92,11 @@ def arithmetic(device: Device, names: tuple[str, ...] = tuple(OPERATIONS)) -> It
         operation = OPERATIONS[name]
         if operation.dtype == "float64" and not device.capabilities.fp64:
             continue
-        yield chains(device, operation, throughput(device, operation), "throughput")
-        yield chains(device, operation, latency(), "latency")
+        yield partial(chains, device, operation, throughput(device, operation), "throughput")
+        yield partial(chains, device, operation, latency(), "latency")
 
 
-def curves(device: Device, *, quick: bool = False) -> Iterator[Benchmark]:
+def curves(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     """Yield the throughput of one operation against chains, unrolling, and work-items.
 
     Parameters
@@ -108,22 +109,22 @@ def curves(device: Device, *, quick: bool = False) -> Iterator[Benchmark]:
     every = 2 if quick else 1
     for number in (1, 2, 4, 8, 16)[::every]:
         shape = throughput(device, operation, number)
-        yield chains(device, operation, shape, "chains", {"chains": number})
+        yield partial(chains, device, operation, shape, "chains", {"chains": number})
     whole = throughput(device, operation, 4)
     for steps in _UNROLLED[::every]:
         shape = replace(whole, steps=steps)
-        yield chains(device, operation, shape, "unrolling", {"steps": steps})
+        yield partial(chains, device, operation, shape, "unrolling", {"steps": steps})
     units = capabilities.compute_units
     for number in sorted({*(2**k for k in range(units.bit_length())), units}):
         shape = replace(whole, groups=number)
-        yield chains(device, operation, shape, "units", {"groups": number})
+        yield partial(chains, device, operation, shape, "units", {"groups": number})
     if device.traits.scalar_groups:
         return  # a unit runs one work-item at a time
     alone = replace(throughput(device, operation, 1), groups=units)
     for group in (1, 8, 32, 64, 128, 256, 512, 1024)[::every]:
         if group <= capabilities.max_work_group_size:
             shape = replace(alone, group=group)
-            yield chains(device, operation, shape, "occupancy", {"work-items": group})
+            yield partial(chains, device, operation, shape, "occupancy", {"work-items": group})
 
 
 def chains(
@@ -185,7 +186,16 @@ def chains(
         "width": shape.width,
     }
     work = lasts * shape.steps * operation.count
-    return Benchmark(name, {**about, **(place or {})}, "operations", work, run, fault, facts)
+    return Benchmark(
+        name,
+        {**about, **(place or {})},
+        "operations",
+        work,
+        run,
+        fault,
+        facts,
+        metered=name == "throughput",
+    )
 
 
 def _values(operation: Operation, shape: Shape) -> np.ndarray:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeAlias
 
 from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Record
 
-__all__ = ["Benchmark", "Effort", "measured"]
+__all__ = ["Benchmark", "Effort", "Prepare", "measured"]
 
 # The answer is compared after so few rounds, and again after the timed ones.
-_CHECKED = (0, 1, 2, 3)
+_CHECKED = (0, 1, 2)
 _MOST_ROUNDS = 2**30
 
 
@@ -59,6 +60,10 @@ class Benchmark:
         Further facts for the row, after a run.
     least : int
         The least number of rounds that is timed.
+    close : callable
+        Frees what the benchmark holds of the host.
+    metered : bool
+        Whether its energy is measured, where there is a sensor.
     """
 
     name: str
@@ -69,6 +74,12 @@ class Benchmark:
     fault: Callable[[int], str | None]
     facts: Callable[[], Record] = dict
     least: int = 1
+    close: Callable[[], None] = lambda: None
+    metered: bool = False
+
+
+#: Builds the kernel of a benchmark and allocates its memory.
+Prepare: TypeAlias = Callable[[], Benchmark]
 
 
 def measured(benchmark: Benchmark, effort: Effort) -> Record:

@@ -1,0 +1,98 @@
+/* scheduling: divergent paths, barriers and atomic operations.
+ *
+ * Purpose   `profiling_paths`: the work-items of a group take 1 to 32 different paths of the same
+ *           length. `profiling_barriers`: each work-item passes its value to its neighbour, over
+ *           two barriers. `profiling_counters`: work-items add to one counter or to their own, in
+ *           global or in local memory.
+ *
+ * Layout    out: a value for each work-item.
+ *           counters: one word, or one for each work-item.
+ *
+ * Parameters  PYAPSP_STEPS  32      atomic operations of a round
+ *             PYAPSP_LOCAL  0       1: the counters are in local memory
+ *             PYAPSP_WORDS  1024    words of local memory: at least the size of a group
+ *
+ * Cost      a round: a path of 32 steps; 2 barriers; PYAPSP_STEPS atomic operations.
+ *
+ * Source    N. Bombieri, F. Busato, F. Fummi, M. Scala, MIPP, SIES 2016,
+ *           doi:10.1109/SIES.2016.7509423.
+ */
+#ifndef PYAPSP_STEPS
+#define PYAPSP_STEPS 32
+#endif
+#ifndef PYAPSP_LOCAL
+#define PYAPSP_LOCAL 0
+#endif
+#ifndef PYAPSP_WORDS
+#define PYAPSP_WORDS 1024
+#endif
+
+/* The steps of path k are products and sums in an order of its own, so that the compiler cannot join
+ * two paths. */
+#define MIXED(k) ((k + 1u) * 0x9E3779B1u)
+#define ONE(k, step) value = ((MIXED(k) >> (step)) & 1) ? value * b : value + c;
+#define FOUR(k, step) ONE(k, step) ONE(k, step + 1) ONE(k, step + 2) ONE(k, step + 3)
+#define SIXTEEN(k, step) FOUR(k, step) FOUR(k, step + 4) FOUR(k, step + 8) FOUR(k, step + 12)
+#define PATH(k)                                                                                    \
+    case k:                                                                                        \
+        SIXTEEN(k, 0)                                                                              \
+        SIXTEEN(k, 16)                                                                             \
+        break;
+#define PATHS_4(k) PATH(k) PATH(k + 1) PATH(k + 2) PATH(k + 3)
+#define PATHS_16(k) PATHS_4(k) PATHS_4(k + 4) PATHS_4(k + 8) PATHS_4(k + 12)
+
+__kernel void profiling_paths(__global uint *out, const uint paths, const uint b, const uint c,
+                              const int rounds)
+{
+    const uint path = get_local_id(0) & (paths - 1);
+    uint value = get_global_id(0);
+    for (int round = 0; round < rounds; round++) {
+        switch (path) {
+            PATHS_16(0)
+            PATHS_16(16)
+        }
+    }
+    out[get_global_id(0)] = value;
+}
+
+__kernel void profiling_barriers(__global uint *out, const int rounds)
+{
+    __local uint passed[PYAPSP_WORDS];
+    const uint item = get_local_id(0), size = get_local_size(0);
+    const uint neighbour = (item + 1 < size) ? item + 1 : 0;
+    uint value = item;
+    for (int round = 0; round < rounds; round++) {
+        passed[item] = value;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        value = passed[neighbour] + 1;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    out[get_global_id(0)] = value;
+}
+
+/* `apart` is 0 for one counter, and 1 for one of each work-item. The old values are used, so that the
+ * compiler cannot add up the additions of several work-items. */
+__kernel void profiling_counters(__global uint *counters, __global uint *out, const uint apart,
+                                 const int rounds)
+{
+    uint seen = 0;
+#if PYAPSP_LOCAL
+    __local uint own[PYAPSP_WORDS];
+    for (uint i = get_local_id(0); i < PYAPSP_WORDS; i += get_local_size(0))
+        own[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    __local uint *counter = own + get_local_id(0) * apart;
+#else
+    __global uint *counter = counters + get_global_id(0) * apart;
+#endif
+    for (int round = 0; round < rounds; round++) {
+#pragma unroll
+        for (int step = 0; step < PYAPSP_STEPS; step++)
+            seen += atomic_inc(counter);
+    }
+    out[get_global_id(0)] = seen;
+#if PYAPSP_LOCAL
+    barrier(CLK_LOCAL_MEM_FENCE);
+    counters[get_global_id(0)] = own[get_local_id(0) * apart];
+#endif
+}

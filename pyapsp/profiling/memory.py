@@ -1,0 +1,351 @@
+"""The latency and the bandwidth of memory, and what they depend on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.json import Record
+from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device.kernels import build
+from pyapsp.device.kernels.mapped import pinned
+from pyapsp.profiling.answers import difference, read_back
+from pyapsp.profiling.measuring import Benchmark, Prepare
+
+__all__ = ["copies", "memory"]
+
+_STEPS = 32
+_GROUP = 256  # work-items of a group on a GPU
+_GROUPS_PER_UNIT = 8
+_SMALLEST, _LARGEST = 2**12, 2**29
+_LARGEST_OF_HOST = 2**28
+_QUICK = 2**24  # the largest size of a quick run
+_LINE = 32  # words between the groups of work-items of the curve of coalescence: 128 bytes
+_CONSTANT = 2**13
+_MOST_LOADS = 2**17
+_MIXED = np.uint32(2654435761)
+_LOCAL_WORDS = 4096
+
+
+def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
+    """Yield the benchmarks of the memory of a device.
+
+    Parameters
+    ----------
+    device : Device
+    quick : bool
+        Whether to leave out most points of the curves.
+    """
+    sizes = _sizes(device, quick)
+    for size in sizes:
+        yield partial(_chase, device, size)
+    yield partial(_chase, device, _CONSTANT, constant=True)
+    for write in (False, True):
+        for size in sizes:
+            metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
+            yield partial(_stream, device, size, write=write, metered=metered)
+    size = min(_QUICK if quick else _LARGEST, _most(device))
+    for shift in range(0, 6, 2 if quick else 1):
+        place: Record = {"neighbours": 2**shift}
+        yield partial(_gather, device, size, shift, _LINE, "coalescence", place)
+    for shift in range(0, 6, 2 if quick else 1):
+        yield partial(_gather, device, size, 0, 2**shift, "stride", {"words": 2**shift})
+    for bytes_each in (1, 2, 4, 8, 16)[:: 2 if quick else 1]:
+        yield partial(_copy, device, min(_QUICK if quick else 2**26, _most(device)), bytes_each)
+    for stride in (1, 2, 3, 4, 8, 16, 32)[:: 2 if quick else 1]:
+        yield partial(_banks, device, stride)
+    yield partial(_banks, device, 1, alone=True)
+
+
+def copies(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
+    """Yield copies between the host and the device, and within the device.
+
+    Parameters
+    ----------
+    device : Device
+    quick : bool
+        Whether to leave out most sizes.
+    """
+    for size in (2**12, 2**20) if quick else (2**12, 2**16, 2**20, 2**24, 2**26):
+        for is_pinned in (False, True):
+            for to_device in (True, False):
+                yield partial(_transfer, device, size, is_pinned=is_pinned, to_device=to_device)
+    yield partial(_device_copy, device, min(_QUICK if quick else 2**28, _most(device)))
+
+
+def _most(device: Device) -> int:
+    """Return the size of the largest buffer: a power of two."""
+    capabilities = device.capabilities
+    largest = _LARGEST_OF_HOST if capabilities.unified_memory else _LARGEST
+    most = min(capabilities.max_allocation, capabilities.global_memory // 8, largest)
+    return 1 << (most.bit_length() - 1)
+
+
+def _sizes(device: Device, quick: bool) -> list[int]:
+    sizes, size = [], _SMALLEST
+    while size <= min(_QUICK if quick else _LARGEST, _most(device)):
+        sizes.append(size)
+        size *= 16 if quick else 2
+    return sizes
+
+
+def _shape(device: Device) -> tuple[int, int]:
+    """Return the groups and the work-items of a group that stream through memory."""
+    units = device.capabilities.compute_units
+    if device.traits.scalar_groups:
+        return units, 1
+    return units * _GROUPS_PER_UNIT, min(_GROUP, device.capabilities.max_work_group_size)
+
+
+def _words(count: int) -> np.ndarray:
+    """Return the content of a buffer that is read: numbers without a pattern."""
+    return np.arange(count, dtype=np.uint32) * _MIXED
+
+
+def _filled(queue: cl.CommandQueue, values: np.ndarray) -> cl.Buffer:
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    return cl.Buffer(queue.context, flags, hostbuf=values)
+
+
+def _chase(device: Device, size: int, *, constant: bool = False) -> Benchmark:
+    """Return the latency of loads in a part of memory."""
+    queue = device.queue()
+    line = max(device.handle.global_mem_cacheline_size, 64) // 4
+    places = np.arange(size // (4 * line), dtype=np.uint32) * line
+    order = np.random.default_rng(0).permutation(places[1:])
+    cycle = np.concatenate([places[:1], order])
+    following = np.zeros(size // 4, np.uint32)
+    following[cycle] = np.roll(cycle, -1)
+    defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS}
+    if constant:
+        defines["PYAPSP_SPACE"] = "__constant"
+    with device_errors(device, size):
+        kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_chase")
+        chain = _filled(queue, following)
+        out = _filled(queue, np.zeros(1, np.uint32))
+    loads = 0
+
+    def run(rounds: int) -> float:
+        nonlocal loads
+        loads += rounds * _STEPS
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (1,), (1,), chain, out, np.int32(rounds)))
+
+    def fault(rounds: int) -> str | None:
+        last = loads % len(cycle)
+        return difference(read_back(queue, out, 1), cycle[last : last + 1])
+
+    name = "constant latency" if constant else "latency of loads"
+    least = max(len(cycle) // _STEPS, 1)  # each place at least once, if there are not too many
+    least = min(least, _MOST_LOADS // _STEPS)
+    return Benchmark(name, {"bytes": size}, "accesses", _STEPS, run, fault, least=least)
+
+
+def _stream(device: Device, size: int, *, write: bool, metered: bool = False) -> Benchmark:
+    """Return the bandwidth of reading or writing a part of memory."""
+    queue, (groups, group) = device.queue(), _shape(device)
+    parts = device.traits.lanes(4) if device.traits.scalar_groups else 4
+    strips = size // (4 * parts)
+    apart = max(strips // groups, 1)
+    defines: dict[str, str | int] = {
+        "PYAPSP_VALUE": f"uint{parts if parts > 1 else ''}",
+        "PYAPSP_PARTS": parts,
+        "PYAPSP_STEPS": _STEPS,
+    }
+    items = groups * group
+    name = "profiling_write" if write else "profiling_read"
+    with device_errors(device, size):
+        kernel = build(device, "profiling/memory.cl", defines).kernel(name)
+        values = _filled(queue, np.zeros(size // 4, np.uint32) if write else _words(size // 4))
+        out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+    scalars = np.uint32(strips - 1), np.uint32(apart)
+
+    def run(rounds: int) -> float:
+        buffers = (values,) if write else (values, out)
+        with device_errors(device, 0):
+            event = kernel(queue, (items,), (group,), *buffers, *scalars, np.int32(rounds))
+            return event_seconds(event)
+
+    def places(rounds: int) -> Iterator[np.ndarray]:
+        item = np.arange(items, dtype=np.uint32)
+        first = item // np.uint32(group) * np.uint32(apart) + item % np.uint32(group)
+        for step in range(rounds * _STEPS):
+            yield (first + np.uint32(step * group)) & np.uint32(strips - 1)
+
+    def read_fault(rounds: int) -> str | None:
+        if rounds > 3:
+            return None  # NumPy would take too long
+        sums = np.zeros(items, np.uint32)
+        for place in places(rounds):
+            words = place * np.uint32(parts**2) + np.uint32(parts * (parts - 1) // 2)
+            sums += words * _MIXED
+        return difference(read_back(queue, out, items), sums)
+
+    def write_fault(rounds: int) -> str | None:
+        written = read_back(queue, values, size // 4).reshape(strips, parts)
+        if rounds > 3:
+            everywhere = rounds * _STEPS * group >= strips
+            expected = np.arange(strips, dtype=np.uint32) + np.uint32(rounds)
+            return difference(written[:, -1], expected) if everywhere else None
+        for place in places(rounds):
+            fault = difference(written[place, -1], place + np.uint32(rounds))
+            if fault is not None:
+                return fault
+        return None
+
+    return Benchmark(
+        "write bandwidth" if write else "read bandwidth",
+        {"bytes": size},
+        "bytes",
+        4.0 * parts * items * _STEPS,
+        run,
+        write_fault if write else read_fault,
+        metered=metered,
+    )
+
+
+def _gather(
+    device: Device, size: int, shift: int, apart: int, name: str, place: Record
+) -> Benchmark:
+    """Return the rate of reading words that are more or less far apart."""
+    queue, (groups, group) = device.queue(), _shape(device)
+    items, words = groups * group, size // 4
+    if device.traits.scalar_groups:
+        items *= 32  # so that there are neighbours
+    defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS}
+    with device_errors(device, size):
+        kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_gather")
+        values = _filled(queue, _words(words))
+        out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+    scalars = np.uint32(words - 1), np.int32(shift), np.uint32(apart)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            event = kernel(queue, (items,), (group,), values, out, *scalars, np.int32(rounds))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        if rounds > 3:
+            return None  # NumPy would take too long
+        item = np.arange(items, dtype=np.uint32)
+        first = (item >> shift) * np.uint32(apart) + (item & np.uint32(2**shift - 1))
+        stride = np.uint32((items >> shift) * apart)
+        sums = np.zeros(items, np.uint32)
+        for step in range(rounds * _STEPS):
+            at = (first + np.uint32(step) * stride) & np.uint32(words - 1)
+            sums += at * _MIXED
+        return difference(read_back(queue, out, items), sums)
+
+    return Benchmark(name, place, "accesses", float(items * _STEPS), run, fault)
+
+
+def _copy(device: Device, size: int, bytes_each: int) -> Benchmark:
+    """Return the bandwidth of a copy by values of so many bytes: read plus written."""
+    queue, traits = device.queue(), device.traits
+    kinds = {1: "uchar", 2: "ushort", 4: "uint", 8: "uint2", 16: "uint4"}
+    parts = max(bytes_each // 4, 1)
+    count = size // bytes_each
+    groups, group = _shape(device)
+    items = 2 ** (groups * group - 1).bit_length()
+    stride = 1 if traits.scalar_groups else items
+    defines: dict[str, str | int] = {"PYAPSP_VALUE": kinds[bytes_each], "PYAPSP_PARTS": parts}
+    with device_errors(device, 2 * size):
+        kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_copy")
+        source = _words(size // 4)
+        from_, to = _filled(queue, source), _filled(queue, np.zeros_like(source))
+    scalars = np.uint32(count // items), np.uint32(stride)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            if rounds <= 3:
+                cl.enqueue_fill_buffer(queue, to, np.zeros(1, np.uint32), 0, size)
+            event = kernel(queue, (items,), (group,), to, from_, *scalars, np.int32(rounds))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        copied = read_back(queue, to, size // 4)
+        return difference(copied, source if rounds else np.zeros_like(source))
+
+    return Benchmark("access size", {"bytes": bytes_each}, "bytes", 2.0 * size, run, fault)
+
+
+def _banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
+    """Return the rate of reading local memory with a stride, or its latency."""
+    queue, capabilities = device.queue(), device.capabilities
+    words = min(_LOCAL_WORDS, 2 ** (capabilities.local_memory // 8).bit_length() // 2)
+    group = 1 if alone else min(_GROUP, capabilities.max_work_group_size)
+    items = group * (1 if alone else capabilities.compute_units * 4)
+    defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS, "PYAPSP_WORDS": words}
+    with device_errors(device, 4 * items):
+        program = build(device, "profiling/memory.cl", defines)
+        kernel = program.kernel("profiling_banks")
+        out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            event = kernel(queue, (items,), (group,), out, np.uint32(stride), np.int32(rounds))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        item = np.arange(items) % group
+        expected = (item * stride + rounds * _STEPS) % words
+        return difference(read_back(queue, out, items), expected.astype(np.uint32))
+
+    if alone:
+        return Benchmark("local latency", {"bytes": 4 * words}, "accesses", _STEPS, run, fault)
+    work = float(items * _STEPS)
+    return Benchmark("bank conflicts", {"stride": stride}, "accesses", work, run, fault)
+
+
+def _nothing() -> None:
+    """Free nothing."""
+
+
+def _transfer(device: Device, size: int, *, is_pinned: bool, to_device: bool) -> Benchmark:
+    """Return the bandwidth of copies between host and device, by the clock of the host."""
+    queue = device.queue()
+    source = _words(size // 4)
+    with device_errors(device, size):
+        buffer = _filled(queue, np.zeros_like(source) if to_device else source)
+        if is_pinned:
+            host, release = pinned(queue, size // 4, np.dtype(np.uint32))
+        else:
+            host, release = np.zeros_like(source), _nothing
+    host[:] = source if to_device else 0
+    both = (buffer, host) if to_device else (host, buffer)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            started = time.perf_counter()
+            for _ in range(rounds):
+                cl.enqueue_copy(queue, *both, is_blocking=True)
+            return time.perf_counter() - started
+
+    def fault(rounds: int) -> str | None:
+        arrived = read_back(queue, buffer, size // 4) if to_device else host
+        return difference(arrived, source) if rounds else None
+
+    name = "host to device" if to_device else "device to host"
+    place: Record = {"memory": "pinned" if is_pinned else "pageable", "bytes": size}
+    return Benchmark(name, place, "bytes", float(size), run, fault, close=release)
+
+
+def _device_copy(device: Device, size: int) -> Benchmark:
+    """Return the bandwidth of the driver's own copy within the device: read plus written."""
+    queue, source = device.queue(), _words(size // 4)
+    with device_errors(device, 2 * size):
+        from_, to = _filled(queue, source), _filled(queue, np.zeros_like(source))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            events = [cl.enqueue_copy(queue, to, from_) for _ in range(rounds)]
+            return sum(event_seconds(event) for event in events)
+
+    def fault(rounds: int) -> str | None:
+        return difference(read_back(queue, to, size // 4), source) if rounds else None
+
+    return Benchmark("device copy", {"bytes": size}, "bytes", 2.0 * size, run, fault)

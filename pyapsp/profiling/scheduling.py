@@ -1,0 +1,160 @@
+"""What launches, barriers, divergent paths and atomic operations cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.json import Record
+from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device.kernels import build
+from pyapsp.profiling.answers import difference, read_back
+from pyapsp.profiling.measuring import Benchmark, Prepare
+
+__all__ = ["scheduling"]
+
+_STEPS = 32
+_GROUP = 256
+_WORDS = 1024
+_MULTIPLIER, _SUMMAND = 5, 3
+
+
+def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
+    """Yield the benchmarks of launches, barriers, paths and atomic operations.
+
+    Parameters
+    ----------
+    device : Device
+    quick : bool
+        Whether to leave out every second point of the curves.
+    """
+    every = 2 if quick else 1
+    for waiting in (False, True):
+        yield partial(_launches, device, waiting=waiting)
+    most = min(device.capabilities.max_work_group_size, _WORDS)
+    for group in (32, 64, 128, 256, 512, 1024)[::every]:
+        if group <= most:
+            yield partial(_barriers, device, group)
+    for paths in (1, 2, 4, 8, 16, 32)[::every]:
+        yield partial(_paths, device, paths)
+    for local in (False, True):
+        for distinct in (False, True):
+            yield partial(_counters, device, local=local, distinct=distinct)
+
+
+def _launches(device: Device, *, waiting: bool) -> Benchmark:
+    """Return the time of launches of an empty kernel: one after the other, or waiting for each."""
+    queue = device.queue()
+    kernel = build(device, "profiling/launch.cl", {}).kernel("profiling_empty")
+    out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 4)
+            queue.finish()
+            started = time.perf_counter()
+            for _ in range(rounds):
+                kernel(queue, (1,), (1,), out)
+                if waiting:
+                    queue.finish()
+            queue.finish()
+            return time.perf_counter() - started
+
+    def fault(rounds: int) -> str | None:
+        return difference(read_back(queue, out, 1), np.array([min(rounds, 1)]))
+
+    place: Record = {"waiting": "for each" if waiting else "at the end"}
+    return Benchmark("launch", place, "launches", 1, run, fault)
+
+
+def _barriers(device: Device, group: int) -> Benchmark:
+    """Return the time of a barrier, with one group on each unit."""
+    queue = device.queue()
+    items = group * device.capabilities.compute_units
+    optimise = device.traits.optimises_barriers
+    defines = {"PYAPSP_WORDS": _WORDS}
+    program = build(device, "profiling/scheduling.cl", defines, optimise=optimise)
+    kernel = program.kernel("profiling_barriers")
+    out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (items,), (group,), out, np.int32(rounds)))
+
+    def fault(rounds: int) -> str | None:
+        item = np.arange(items) % group
+        return difference(read_back(queue, out, items), (item + rounds) % group + rounds)
+
+    # the groups pass their barriers at the same time
+    return Benchmark("barrier", {"work-items": group}, "barriers", 2, run, fault)
+
+
+def _paths(device: Device, paths: int) -> Benchmark:
+    """Return the rate of steps when the work-items of a group take different paths."""
+    queue, capabilities = device.queue(), device.capabilities
+    group = min(_GROUP, capabilities.max_work_group_size)
+    items = group * capabilities.compute_units * 4
+    defines = {"PYAPSP_STEPS": _STEPS}
+    kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_paths")
+    out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+    scalars = np.uint32(paths), np.uint32(_MULTIPLIER), np.uint32(_SUMMAND)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (items,), (group,), out, *scalars, np.int32(rounds)))
+
+    def fault(rounds: int) -> str | None:
+        if rounds > 3:
+            return None  # NumPy would take too long
+        value = np.arange(items, dtype=np.uint32)
+        path = np.arange(items, dtype=np.uint32) % group & np.uint32(paths - 1)
+        mixed = (path + np.uint32(1)) * np.uint32(0x9E3779B1)
+        for step in range(rounds * _STEPS):
+            product = (mixed >> np.uint32(step % _STEPS & 31)) & np.uint32(1)
+            value = np.where(
+                product, value * np.uint32(_MULTIPLIER), value + np.uint32(_SUMMAND)
+            ).astype(np.uint32)
+        return difference(read_back(queue, out, items), value)
+
+    return Benchmark(
+        "divergence", {"paths": paths}, "operations", float(items * _STEPS), run, fault
+    )
+
+
+def _counters(device: Device, *, local: bool, distinct: bool) -> Benchmark:
+    """Return the rate of atomic additions to one counter, or to one of each work-item."""
+    queue, capabilities = device.queue(), device.capabilities
+    group = min(_GROUP, capabilities.max_work_group_size)
+    items = group * capabilities.compute_units * 4
+    defines = {"PYAPSP_STEPS": _STEPS, "PYAPSP_LOCAL": int(local), "PYAPSP_WORDS": _WORDS}
+    kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_counters")
+    counters, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items) for _ in range(2))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, counters, np.zeros(1, np.uint32), 0, 4 * items)
+            event = kernel(
+                queue, (items,), (group,), counters, out, np.uint32(distinct), np.int32(rounds)
+            )
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        counted = read_back(queue, counters, items)
+        if distinct:
+            expected = np.full(items, rounds * _STEPS % 2**32, np.uint32)
+        elif local:
+            expected = np.full(items, rounds * _STEPS * group % 2**32, np.uint32)
+        else:
+            expected = np.zeros(items, np.uint32)
+            expected[0] = rounds * _STEPS * items % 2**32
+        return difference(counted, expected)
+
+    place: Record = {
+        "memory": "local" if local else "global",
+        "counters": "one for each work-item" if distinct else "one",
+    }
+    return Benchmark("atomic additions", place, "operations", float(items * _STEPS), run, fault)
