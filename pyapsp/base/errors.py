@@ -113,7 +113,7 @@ class FormatError(GraphError):
 
 
 class ProgramError(PyApspError, ValueError):
-    """A C program cannot be run in bulk; the message says where and why.
+    """A C program cannot be run in bulk, or profiled; the message says where and why.
 
     Parameters
     ----------

@@ -186,9 +186,9 @@ def test_a_solve_without_what_other_systems_lack(tmp_path, device):
 
 # What only the extras install.
 EXTRAS = (
-    *("igraph", "jinja2", "libsbml", "matplotlib", "mpi4py", "myokit", "networkit", "networkx"),
-    *("numba", "pandas", "polars", "pycparser", "pygments", "roadrunner", "rustworkx"),
-    *("snakemake", "tabulate", "tropical_gemm"),
+    *("clang", "igraph", "jinja2", "libsbml", "matplotlib", "mpi4py", "myokit", "networkit"),
+    *("networkx", "numba", "pandas", "pcpp", "polars", "pycparser", "pygments", "roadrunner"),
+    *("rustworkx", "snakemake", "tabulate", "tropical_gemm"),
 )
 
 # A public module must be there, and must be shown, without the packages that some of it needs.

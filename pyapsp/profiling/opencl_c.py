@@ -1,0 +1,230 @@
+"""Parse OpenCL C with its types: macros are replaced by pcpp, and libclang makes the tree."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import pcpp
+from clang import cindex
+
+from pyapsp.base.errors import ProgramError
+from pyapsp.device.kernels.source import place_of
+
+__all__ = ["Unit", "parse"]
+
+_NAME = "kernel.cl"
+_PRAGMA = re.compile(r'_Pragma\s*\(\s*"([^"]*)"\s*\)')
+# libclang looks for the header of its builtin functions; its wheel does not contain it.
+_FOLDER, _HEADER = "/opencl", "opencl-c-base.h"
+_SCALARS = ("char", "short", "int", "long")
+_FLOATS = ("half", "float", "double")
+_VERSIONS = {None: 120, "CL1.2": 120, "CL2.0": 200, "CL3.0": 300}
+# Constants of the language, by type. Only their types matter: the text keeps the names.
+_CONSTANTS = {
+    "int": "INT_MAX INT_MIN SHRT_MAX SHRT_MIN CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN "
+    "UCHAR_MAX USHRT_MAX FLT_DIG FLT_MANT_DIG FLT_MAX_EXP FLT_MIN_EXP FLT_RADIX DBL_DIG "
+    "DBL_MANT_DIG DBL_MAX_EXP DBL_MIN_EXP FP_ILOGB0 FP_ILOGBNAN CLK_ADDRESS_NONE CLK_ADDRESS_CLAMP "
+    "CLK_ADDRESS_CLAMP_TO_EDGE CLK_ADDRESS_REPEAT CLK_ADDRESS_MIRRORED_REPEAT CLK_FILTER_NEAREST "
+    "CLK_FILTER_LINEAR CLK_NORMALIZED_COORDS_FALSE CLK_NORMALIZED_COORDS_TRUE",
+    "uint": "UINT_MAX CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE CLK_IMAGE_MEM_FENCE",
+    "long": "LONG_MAX LONG_MIN",
+    "ulong": "ULONG_MAX",
+    "float": "INFINITY NAN HUGE_VALF MAXFLOAT FLT_MAX FLT_MIN FLT_EPSILON M_E_F M_LOG2E_F "
+    "M_LOG10E_F M_LN2_F M_LN10_F M_PI_F M_PI_2_F M_PI_4_F M_1_PI_F M_2_PI_F M_2_SQRTPI_F M_SQRT2_F "
+    "M_SQRT1_2_F",
+    "half": "HALF_MAX HALF_MIN HALF_EPSILON",
+    "double": "HUGE_VAL DBL_MAX DBL_MIN DBL_EPSILON M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 "
+    "M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2",
+}
+# Without these, pointers without an address space are private, as in OpenCL C 1.2.
+_WITHOUT = (
+    "__opencl_c_generic_address_space",
+    "__opencl_c_pipes",
+    "__opencl_c_device_enqueue",
+    "__opencl_c_program_scope_global_variables",
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A parsed program.
+
+    Attributes
+    ----------
+    text : str
+        The program with all macros replaced; positions in the tree are offsets in it.
+    root : clang.cindex.Cursor
+        The tree.
+    lines : tuple of int
+        For each line of the text, the line of the source.
+    source : str
+        The source, with markers of lines if it was assembled.
+    name : str
+        The file, for a source without markers.
+    """
+
+    text: str
+    root: cindex.Cursor
+    lines: tuple[int, ...]
+    source: str
+    name: str
+
+    def place(self, line: int) -> tuple[str, int]:
+        """Return file and line of the source for a line of the text, from 1."""
+        file, _, number = place_of(self.source, self.lines[line - 1]).rpartition(":")
+        return (self.name if file == "<source>" else file), int(number)
+
+    def error(self, node: cindex.Cursor, message: str) -> ProgramError:
+        """Return the error that names the place of a node."""
+        return ProgramError(message, *self.place(node.location.line))
+
+    def functions(self) -> Iterator[cindex.Cursor]:
+        """Yield the functions of the program that have a body."""
+        for node in self.root.get_children():
+            if node.kind == cindex.CursorKind.FUNCTION_DECL and node.is_definition():
+                yield node
+
+
+def parse(
+    source: str,
+    defines: Mapping[str, str | int],
+    standard: str | None = None,
+    name: str = "<source>",
+) -> Unit:
+    """Parse a program.
+
+    Parameters
+    ----------
+    source : str
+        OpenCL C. ``#include`` is not replaced.
+    defines : mapping of str to str or int
+        Macros that the compiler of the device predefines, and those of the build options.
+    standard : str or None
+        As for `pyapsp.device.kernels.build`.
+    name : str
+        The file, for messages.
+
+    Raises
+    ------
+    ProgramError
+        If it is not OpenCL C, with the place and the message of the compiler.
+    """
+    text, lines = _expanded(source, defines, standard, name)
+    version = _VERSIONS[standard] // 100
+    arguments = ["-x", "cl", f"-cl-std=CL{version}.{2 if version == 1 else 0}", "-w"]
+    arguments.append("-fgnu-keywords")  # asm
+    extensions = "+all" + "".join(f",-{each}" for each in _WITHOUT if version == 3)
+    arguments += ["-Xclang", "-fdeclare-opencl-builtins", f"-cl-ext={extensions}"]
+    arguments += ["-target", "spir64-unknown-unknown", f"-I{_FOLDER}"]
+    files = [(_NAME, text), (f"{_FOLDER}/{_HEADER}", _header())]
+    tree = cindex.Index.create().parse(_NAME, args=arguments, unsaved_files=files)
+    unit = Unit(text, tree.cursor, lines, source, name)
+    for each in tree.diagnostics:
+        if each.severity >= cindex.Diagnostic.Error:
+            file = each.location.file
+            inside = file is not None and file.name == _NAME
+            where = unit.place(each.location.line) if inside else (name, None)
+            raise ProgramError(each.spelling, *where)
+    return unit
+
+
+class _Expander(pcpp.Preprocessor):  # type: ignore[misc]
+    """The preprocessor, whose errors are raised with their place."""
+
+    def __init__(self, source: str, name: str) -> None:
+        super().__init__()
+        self.line_directive = "#line"
+        self._source, self._name = source, name
+
+    def on_error(self, file: str, line: int, message: str) -> None:
+        where, _, number = place_of(self._source, line).rpartition(":")
+        raise ProgramError(message, self._name if where == "<source>" else where, int(number))
+
+    def on_include_not_found(
+        self, is_malformed: bool, is_system_include: bool, curdir: str, includepath: str
+    ) -> None:
+        file, line = self._name, self.linemacro
+        raise ProgramError(f"cannot include {includepath!r}", file, line)
+
+
+def _expanded(
+    source: str, defines: Mapping[str, str | int], standard: str | None, name: str
+) -> tuple[str, tuple[int, ...]]:
+    """Return the text with all macros replaced, and the line of the source for each line."""
+    expander = _Expander(source, name)
+    version = _VERSIONS[standard]
+    for macro, value in {
+        "__OPENCL_VERSION__": version,
+        "__OPENCL_C_VERSION__": version,
+        "CL_VERSION_1_0": 100,
+        "CL_VERSION_1_1": 110,
+        "CL_VERSION_1_2": 120,
+        "CL_VERSION_2_0": 200,
+        "CL_VERSION_3_0": 300,
+        "__ENDIAN_LITTLE__": 1,
+        "__has_builtin(x)": 0,
+        **defines,
+    }.items():
+        expander.define(f"{macro} {value}")
+    # the markers of an assembled source would be mixed with those of the preprocessor
+    plain = "\n".join("" if each.startswith("#line") else each for each in source.split("\n"))
+    expander.parse(plain, name)
+    out = io.StringIO()
+    expander.write(out)
+    text: list[str] = []
+    lines: list[int] = []
+    now = 1
+    for each in out.getvalue().split("\n"):
+        if each.startswith("#line "):
+            now = int(each.split()[1])
+            continue
+        # pragmas get lines of their own, so that text can be inserted before them
+        for piece in _PRAGMA.sub(r"\n#pragma \1\n", each).split("\n"):
+            text.append(piece)
+            lines.append(now)
+        now += 1
+    return "\n".join(text), tuple(lines)
+
+
+@cache
+def _header() -> str:
+    """Return the types and the constants that every program can use."""
+    lines = [f"#pragma OPENCL EXTENSION cl_khr_{each} : enable" for each in ("fp16", "fp64")]
+    lines += [f"typedef unsigned {each} u{each};" for each in _SCALARS]
+    lines += ["typedef ulong size_t, uintptr_t;", "typedef long ptrdiff_t, intptr_t;"]
+    for each in (*_SCALARS, *(f"u{each}" for each in _SCALARS), *_FLOATS):
+        for many in (2, 3, 4, 8, 16):
+            vector = f"__attribute__((ext_vector_type({many})))"
+            lines.append(f"typedef {each} {each}{many} {vector};")
+    lines += ["#define NULL ((void *)0)", "#define __opencl_c_named_address_space_builtins 1"]
+    lines += ["#define __opencl_subgroup_builtins 1", "typedef uint cl_mem_fence_flags;"]
+    lines += _same_bits()
+    for kind, names in _CONSTANTS.items():
+        lines += [f"#define {each} (({kind})1)" for each in names.split()]
+    lines += [
+        "typedef enum memory_scope { memory_scope_work_item, memory_scope_work_group, "
+        "memory_scope_device, memory_scope_all_svm_devices, memory_scope_sub_group } memory_scope;",
+        "typedef enum memory_order { memory_order_relaxed = 0, memory_order_acquire = 2, "
+        "memory_order_release = 3, memory_order_acq_rel = 4, memory_order_seq_cst = 5 } "
+        "memory_order;",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _same_bits() -> Iterator[str]:
+    """Declare as_type as functions: positions in the arguments of a macro would be lost."""
+    sizes = {"char": 1, "short": 2, "half": 2, "int": 4, "float": 4, "long": 8, "double": 8}
+    sizes |= {f"u{each}": sizes[each] for each in _SCALARS}
+    types = [
+        (f"{each}{many}" if many > 1 else each, size * (4 if many == 3 else many))
+        for each, size in sizes.items()
+        for many in (1, 2, 3, 4, 8, 16)
+    ]
+    for target, size in types:
+        for given, of_given in types:
+            if size == of_given:
+                yield f"{target} __attribute__((overloadable, const)) as_{target}({given});"

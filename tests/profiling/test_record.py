@@ -1,0 +1,252 @@
+"""Counts and traces of kernels whose control flow and addresses are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from pyapsp.base.errors import ParameterError, ProgramError
+from pyapsp.device.kernels.source import assemble, root
+from pyapsp.profiling import opencl_c, traces
+from pyapsp.profiling.instrument import PROBES, instrument
+from pyapsp.profiling.record import Recorder, Shape
+
+ITEMS, GROUP = 128, 64
+
+
+def buffer_of(queue, array):
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    return cl.Buffer(queue.context, flags, hostbuf=array)
+
+
+def record(device, body, *, items=ITEMS, group=GROUP):
+    """Run a kernel `k` on x[i] = i, and return its counts and its log."""
+    source = body if "kernel" in body else KERNEL % body
+    queue, numbers = device.queue(), np.arange(4 * items, dtype=np.int32)
+    recorder = Recorder(device, source)
+    shape, x = Shape((items,), (group,)), buffer_of(queue, numbers)
+    counts = recorder.blocks(queue, "k", shape, [x])
+    x = buffer_of(queue, numbers)
+    return counts, recorder.addresses(queue, "k", shape, [x], counts)
+
+
+KERNEL = """
+int twice(__global int *x, int i) { return i > 40 ? x[i] * 2 : 3; }
+void nothing(void) { }
+__kernel void k(__global int *x)
+{
+    __local int tile[1024];
+    const int i = get_global_id(0);
+    %s
+}
+"""
+
+
+def executions(device, body, **options):
+    """Return how often each line of the body with a block of its own was executed."""
+    counts, _ = record(device, body, **options)
+    found = {}
+    for block, total in zip(counts.program.blocks, counts.executions, strict=True):
+        if block.function == "k":
+            found.setdefault(block.line - 7, []).append(int(total))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (i < 10) x[i] = 1; else { x[i] = 2; }", [128, 10, 118]),
+        ("if (i < 10) return; x[i] = 1;", [128, 10, 118]),
+        # condition, step, body: a loop's condition is evaluated once more
+        ("for (int j = 0; j < i % 4; j++) x[i] += j;", [128, 192 + 128, 192, 192]),
+        ("int j = 0; while (j < 5) { j++; if (j == 3) continue; x[i] = j; }",
+         [128, 6 * 128, 5 * 128, 128, 4 * 128]),
+        ("int j = 0; do x[i] = j; while (++j < 3);", [128, 384, 384]),
+        ("for (int j = 0; ; j++) { if (j == i % 2) break; x[i] = j; }",
+         [128, 64 + 128, 128, 64, 64]),
+        ("switch (i % 4) { case 0: x[i] = 1; case 1: x[i] = 2; break; case 2: case 3: "
+         "if (i < 64) break; x[i] = 4; break; default: x[i] = 5; }",
+         [128, 32, 64, 64, 32, 32, 0]),
+        ("if (i >= 0 && i < 64 || i == 100) x[i] = 1;", [128, 128, 64, 65]),
+        ("x[i] = i < 32 ? x[i] + 1 : i * 2;", [128, 32, 96]),
+        ("for (int j = 0; j < 2; j++) for (int l = 0; l < 3; l++) if (l == j) x[i] = 1;",
+         [128, 3 * 128, 256, 4 * 256, 6 * 128, 256, 6 * 128, 256]),
+    ],
+)  # fmt: skip
+def test_blocks(device, body, expected):
+    found = [total for totals in executions(device, body).values() for total in totals]
+    assert found == expected
+
+
+def test_blocks_of_functions(device):
+    """Barriers, calls in conditions, and functions without arguments."""
+    counts = record(
+        device,
+        "tile[get_local_id(0)] = i; barrier(CLK_LOCAL_MEM_FENCE); nothing(); "
+        "if (twice(x, tile[63 - get_local_id(0)]) == 3) return; x[i] = twice(x, 50);",
+    )[0]
+    totals = dict.fromkeys(("twice", "nothing", "k"), 0)
+    for block, total in zip(counts.program.blocks, counts.executions, strict=True):
+        totals[block.function] = totals[block.function] or int(total)
+    assert totals == {"twice": 128 + 128 - 41, "nothing": 128, "k": 128}
+    operations = counts.operations()
+    assert operations["barrier"] == 128
+    assert operations["local store"] == operations["local load"] == 128
+    assert operations["load"] == 87 + 87  # items above 40, and each that calls again
+    assert operations["store"] == 87
+
+
+def test_classes_of_operations(device):
+    source = """
+    __kernel void k(__global int *x)
+    {
+        __global float4 *v = (__global float4 *)x;
+        const int i = get_global_id(0);
+        v[i] = v[i] * 2.0f + 1.0f;
+        x[i] = (i + 1) << 2;
+        v[i].x = native_sin(v[i].y);
+        v[i].zw = (float2)(min(1.0f, v[i].x), -1.0f);
+    }
+    """
+    counts = record(device, source, items=16, group=8)[0]
+    assert counts.operations() == {
+        "load": 16 * (4 + 1 + 1),
+        "store": 16 * (4 + 1 + 1 + 2),
+        "float": 16 * (8 + 2),
+        "int": 16 * 2,
+        "special": 16,
+    }
+
+
+def test_answers_stay(device):
+    """A program with probes computes what it computes without them."""
+    source = KERNEL % (
+        "for (int j = 0; j < 4; j++) { if (j == i % 3) continue; x[4 * i + j] += j; } "
+        "tile[get_local_id(0)] = x[4 * i]; barrier(CLK_LOCAL_MEM_FENCE); "
+        "if (i % 2) return; x[4 * i + 3] = tile[get_local_id(0) + 1]; atomic_inc(&x[1]);"
+    )
+    expected = np.arange(4 * ITEMS)
+    for i in range(ITEMS):
+        for j in range(4):
+            expected[4 * i + j] += 0 if j == i % 3 else j
+    expected[3::8] = expected[4::8]
+    expected[1] += ITEMS // 2
+    queue, recorder, shape = device.queue(), Recorder(device, source), Shape((ITEMS,), (GROUP,))
+    counts = None
+    for probe in PROBES:
+        x = buffer_of(queue, np.arange(4 * ITEMS, dtype=np.int32))
+        more = (counts,) if probe == "addresses" else ()
+        found = getattr(recorder, probe)(queue, "k", shape, [x], *more)
+        counts = counts or found
+        out = np.empty(4 * ITEMS, np.int32)
+        cl.enqueue_copy(queue, out, x)
+        assert (out == expected).all(), probe
+
+
+def touched(device, body, **options):
+    counts, log = record(device, body, **options)
+    assert len(log.site) == sum(
+        counts.executions[each.block] * (2 if each.kind == "update" else 1)
+        for each in counts.program.sites
+    )
+    return traces.accesses(log.trace, 128, 32, 32)
+
+
+@pytest.mark.parametrize(
+    ("body", "useful", "lines", "sectors"),
+    [
+        ("x[i] = 1;", 512, 4, 16),
+        ("x[4 * i] = 1;", 512, 16, 64),
+        ("if (i % 2) x[i] = 1;", 256, 4, 16),
+        ("x[i]++;", 1024, 8, 32),
+        ("x[0] = x[i / 32];", 1024, 8, 8),
+        ("atomic_add(&x[i], 1);", 512, 4, 16),
+        ("vstore4(vload4(i, x), 0, x + 4 * i);", 4096, 32, 128),
+        # the lanes of a warp access memory together in each turn, also if some have fewer turns
+        ("for (int j = i % 2; j < 2; j++) x[i] = x[j * 128 + i];", 1536, 20, 80),
+    ],
+)
+def test_addresses(device, body, useful, lines, sectors):
+    found = touched(device, body)
+    assert (found.useful, found.lines, found.sectors) == (useful, lines, sectors)
+
+
+def test_turns_of_inner_loops_are_told_apart(device):
+    """In each outer turn lanes have other numbers of inner turns: 1 or 2, then both 1."""
+    body = (
+        "for (int a = 0; a < 2; a++) for (int b = 0; b < (a ? 1 : 1 + i % 2); b++) "
+        "x[256 * a + 128 * b + i] = 1;"
+    )
+    found = touched(device, body)
+    assert (found.lines, found.sectors) == (4 * 3, 16 * 3)
+
+
+@pytest.mark.parametrize(("stride", "taken"), [(1, 1), (2, 2), (16, 16), (17, 1)])
+def test_bank_conflicts(device, stride, taken):
+    found = touched(device, f"tile[(i % 32) * {stride}] = i;")
+    assert (found.ideal_local, found.local) == (4, 4 * taken)
+
+
+def test_elements_of_vectors_and_structs(device):
+    source = """
+    typedef struct { int a, b; float2 v; } pair;
+    __kernel void k(__global int *x)
+    {
+        __global pair *p = (__global pair *)x;
+        const int i = get_global_id(0);
+        p[i].v.y = 1;
+        p[i].v.yx = (float2)(p[i].a, 2.0f);
+    }
+    """
+    sites = record(device, source, items=16, group=8)[0].program.sites
+    assert [(each.text, each.kind, each.offset, each.size) for each in sites] == [
+        ("p[i].v.y", "store", 4, 4),
+        ("p[i].v.yx", "store", 0, 8),
+        ("p[i].a", "load", 0, 4),
+    ]
+
+
+def test_times_of_warps(device):
+    queue = device.queue()
+    body = KERNEL % (
+        "if (i % 2) return; for (int j = 0; j < 1000; j++) tile[j] = j; x[i] = tile[i];"
+    )
+    recorder = Recorder(device, body)
+    x = buffer_of(queue, np.zeros(ITEMS, np.int32))
+    times = recorder.warps(queue, "k", Shape((ITEMS,), (GROUP,)), [x])
+    assert len(times.unit) == ITEMS // 32
+    assert times.known
+    assert (times.end > times.start).all()
+    assert (times.waiting == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("again: x[i] = 1; if (i < 0) goto again;", r"<source>:8: goto"),
+        ("x[i] = ({ 1; });", r"<source>:8: statement expressions"),
+        ("x[i] = missing(1);", r"<source>:8: .*missing"),
+        ("event_t e = async_work_group_copy(tile, x, 8, 0); wait_group_events(1, &e);",
+         "async_work_group_copy is not supported"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(body, message):
+    with pytest.raises(ProgramError, match=message):
+        instrument(KERNEL % body, "addresses")
+
+
+def test_groups_must_fill_the_launch():
+    with pytest.raises(ParameterError, match="groups that fill the launch"):
+        Shape((100,), (64,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("probe", ["blocks", "addresses"])
+def test_all_our_kernels_can_be_instrumented(probe):
+    for path in sorted(root().rglob("*.cl")):
+        if not path.name.startswith("clock."):  # it is part of the probes
+            name = str(path.relative_to(root()))
+            made = instrument(assemble(name), probe, name=name)
+            assert made.kernels, name
+            opencl_c.parse(made.text, {}, name=name)
