@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     from pyapsp.mining.miner import mine as mine
     from pyapsp.paths.device_result import DeviceResult as DeviceResult
     from pyapsp.paths.result import Result as Result
+    from pyapsp.queries import Nearest as Nearest
     from pyapsp.queries import Pairs as Pairs
     from pyapsp.queries import Within as Within
     from pyapsp.queries import distances as distances
+    from pyapsp.queries import nearest as nearest
     from pyapsp.queries import pairs as pairs
     from pyapsp.queries import within as within
     from pyapsp.queries import within_blocks as within_blocks
@@ -115,7 +117,16 @@ _NAMES = {
     "pyapsp.mining.miner": ("mine",),
     "pyapsp.paths.device_result": ("DeviceResult",),
     "pyapsp.paths.result": ("Result",),
-    "pyapsp.queries": ("Pairs", "Within", "distances", "pairs", "within", "within_blocks"),
+    "pyapsp.queries": (
+        "Nearest",
+        "Pairs",
+        "Within",
+        "distances",
+        "nearest",
+        "pairs",
+        "within",
+        "within_blocks",
+    ),
     "pyapsp.registry": ("method", "methods", "problem", "problems"),
     "pyapsp.simulation.simulate": ("simulate",),
     "pyapsp.traversal.bfs.bfs": ("BfsResult", "bfs"),

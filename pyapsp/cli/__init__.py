@@ -28,6 +28,7 @@ _COMMANDS = (
     "pairs",
     "distances",
     "within",
+    "nearest",
     "measure",
     "scale",
     "scc",

@@ -1,4 +1,4 @@
-"""Options of ``pyapsp pairs`` and ``pyapsp distances``, which name vertices at both ends."""
+"""Options of ``pyapsp pairs``, ``distances`` and ``nearest``, which name the vertices to find."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyapsp.base.progress import Progress
     from pyapsp.graph import Graph
 
-__all__ = ["add_targeted", "ends_of", "shown_progress", "targeted_arguments"]
+__all__ = ["add_targeted", "add_targets", "ends_of", "shown_progress", "targeted_arguments"]
 
 
 class Targeted(TypedDict):
@@ -40,17 +40,24 @@ def add_targeted(parser: argparse.ArgumentParser, metavar: str, what: str) -> No
     add_graph(parser)
     add_output(parser, metavar, what)
     add_sources(parser, "(default: all vertices) search from")
-    parser.add_argument(
-        "--targets",
-        nargs="+",
-        metavar="VERTEX",
-        help="(default: all vertices) search for these vertices; names or @FILE, as for --sources",
-    )
+    add_targets(parser)
     add_undirected(parser)
     add_dtype(parser)
     add_device(parser)
     add_memory_limit(parser)
     add_progress(parser)
+
+
+def add_targets(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+    """Add ``--targets``."""
+    parser.add_argument(
+        "--targets",
+        nargs="+",
+        metavar="VERTEX",
+        required=required,
+        help=f"{'' if required else '(default: all vertices) '}search for these vertices, with "
+        "their names in the graph file; @FILE reads names, separated by white space, from a file",
+    )
 
 
 def ends_of(arguments: argparse.Namespace, graph: Graph) -> tuple[list[int], list[int]]:

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
-from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.queries.cells import labels_of
+from pyapsp.queries.workers import searching
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
 
@@ -71,25 +72,23 @@ def nearest_of(
 ) -> Distances | tuple[Distances, Predecessors, Predecessors]:
     """Return distances from the nearest start.
 
-    They are the distances from an added vertex that has an arc of weight zero to each start.
+    Of starts at the same distance, that with the smallest number is returned.
     """
-    n = graph.n
-    tails, heads, weights = graph.arcs()
-    joined = Graph.from_arcs(
-        n + 1,
-        np.append(tails, np.full(starts.size, n)),
-        np.append(heads, starts),
-        np.append(weights, np.zeros(starts.size)),
+    options = searching(
+        graph,
+        np.dtype(np.float64),
+        None,
+        owner="dijkstra",
+        memory_limit=None,
+        cutoff=cutoff,
+        predecessors=with_predecessors,
     )
-    result = solve(joined, sources=[n], cutoff=cutoff, predecessors=with_predecessors)
-    distances = result.distances[0, :n].copy()
-    if not with_predecessors:
-        return distances
-    assert result.predecessors is not None
-    before = result.predecessors[0, :n].copy()
-    before[starts] = NO_PREDECESSOR  # a start has none, also if another start is at distance 0
-    nearest = np.where(before < 0, np.arange(n), before)
-    for _ in range(n.bit_length()):
-        nearest = nearest[nearest]
-    nearest[np.isinf(distances)] = NO_PREDECESSOR
-    return distances, before, nearest.astype(np.int32)
+    if not graph.is_positive:
+        # a start has no predecessor, also if another start is at distance 0
+        own = np.zeros(graph.n, bool)
+        own[starts] = True
+        graph = graph.with_checked_arcs(~own[graph.indices])
+    found = labels_of(graph, options, starts, 1)
+    if found.befores is None:
+        return found.costs[:, 0]
+    return found.costs[:, 0], found.befores[:, 0], found.targets[:, 0]

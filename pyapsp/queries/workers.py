@@ -16,7 +16,7 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.paths import PathOptions
 
-__all__ = ["LOST", "STATE", "USED", "Workers", "longer", "searching"]
+__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "longer", "searching"]
 
 #: Places in the state of ``cl/queries/search.h``, and its size.
 USED, LOST, STATE = 1, 3, 4
@@ -109,7 +109,7 @@ class Workers:
         self.program: Program = build(self.device, file, {**macros, **(defines or {})})
         self.queue = self.device.queue()
         self.watch = Stopwatch()
-        one, arcs = _one(graph.n, dtype, wanted), _arcs(graph, dtype)
+        one, arcs = _one(graph.n, dtype, wanted), arcs_bytes(graph, dtype)
         self.count = self._workers(options, one, arcs + spare, searches)
         self.bytes = arcs + spare + self.count * one.total
         weights = upload(self.queue, graph.weights, self.watch, dtype)
@@ -169,6 +169,6 @@ def _one(n: int, dtype: np.dtype, wanted: bool) -> _One:
     return _One((*sizes, 8 * words) if wanted else sizes)
 
 
-def _arcs(graph: Graph, dtype: np.dtype) -> int:
+def arcs_bytes(graph: Graph, dtype: np.dtype) -> int:
     """Return the bytes of the graph on the device."""
     return 8 * (graph.n + 1) + (4 + dtype.itemsize) * graph.m

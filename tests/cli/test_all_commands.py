@@ -131,6 +131,7 @@ JSON = {
     "path": ("path d.npz 1 1", "path", ["1"]),
     "pairs": ("pairs g.gr --sources 1 2 --targets 5 6", "pairs", 2),
     "distances": ("distances g.gr --sources 1 2", "targets", 40),
+    "nearest": ("nearest g.gr --targets 1 2 -k 2", "k", 2),
     "within": ("within g.gr --cutoff 5 --sources 1 2", "sources", 2),
     "measure": ("measure g.gr radius --undirected", "graph", None),
     "scc": ("scc g.gr", "problem", "scc"),

@@ -1,4 +1,4 @@
-"""The commands within, pairs and distances: tables, files, names."""
+"""The commands within, pairs, distances and nearest: tables, files, names."""
 
 from __future__ import annotations
 
@@ -58,3 +58,16 @@ def test_distances(graph, tmp_path, capsys):
     assert main([*words, "-o", "m.npy", "--dtype", "int32"]) == 0
     far = pyapsp.solve(np.zeros((2, 2)), dtype="int32").infinity
     assert np.load("m.npy").tolist() == [[7, 0], [3, far]]
+
+
+def test_nearest(graph, capsys):
+    words = ["nearest", graph, "--targets", "c", "b", "-k", "2"]
+    assert main([*words, "-o", "k.csv"]) == 0
+    assert "7 targets of 4 vertices in" in capsys.readouterr().out
+    assert rows_of("k.csv")[:4] == [
+        ["vertex", "rank", "target", "distance"],
+        ["a", "1", "b", "1.0"],
+        ["a", "2", "c", "3.0"],
+        ["b", "1", "b", "0.0"],
+    ]
+    assert main(["nearest", graph, "--targets", "b", "-k", "0"]) == 2

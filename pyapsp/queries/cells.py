@@ -1,0 +1,250 @@
+"""`nearest`: the k nearest targets of each vertex, by one search from all targets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import DTypeLike
+
+from pyapsp.base.shown import Shown
+from pyapsp.device import DeviceLike, device_errors
+from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.frames import Tabular
+from pyapsp.graph.validation import flag, integer
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.checks import too_large
+from pyapsp.numbers.precision import infinity, resolve
+from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.queries.workers import arcs_bytes, longer, searching
+from pyapsp.registry import check_limits, check_memory
+
+__all__ = ["Labels", "Nearest", "labels_of", "nearest"]
+
+# Labels that the first launch passes on; it must be short on any device.
+_FIRST = 2**16
+# Work-items that clear the labels.
+_CLEARING = 1024
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nearest(Shown, Tabular):
+    """The result of `nearest`.
+
+    Attributes
+    ----------
+    targets : (n, k) int32 ndarray
+        The targets that are nearest to each vertex, the nearest first; -9999 where there is none.
+    distances : (n, k) ndarray
+        Their distances; `infinity` where there is none.
+    labels : (n,) ndarray or None
+        The labels of the vertices.
+    """
+
+    targets: np.ndarray
+    distances: np.ndarray
+    labels: np.ndarray | None
+
+    @property
+    def infinity(self) -> int | float:
+        """The distance where there is no target, in this dtype."""
+        return infinity(self.distances.dtype)
+
+    def _facts(self) -> dict[str, object]:
+        n, k = self.targets.shape
+        return {"n": n, "k": k}
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each vertex and each of its targets, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``vertex``, ``rank`` from 1, ``target`` and ``distance``.
+        """
+        n, _ = self.targets.shape
+        names = np.arange(n) if self.labels is None else self.labels
+        vertex, place = np.nonzero(self.targets != NO_PREDECESSOR)
+        return {
+            "vertex": names[vertex],
+            "rank": place + 1,
+            "target": names[self.targets[vertex, place]],
+            "distance": self.distances[vertex, place],
+        }
+
+
+def nearest(
+    graph: GraphLike,
+    targets: int | Sequence[int] | np.ndarray,
+    k: int = 1,
+    *,
+    cutoff: float | None = None,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+) -> Nearest:
+    """Find the k nearest of some targets for each vertex.
+
+    One search starts at all targets and walks the arcs backwards, so that distances are those from
+    the vertices to the targets. With ``graph.reversed()`` they are those from the targets. With k =
+    1 the vertices of a target are its Voronoi cell.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; n vertices, no negative weights.
+    targets : int or sequence of int
+        Vertices, in any order.
+    k : int
+        Of targets at the same distance, those with the smallest numbers come first. A distance is
+        that of the answer's type: rounding may make two equal.
+    cutoff : float, optional
+        The largest distance.
+    directed, weight, dtype, device, memory_limit
+        As for `solve`.
+
+    Returns
+    -------
+    Nearest
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.graph.generators.path(5)
+    >>> found = pyapsp.nearest(graph, [0, 4], 2)
+    >>> found.targets.tolist()
+    [[0, 4], [0, 4], [0, 4], [4, 0], [4, 0]]
+    >>> found.distances[3]
+    array([1., 3.])
+    """
+    cutoff = farthest(cutoff, "nearest")
+    memory_limit = check_limits(memory_limit, None, "nearest")
+    directed = flag("directed", "nearest", directed)
+    graph = as_graph(graph, directed, weight=weight, copy=False)
+    ends = np.unique(vertices(targets, graph.n, "nearest", "targets"))
+    k = integer("k", "nearest", k, 1)
+    options = searching(
+        graph,
+        resolve(graph, dtype, "nearest")[0],
+        device,
+        owner="nearest",
+        memory_limit=memory_limit,
+        cutoff=cutoff,
+    )
+    found = labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
+    missing = k - found.targets.shape[1]
+    if missing:
+        wider = (0, 0), (0, missing)
+        costs = np.pad(found.costs, wider, constant_values=infinity(options.dtype))
+        return Nearest(
+            np.pad(found.targets, wider, constant_values=NO_PREDECESSOR), costs, graph.labels
+        )
+    return Nearest(found.targets, found.costs, graph.labels)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The k nearest starts of each vertex.
+
+    Attributes
+    ----------
+    costs : (n, k) ndarray
+    targets : (n, k) int32 ndarray
+    befores : (n, k) int32 ndarray or None
+        The vertex before, on the way from the start; -9999 at the start.
+    """
+
+    costs: np.ndarray
+    targets: np.ndarray
+    befores: np.ndarray | None
+
+
+def labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:
+    """Find the k nearest starts of each vertex, along the arcs of the graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : PathOptions
+        With predecessors, the vertices before are found too.
+    starts : int64 ndarray
+        Different vertices, in the order of their numbers.
+    k : int
+        At most the number of starts.
+
+    Raises
+    ------
+    PrecisionError
+        If a distance is too large for its type.
+    """
+    device, dtype, n = options.device, options.dtype, graph.n
+    befores = np.full((n, k), NO_PREDECESSOR, np.int32) if options.predecessors else None
+    found = Labels(
+        np.full((n, k), infinity(dtype), dtype),
+        np.full((n, k), NO_PREDECESSOR, np.int32),
+        befores,
+    )
+    if not starts.size:
+        return found
+    arrays = [each for each in (found.costs, found.targets, befores) if each is not None]
+    entry = 16 if dtype.itemsize == 8 else 12
+    sizes = [*(each.nbytes for each in arrays), 4 * n, 2 * n * entry, 8]
+    check_memory([arcs_bytes(graph, dtype), *sizes], options)
+    defines = arithmetic_defines(device, dtype)
+    defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
+    program, watch = build(device, "queries/cells.cl", defines), Stopwatch()
+    with device_errors(device, sum(sizes)):
+        queue = device.queue()
+        arcs = (
+            upload(queue, graph.indptr, watch),
+            upload(queue, graph.indices, watch),
+            upload(queue, graph.weights, watch, dtype),
+        )
+        *labels, final, heap, state = (device.buffer(max(size, 4)) for size in sizes)
+        numbers = np.int32(n), np.int32(k)
+        program.kernel("clear_labels")(queue, (_CLEARING,), None, *labels, final, *numbers)
+        given = upload(queue, starts.astype(np.int32), watch), np.int32(starts.size)
+        start = program.kernel("start_labels")
+        start(queue, (1,), (1,), *given, *labels[:2], heap, state, numbers[1])
+        most, now = _FIRST, np.array([starts.size, 0], np.int32)
+        limits = *numbers, options.farthest_in(dtype), np.int32(options.cutoff is None)
+        while now[0]:
+            began = time.perf_counter()
+            memory = *arcs, *labels, final, heap, state
+            program.kernel("pass_labels")(queue, (1,), (1,), *memory, *limits, np.int32(most))
+            cl.enqueue_copy(queue, now, state)
+            most = min(longer(most, time.perf_counter() - began), 2**30)
+        for array, buffer in zip(arrays, labels, strict=True):
+            cl.enqueue_copy(queue, array, buffer)
+    if now[1] and _is_lost(graph, options, found):
+        raise too_large(graph, dtype)
+    return found
+
+
+def _is_lost(graph: Graph, options: PathOptions, found: Labels) -> bool:
+    """Return whether a label is missing because its distance is too large for its type."""
+    tails, heads, weights = graph.arcs()
+    largest = float(options.farthest_in(options.dtype))
+    lacking = found.targets[heads, -1] == NO_PREDECESSOR
+    tails, heads, weights = tails[lacking], heads[lacking], weights[lacking]
+    for each in range(found.targets.shape[1]):
+        start = found.targets[tails, each]
+        far = found.costs[tails, each].astype(np.float64) + weights > largest
+        known = (found.targets[heads] == start[:, None]).any(axis=1)
+        if np.any(far & (start != NO_PREDECESSOR) & ~known):
+            return True
+    return False

@@ -1,0 +1,133 @@
+"""`nearest` against sorted rows of SciPy; ties, types, tables, wrong arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csgraph
+
+import pyapsp
+from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
+from pyapsp.graph import Graph
+
+from .drawn import drawn
+
+
+def sorted_rows(graph, targets, k, cutoff=None):
+    """Return targets and distances of the k nearest, by all rows, ties by the smaller number."""
+    limit = np.inf if cutoff is None else cutoff
+    rows = csgraph.dijkstra(graph.to_scipy().astype(float).T, indices=targets, limit=limit).T
+    order = np.argsort(rows, axis=1, kind="stable")[:, :k]
+    near = np.take_along_axis(rows, order, axis=1)
+    found = np.where(np.isfinite(near), np.asarray(targets)[order], -9999)
+    missing = (0, 0), (0, k - order.shape[1])
+    return (
+        np.pad(found, missing, constant_values=-9999),
+        np.pad(near, missing, constant_values=np.inf),
+    )
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+def test_many_graphs_as_scipy_does(k, device):
+    rng = np.random.default_rng(k)
+    for seed in range(40):
+        graph = drawn(seed, n=5 + 3 * seed, degree=1.5 + seed % 4)
+        targets = np.unique(rng.integers(0, graph.n, 1 + seed % 12))
+        for cutoff in (None, 3):
+            found = pyapsp.nearest(graph, targets[::-1], k, cutoff=cutoff, device=device)
+            expected, near = sorted_rows(graph, targets, k, cutoff)
+            np.testing.assert_array_equal(found.distances, near)
+            np.testing.assert_array_equal(found.targets, expected)
+
+
+def test_weights_that_are_rounded(device):
+    for seed in range(20):
+        graph = drawn(seed, n=80, kind="real")
+        found = pyapsp.nearest(graph, range(0, 80, 9), 4, device=device)
+        # the sums begin at the other end
+        _, near = sorted_rows(graph, range(0, 80, 9), 4)
+        np.testing.assert_allclose(found.distances, near)
+
+
+def test_all_vertices_are_targets(device):
+    graph = drawn(4)
+    graph = graph.with_weights(graph.weights + 1)
+    found = pyapsp.nearest(graph, range(60), 60, device=device)
+    expected, near = sorted_rows(graph, range(60), 60)
+    np.testing.assert_array_equal(found.targets, expected)
+    np.testing.assert_array_equal(found.distances, near)
+
+
+def test_a_full_heap_is_tidied(device):
+    """In a star whose rays are found ever shorter, most entries are out of date."""
+    n = 120
+    tails = np.repeat(np.arange(n - 1), np.arange(n - 1, 0, -1))
+    heads = np.concatenate([np.arange(v + 1, n) for v in range(n - 1)])
+    graph = Graph.from_arcs(n, heads, tails, (heads - tails) * (n - tails))
+    found = pyapsp.nearest(graph, [0, 1, 2], 3, device=device)
+    expected, near = sorted_rows(graph, [0, 1, 2], 3)
+    np.testing.assert_array_equal(found.targets, expected)
+    np.testing.assert_array_equal(found.distances, near)
+
+
+def test_launches_continue_each_other(monkeypatch, device):
+    graph = drawn(4, n=200)
+    expected = pyapsp.nearest(graph, range(9), 3, device=device)
+    monkeypatch.setattr("pyapsp.queries.cells._FIRST", 7)
+    monkeypatch.setattr("pyapsp.queries.cells.longer", lambda count, seconds: count)
+    found = pyapsp.nearest(graph, range(9), 3, device=device)
+    np.testing.assert_array_equal(found.targets, expected.targets)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int16", "auto"])
+def test_every_type(dtype, device):
+    graph = drawn(4)
+    found = pyapsp.nearest(graph, [3, 1], 2, dtype=dtype, device=device)
+    expected, near = sorted_rows(graph, [1, 3], 2)
+    np.testing.assert_array_equal(found.targets, expected)
+    reached = found.distances < found.infinity
+    np.testing.assert_array_equal(reached, np.isfinite(near))
+    np.testing.assert_array_equal(found.distances[reached], near[reached])
+
+
+def test_distances_beyond_the_type(device):
+    line = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [9000, 9000, 9000], directed=False)
+    with pytest.raises(PrecisionError, match="too large for int16"):
+        pyapsp.nearest(line, [0], dtype="int16", device=device)
+    with pytest.raises(PrecisionError, match="too large for int16"):
+        pyapsp.nearest(line, [0, 3], 2, dtype="int16", device=device)
+    # no vertex needs the far target
+    found = pyapsp.nearest(line, [0, 3], 1, dtype="int16", device=device)
+    assert found.distances[:, 0].tolist() == [0, 9000, 9000, 0]
+
+
+def test_labels(device):
+    edges = {"source": ["a", "a", "b"], "target": ["b", "c", "c"], "weight": [1, 5, 2]}
+    graph = pyapsp.graph.from_frame(edges)
+    frame = pyapsp.nearest(graph, [1, 2], 2, device=device).to_frame()
+    assert frame.vertex.tolist() == ["a", "a", "b", "b", "c"]
+    assert frame["rank"].tolist() == [1, 2, 1, 2, 1]
+    assert frame.target.tolist() == ["b", "c", "b", "c", "c"]
+    assert frame.distance.tolist() == [1, 3, 0, 2, 0]
+    back = pyapsp.nearest(graph.reversed(), [0, 1], device=device)
+    assert back.targets[:, 0].tolist() == [0, 1, 1]
+    assert repr(back) == "<Nearest: n=3, k=1>"
+
+
+def test_nothing_to_do(device):
+    found = pyapsp.nearest(drawn(1), [], 3, device=device)
+    assert found.targets.shape == (60, 3)
+    assert (found.targets == -9999).all()
+    assert np.isinf(found.distances).all()
+    assert pyapsp.nearest(Graph.from_arcs(0, [], []), [], device=device).targets.shape == (0, 1)
+
+
+def test_wrong_arguments(device):
+    graph = drawn(1)
+    with pytest.raises(ParameterError, match="'k' parameter of nearest must"):
+        pyapsp.nearest(graph, [1], 0)
+    with pytest.raises(ParameterError, match="'targets' parameter of nearest must"):
+        pyapsp.nearest(graph, [60])
+    with pytest.raises(NegativeWeightError, match="nearest needs non-negative weights"):
+        pyapsp.nearest(Graph.from_arcs(2, [0], [1], [-1]), 0, device=device)
