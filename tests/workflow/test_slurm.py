@@ -6,6 +6,7 @@ their own, as whoever runs the test. ``tests/workflow/slurm.sh`` installs them o
 
 from __future__ import annotations
 
+import base64
 import csv
 import getpass
 import json
@@ -313,37 +314,82 @@ def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
     assert [row["verified"] for row in rows(directory)] == ["True"]
 
 
-def finished(directory: Path) -> dict[Path, tuple[int, int]]:
-    """The records of runs that are complete, and the file and the time of each."""
-    records = {}
-    for path in (directory / "results").glob("checked/**/*.json"):
-        json.loads(path.read_text(encoding="utf-8"))
-        about = path.stat()
-        records[path] = about.st_ino, about.st_mtime_ns
-    return records
+# Each run writes which GPU it was given, and waits for the run beside it.
+MEET = """
+import os, pathlib, sys, time
+if sys.orig_argv[1:4] == ["-m", "pyapsp", "check"]:
+    folder = pathlib.Path(__file__).parent
+    (folder / f"{os.getpid()}.seen").write_text(os.environ["CUDA_VISIBLE_DEVICES"])
+    end = time.monotonic() + 60
+    while len(list(folder.glob("*.seen"))) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+"""
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(3600)
+def test_runs_at_the_same_time_see_different_gpus(cluster, tmp_path):
+    directory = checkouts.copied(tmp_path / "two GPUs")
+    (directory / "sitecustomize.py").write_text(MEET)
+    path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+    options = ["--cores=4", "--group-components", "runs=1", "--set-resources", "run_method:gpu=1"]
+    options += ["--config", "datasets=[grid-8x8]", "problems=[scc]", "peers=[]", "areas=[]"]
+    options += ["methods=[scc-tarjan,scc-colouring]"]
+    snakemake(
+        directory,
+        *PROFILE,
+        "--slurm-status-command=squeue",
+        "--slurm-init-seconds-before-status-checks=3",
+        *options,
+        environment=cluster.environment | {"PYTHONPATH": path},
+    )
+    assert sorted(seen.read_text() for seen in directory.glob("*.seen")) == ["0", "1"]
+
+
+def finished(directory: Path) -> dict[Path, tuple[int, int]]:
+    """The records of runs that are finished, and the file and the time of each.
+
+    A run whose record is there is not finished until its Snakemake says so.
+    """
+    unfinished = {
+        base64.urlsafe_b64decode("".join(marker.parts).replace("@", "")).decode()
+        for marker in relative_files(directory / ".snakemake" / "incomplete")
+    }
+    records = {}
+    for path in relative_files(directory / "results" / "checked"):
+        name = Path("results", "checked", path)
+        if str(name) not in unfinished:
+            json.loads((directory / name).read_text(encoding="utf-8"))
+            about = (directory / name).stat()
+            records[name] = about.st_ino, about.st_mtime_ns
+    return records
+
+
+def relative_files(folder: Path) -> list[Path]:
+    return [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("profile", ["slurm", "generic"])
 def test_a_killed_scheduler_repeats_no_run_and_loses_none(cluster, tmp_path, profile):
     directory = checkouts.copied(tmp_path / "killed")
-    options = ["--profile", f"workflow/profiles/{profile}", "--group-components", "runs=4"]
+    options = ["--profile", f"workflow/profiles/{profile}", "--group-components", "runs=3"]
     if profile == "slurm":
         options += ["--slurm-status-command=squeue"]
         options += ["--slurm-init-seconds-before-status-checks=3"]
-    options += ["--config", "datasets=[grid-8x8]", "dtypes=[int32]", "peers=[]", "areas=[]"]
+    options += ["--config", "datasets=[grid-8x8]", "problems=[bfs]"]
+    options += ["dtypes=[int32]", "peers=[]", "areas=[]"]
     complete: dict[Path, tuple[int, int]] = {}
-    for more in (3, 8, 8):
-        log = (directory / "killed.log").open("ab")
-        scheduler = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *options],
-            cwd=directory,
-            env=cluster.environment,
-            stdout=log,
-            stderr=log,
-        )
-        wanted = len(complete) + more
+    for _ in range(3):
+        with (directory / "killed.log").open("ab") as log:
+            scheduler = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *options],
+                cwd=directory,
+                env=cluster.environment,
+                stdout=log,
+                stderr=log,
+            )
+        wanted = len(complete) + 2
         while len(finished(directory)) < wanted:
             assert scheduler.poll() is None, (directory / "killed.log").read_text()
             time.sleep(0.3)

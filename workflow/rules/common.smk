@@ -39,6 +39,9 @@ def pyapsp_found():
 
 shell.prefix(pyapsp_found())
 
+# A submitted job has many runs. The Snakemake of the job runs their commands itself: to start one for each takes seconds.
+INSIDE_A_JOB = workflow.remote_exec
+
 # The graphs of the config and of this file come before those of the package.
 OWN_LIST = Path("data/datasets.csv")
 if OWN_LIST.is_file():

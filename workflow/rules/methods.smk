@@ -12,8 +12,7 @@ rule run_method:
     # memory and time of the process; the times in the tables are those in the output file
     benchmark:
         "<results>/benchmarks/run_method/{problem}/{graph}/{method}/{dtype}/{device}.tsv"
-    group:
-        "runs"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     # a CPU device uses every core, so another job at the same time would distort the measured time
@@ -38,8 +37,7 @@ rule check_area:
         "<results>/areas/{area}/{device}.json",
     log:
         "<results>/logs/check_area/{area}/{device}.log",
-    group:
-        "runs"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     threads: all_cores
@@ -63,8 +61,7 @@ rule time_methods:
         "<results>/timed/{problem}/{graph}/{device}.json",
     log:
         "<results>/logs/time_methods/{problem}/{graph}/{device}.log",
-    group:
-        "timings"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     threads: all_cores
