@@ -23,11 +23,12 @@ rule run_method:
         seconds=run_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_run,
         method=method_options,
         options=run_options,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --input {input:q} --about {params.about:q} -- python -m pyapsp check {wildcards.problem:q} {input:q}"
         " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
@@ -47,10 +48,11 @@ rule check_area:
         seconds=area_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_area,
         options=device_option,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --about {params.about:q} -- python -m pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
 
 
@@ -71,6 +73,7 @@ rule time_methods:
         seconds=bench_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_bench,
         methods=bench_methods,
         dtypes=bench_types,
@@ -78,7 +81,7 @@ rule time_methods:
         repeat=config["repeat"],
         options=run_options,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --input {input:q} --about {params.about:q} -- python -m pyapsp bench {input:q} --problem {wildcards.problem:q}"
         " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
         " --peers {params.peers:q} {params.options:q} -o {output:q}"
