@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pyapsp.base.errors import NoDeviceError, ParameterError
-from pyapsp.device import loader
+from pyapsp.device import loader, quirks
 from pyapsp.device.model import Device
 
 if TYPE_CHECKING:
@@ -139,7 +139,12 @@ def _required(found: list[Device], text: str, why: str = "") -> Device:
     if not there:
         raise no_device()
     listing = "".join(f"\n  {device}" for device in there)
-    hidden = "".join(f"\n{each}" for each in (*failed(), *loader.hidden()))
+    shown = [
+        f"{name}={value} shows some GPUs only. They are numbered from 0."
+        for name in quirks.VISIBLE
+        if (value := os.environ.get(name)) is not None
+    ]
+    hidden = "".join(f"\n{each}" for each in (*failed(), *loader.hidden(), *shown))
     raise NoDeviceError(f"No OpenCL device matches {text!r}{why}. There are:{listing}{hidden}")
 
 

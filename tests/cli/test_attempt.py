@@ -16,10 +16,13 @@ import pytest
 def attempt(tmp_path):
     """Run a command as the workflow does; return the exit code and the record."""
 
-    def run(*command: str, seconds: float = 60, graph: Path | None = None) -> dict:
+    def run(
+        *command: str, seconds: float = 60, graph: Path | None = None, job: tuple[str, ...] = ()
+    ) -> dict:
         record, log = tmp_path / "record.json", tmp_path / "log"
         about = ["problem=bfs", "input=grid", "method=bfs-edge", "dtype=int32", "device=auto"]
-        options = ["--record", record, "--log", log, "--seconds", str(seconds), "--about", *about]
+        options = ["--record", record, "--log", log, "--seconds", str(seconds), *job]
+        options += ["--about", *about]
         options += [] if graph is None else ["--input", graph]
         arguments = [sys.executable, "-m", "pyapsp.cli.attempt", *options, "--", *command]
         done = subprocess.run(arguments, cwd=tmp_path, check=False)
@@ -84,6 +87,17 @@ def test_a_lack_of_memory_is_named(attempt):
     limited = f"export OPENBLAS_NUM_THREADS=1; ulimit -v 3000000; exec {pyapsp}"
     record = attempt("bash", "-c", limited)
     assert record["why"].startswith("out of memory or disk space: pyapsp: ")
+
+
+def test_a_command_is_ended_before_the_job_is(attempt):
+    late = attempt("sleep", "60", job=("--minutes", "0.05"))
+    assert late["why"] == "time-out: it took longer than 1.5 s"
+    script = "import time; held = bytearray(2 * 10**8); time.sleep(60)"
+    large = attempt(sys.executable, "-c", script, job=("--mem-mb", "400"))
+    assert large["why"] == "out of memory: it used more than 200 MB"
+    # a job with more than its command needs changes nothing
+    job = ("--minutes", "5", "--mem-mb", "4000")
+    assert attempt("sh", "-c", "exit 9", job=job)["why"] == "exit code 9"
 
 
 def test_a_run_that_is_told_to_end_tells_its_command(tmp_path):

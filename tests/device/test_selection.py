@@ -119,6 +119,16 @@ def test_no_match_lists_what_there_is(fakes, spec, how):
     assert how == "argument" or how in text
 
 
+def test_no_match_names_what_a_job_was_given(fakes):
+    fakes.delenv("ROCR_VISIBLE_DEVICES", raising=False)
+    fakes.setenv("CUDA_VISIBLE_DEVICES", "2")
+    with pytest.raises(NoDeviceError) as caught:
+        choose("3:2")
+    last = str(caught.value).splitlines()[-1]
+    assert last == "CUDA_VISIBLE_DEVICES=2 shows some GPUs only. They are numbered from 0."
+    assert "ROCR" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [

@@ -6,6 +6,7 @@ their own, as whoever runs the test. ``tests/workflow/slurm.sh`` installs them o
 
 from __future__ import annotations
 
+import base64
 import csv
 import getpass
 import json
@@ -19,7 +20,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -62,8 +64,8 @@ StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
-ProctrackType=proctrack/pgid
-TaskPlugin=task/none
+ProctrackType=proctrack/{track}
+TaskPlugin=task/{task}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
 AccountingStorageType=accounting_storage/none
@@ -80,7 +82,8 @@ PartitionName=all Nodes=node Default=YES State=UP
 class Cluster:
     """A Slurm cluster of one node without accounting, everything of it in one folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, limits: bool = False) -> None:
+        """With limits, jobs get no more memory than they asked for: needs root and cgroups."""
         self.folder = folder
         self.daemons: list[subprocess.Popen[bytes]] = []
         # Daemons are in sbin, which the PATH of a user may lack.
@@ -99,8 +102,11 @@ class Cluster:
                 ports=_free_ports(2),
                 user=getpass.getuser(),
                 folder=folder,
+                track="cgroup" if limits else "pgid",
+                task="cgroup" if limits else "none",
             )
         )
+        (folder / "cgroup.conf").write_text("ConstrainRAMSpace=yes\n")
         (folder / "gres.conf").write_text("NodeName=node Name=gpu File=/dev/null,/dev/zero\n")
         # Inside a job the executor forgets SLURM_CONF, because clusters have theirs in /etc.
         srun = folder / "bin" / "srun"
@@ -188,15 +194,27 @@ def _free_ports(count: int) -> list[int]:
             found.close()
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """A started cluster; it is stopped again whatever happens."""
-    made = Cluster(tmp_path_factory.mktemp("cluster"))
+@contextmanager
+def started(made: Cluster) -> Iterator[Cluster]:
+    """Start a cluster; it is stopped again whatever happens."""
     try:
         made.start()
         yield made
     finally:
         made.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with started(Cluster(tmp_path_factory.mktemp("cluster"))) as made:
+        yield made
+
+
+@pytest.fixture
+def strict_cluster(tmp_path_factory):
+    """A cluster that kills what takes more memory than it asked for."""
+    with started(Cluster(tmp_path_factory.mktemp("strict"), limits=True)) as made:
+        yield made
 
 
 def snakemake(directory: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
@@ -273,7 +291,7 @@ def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_p
     assert len(runs) == math.ceil(len(found) / 20)
     timed = math.ceil(4 * len(pyapsp.problems()) / 5)
     assert len(ids) == 1 + len(runs) + timed
-    assert {memory for memory, _ in runs} <= {"500M", "1000M"}
+    assert {memory for memory, _ in runs} == {"1000M"}
     assert sum(_minutes(limit) for _, limit in runs) == 6 * len(found)
 
     without = checkouts.copied(tmp_path / "without one")
@@ -313,37 +331,82 @@ def test_a_job_that_solves_gets_the_gpu_of_the_profile(cluster, tmp_path):
     assert [row["verified"] for row in rows(directory)] == ["True"]
 
 
-def finished(directory: Path) -> dict[Path, tuple[int, int]]:
-    """The records of runs that are complete, and the file and the time of each."""
-    records = {}
-    for path in (directory / "results").glob("checked/**/*.json"):
-        json.loads(path.read_text(encoding="utf-8"))
-        about = path.stat()
-        records[path] = about.st_ino, about.st_mtime_ns
-    return records
+# Each run writes which GPU it was given, and waits for the run beside it.
+MEET = """
+import os, pathlib, sys, time
+if sys.orig_argv[1:4] == ["-m", "pyapsp", "check"]:
+    folder = pathlib.Path(__file__).parent
+    (folder / f"{os.getpid()}.seen").write_text(os.environ["CUDA_VISIBLE_DEVICES"])
+    end = time.monotonic() + 60
+    while len(list(folder.glob("*.seen"))) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+"""
 
 
 @pytest.mark.slurm
-@pytest.mark.timeout(3600)
+def test_runs_at_the_same_time_see_different_gpus(cluster, tmp_path):
+    directory = checkouts.copied(tmp_path / "two GPUs")
+    (directory / "sitecustomize.py").write_text(MEET)
+    path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+    options = ["--cores=4", "--group-components", "runs=1", "--set-resources", "run_method:gpu=1"]
+    options += ["--config", "datasets=[grid-8x8]", "problems=[scc]", "peers=[]", "areas=[]"]
+    options += ["methods=[scc-tarjan,scc-colouring]"]
+    snakemake(
+        directory,
+        *PROFILE,
+        "--slurm-status-command=squeue",
+        "--slurm-init-seconds-before-status-checks=3",
+        *options,
+        environment=cluster.environment | {"PYTHONPATH": path},
+    )
+    assert sorted(seen.read_text() for seen in directory.glob("*.seen")) == ["0", "1"]
+
+
+def finished(directory: Path) -> dict[Path, tuple[int, int]]:
+    """The records of runs that are finished, and the file and the time of each.
+
+    A run whose record is there is not finished until its Snakemake says so.
+    """
+    unfinished = {
+        base64.urlsafe_b64decode("".join(marker.parts).replace("@", "")).decode()
+        for marker in relative_files(directory / ".snakemake" / "incomplete")
+    }
+    records = {}
+    for path in relative_files(directory / "results" / "checked"):
+        name = Path("results", "checked", path)
+        if str(name) not in unfinished:
+            json.loads((directory / name).read_text(encoding="utf-8"))
+            about = (directory / name).stat()
+            records[name] = about.st_ino, about.st_mtime_ns
+    return records
+
+
+def relative_files(folder: Path) -> list[Path]:
+    return [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("profile", ["slurm", "generic"])
 def test_a_killed_scheduler_repeats_no_run_and_loses_none(cluster, tmp_path, profile):
     directory = checkouts.copied(tmp_path / "killed")
-    options = ["--profile", f"workflow/profiles/{profile}", "--group-components", "runs=4"]
+    options = ["--profile", f"workflow/profiles/{profile}", "--group-components", "runs=3"]
     if profile == "slurm":
         options += ["--slurm-status-command=squeue"]
         options += ["--slurm-init-seconds-before-status-checks=3"]
-    options += ["--config", "datasets=[grid-8x8]", "dtypes=[int32]", "peers=[]", "areas=[]"]
+    options += ["--config", "datasets=[grid-8x8]", "problems=[bfs]"]
+    options += ["dtypes=[int32]", "peers=[]", "areas=[]"]
     complete: dict[Path, tuple[int, int]] = {}
-    for more in (3, 8, 8):
-        log = (directory / "killed.log").open("ab")
-        scheduler = subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *options],
-            cwd=directory,
-            env=cluster.environment,
-            stdout=log,
-            stderr=log,
-        )
-        wanted = len(complete) + more
+    for _ in range(3):
+        with (directory / "killed.log").open("ab") as log:
+            scheduler = subprocess.Popen(
+                [sys.executable, "-m", "snakemake", *options],
+                cwd=directory,
+                env=cluster.environment,
+                stdout=log,
+                stderr=log,
+            )
+        wanted = len(complete) + 2
         while len(finished(directory)) < wanted:
             assert scheduler.poll() is None, (directory / "killed.log").read_text()
             time.sleep(0.3)
@@ -363,6 +426,52 @@ def test_a_killed_scheduler_repeats_no_run_and_loses_none(cluster, tmp_path, pro
     assert len(found) == len(last) > len(complete)
     assert len({tuple(row.values()) for row in found}) == len(found)
     assert {row["verified"] for row in found} == {"True"}
+
+
+# One run takes ever more memory, and one takes ever more time.
+GREEDY = """
+import sys, time
+given = sys.orig_argv
+if given[1:4] == ["-m", "pyapsp", "check"] and "scc-colouring" in given:
+    held = []
+    while True:
+        held.append(b"x" * 10**7)
+        time.sleep(0.01)
+if given[1:4] == ["-m", "pyapsp", "check"] and "scc-tarjan" in given:
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slurm
+def test_a_run_that_takes_more_than_its_job_is_a_row(strict_cluster, tmp_path):
+    directory = checkouts.copied(tmp_path / "greedy")
+    (directory / "sitecustomize.py").write_text(GREEDY)
+    path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+    # less than the limit of a run
+    options = [*PROFILE, "--set-resources", "run_method:runtime=2", "--config", "problems=[scc]"]
+    options += ["methods=[scc-colouring,scc-tarjan,scc-forward-backward]"]
+    options += ["datasets=[grid-8x8]", "peers=[]", "areas=[]"]
+    environment = strict_cluster.environment | {"PYTHONPATH": path}
+    done = checkouts.snakemake(
+        directory, *options, "--slurm-status-command=squeue", env=environment
+    )
+    assert "1 ok, 0 refused, 0 wrong, 2 failed" in done.stdout, done.stdout
+    assert {row["method"]: row["why"] for row in rows(directory)} == {
+        "scc-colouring": "out of memory: it used more than 700 MB",
+        "scc-tarjan": "time-out: it took longer than 60 s",
+        "scc-forward-backward": "",
+    }
+    states = strict_cluster.ask("squeue", "--states=all", "--noheader", "--format=%T").split()
+    assert set(states) == {"COMPLETED"}
+
+    # faster than it can be watched
+    attempt = f"{sys.executable} -m pyapsp.cli.attempt --record record.json --log log --"
+    greedy = f"{attempt} {sys.executable} -c 'bytearray(10**9)'"
+    batch = ["sbatch", "--wait", "--mem=200M", "--output=batch.log", f"--wrap={greedy}"]
+    subprocess.run(batch, cwd=directory, env=environment, check=False)
+    record = json.loads((directory / "record.json").read_text(encoding="utf-8"))
+    assert record["status"] == "failed"
+    assert record["why"].startswith("out of memory: killed by the system, at most 0.")
 
 
 @pytest.fixture

@@ -452,6 +452,16 @@ def test_a_graph_that_cannot_be_fetched_is_a_failed_row_and_is_fetched_again(che
 
 
 @pytest.mark.slow
+def test_there_is_a_table_if_no_run_has_an_answer(checkout):
+    options = ["--config", "datasets=[rmat-7]", "methods=[scc-tarjan]", "problems=[scc]"]
+    done = checkout.snakemake("--cores=2", *options, "devices=[absent]", "peers=[]", "areas=[]")
+    assert done.returncode != 0
+    (row,) = checkout.rows()
+    assert (row["device"], row["status"]) == ("absent", "failed")
+    assert row["why"].startswith("exit code 4: pyapsp: No OpenCL device matches 'absent'. There")
+
+
+@pytest.mark.slow
 def test_a_device_without_double_precision_refuses_it(checkout):
     options = ["--config", "datasets=[rmat-7]", "methods=[fw-naive,near-far,sssp-near-far]"]
     options += ["dtypes=[float64,float32]", "areas=[]"]

@@ -39,6 +39,9 @@ def pyapsp_found():
 
 shell.prefix(pyapsp_found())
 
+# A submitted job has many runs. The Snakemake of the job runs their commands itself: to start one for each takes seconds.
+INSIDE_A_JOB = workflow.remote_exec
+
 # The graphs of the config and of this file come before those of the package.
 OWN_LIST = Path("data/datasets.csv")
 if OWN_LIST.is_file():
@@ -338,6 +341,13 @@ def about_bench(wildcards):
     ]
 
 
+def job_limits(wildcards, resources):
+    """Return the options for what a submitted job may take; a run is ended before its job is."""
+    if not INSIDE_A_JOB:
+        return []
+    return ["--minutes", resources.runtime, "--mem-mb", resources.mem_mb]
+
+
 def device_option(wildcards):
     """Return the option for the device."""
     return [] if wildcards.device == "auto" else ["--device", wildcards.device]
@@ -384,11 +394,12 @@ def arcs(wildcards):
 def run_mem_mb(wildcards):
     """Return the memory of a run.
 
-    All pairs: a few copies of a matrix with 8 + 4 bytes per element. Other problems: a few copies of the graph.
+    All pairs: a few copies of a matrix with 8 + 4 bytes per element. Other problems: a few copies of the graph. Python,
+    its packages and a driver take some 300 MB, and Snakemake in a submitted job 200 MB.
     """
     if wildcards.problem == "all-pairs":
-        return 500 + 50 * vertices(wildcards) ** 2 // 10**6
-    return 500 + 200 * (vertices(wildcards) + arcs(wildcards)) // 10**6
+        return 1000 + 50 * vertices(wildcards) ** 2 // 10**6
+    return 1000 + 200 * (vertices(wildcards) + arcs(wildcards)) // 10**6
 
 
 def run_seconds(wildcards):

@@ -26,8 +26,7 @@ rule normalise_graph:
         "<results>/graphs/{graph}.npz",
     log:
         "<results>/logs/normalise_graph/{graph}.log",
-    group:
-        "graphs"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     params:

@@ -12,8 +12,7 @@ rule run_method:
     # memory and time of the process; the times in the tables are those in the output file
     benchmark:
         "<results>/benchmarks/run_method/{problem}/{graph}/{method}/{dtype}/{device}.tsv"
-    group:
-        "runs"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     # a CPU device uses every core, so another job at the same time would distort the measured time
@@ -24,11 +23,12 @@ rule run_method:
         seconds=run_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_run,
         method=method_options,
         options=run_options,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --input {input:q} --about {params.about:q} -- python -m pyapsp check {wildcards.problem:q} {input:q}"
         " {params.method:q} --dtype {wildcards.dtype:q} {params.options:q} -o {output:q}"
 
@@ -38,8 +38,7 @@ rule check_area:
         "<results>/areas/{area}/{device}.json",
     log:
         "<results>/logs/check_area/{area}/{device}.log",
-    group:
-        "runs"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     threads: all_cores
@@ -49,10 +48,11 @@ rule check_area:
         seconds=area_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_area,
         options=device_option,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --about {params.about:q} -- python -m pyapsp check {wildcards.area:q} {params.options:q} -o {output:q}"
 
 
@@ -63,8 +63,7 @@ rule time_methods:
         "<results>/timed/{problem}/{graph}/{device}.json",
     log:
         "<results>/logs/time_methods/{problem}/{graph}/{device}.log",
-    group:
-        "timings"
+    localrule: INSIDE_A_JOB
     conda:
         "../envs/pyapsp.yaml"
     threads: all_cores
@@ -74,6 +73,7 @@ rule time_methods:
         seconds=bench_seconds,
         gpu=0,
     params:
+        job=job_limits,
         about=about_bench,
         methods=bench_methods,
         dtypes=bench_types,
@@ -81,7 +81,7 @@ rule time_methods:
         repeat=config["repeat"],
         options=run_options,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --seconds {resources.seconds} {params.job}"
         " --input {input:q} --about {params.about:q} -- python -m pyapsp bench {input:q} --problem {wildcards.problem:q}"
         " --repeat {params.repeat} --method {params.methods:q} --dtype {params.dtypes:q}"
         " --peers {params.peers:q} {params.options:q} -o {output:q}"
