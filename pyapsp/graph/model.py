@@ -404,7 +404,7 @@ class Graph:
     def sounded_within(self, cutoff: float) -> Facts:
         """Return the facts with estimates of reach, and depth if unweighted, up to a distance.
 
-        Searches with negative weights do not stop there: then this is `sounded`.
+        Searches with negative weights go farther: then this is `sounded`.
         """
         if not self.m or self.has_negative:
             return self.sounded

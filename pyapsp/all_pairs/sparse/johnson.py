@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -75,7 +76,7 @@ class Johnson(SourceBlocks):
         if graph.has_negative:
             dtype = _dtype_of_potentials(graph, options)
             # the potentials must be subtracted from its rows, so it cannot return sums
-            inner = replace(options, dtype=dtype, out=None, cutoff=None, totals=False)
+            inner = replace(options, dtype=dtype, out=None, totals=False)
             buffers = _buffers(graph, inner)
             check_memory(buffers, options)
             stand_in = graph.with_weights(abs(graph.weights))
@@ -124,7 +125,11 @@ class Johnson(SourceBlocks):
         tails, heads, weights = graph.arcs()
         # in this order rounding cannot make a weight negative, as h(v) is the minimum of h(u) + w
         lifted = (weights.astype(dtype) + potentials[tails]) - potentials[heads]
-        inner = replace(state.plan, input=graph.with_weights(lifted))
+        options = state.plan.options
+        if options.cutoff is not None:
+            farthest = _lifted_cutoff(graph, plan.options, potentials)
+            options = replace(options, cutoff=farthest).computed_in(dtype)
+        inner = replace(state.plan, input=graph.with_weights(lifted), options=options)
         return _Lowered(state.search.open(inner, watch), potentials)
 
 
@@ -151,6 +156,24 @@ class _Lowered:
         with np.errstate(over="ignore"):
             distances[...] = rows
         distances[unreached] = limit
+
+
+def _lifted_cutoff(graph: Graph, options: AllPairsOptions, potentials: np.ndarray) -> int | float:
+    """Return a distance for the changed weights that no vertex within the cutoff exceeds.
+
+    A distance changes by the potential of the source minus that of the vertex. The sums of floats
+    are rounded: each by at most a part of the largest number.
+    """
+    cutoff = options.cutoff
+    assert cutoff is not None
+    span = potentials.max() - potentials.min()
+    if potentials.dtype.kind in "iu":
+        return math.floor(cutoff) + int(span)
+    largest = cutoff + 2 * float(span) + graph.max_magnitude
+    each = np.finfo(potentials.dtype).eps * graph.n
+    if options.dtype.kind == "f":
+        each += np.finfo(options.dtype).eps
+    return float(cutoff + float(span) + 4 * each * largest)
 
 
 def _dtype_of_potentials(graph: Graph | Facts, options: AllPairsOptions) -> np.dtype:

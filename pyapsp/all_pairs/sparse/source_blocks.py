@@ -8,8 +8,8 @@ for rows, and for predecessors from costs.
 
 `run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
 x n is in memory. A search that does not `hide` values beyond the cutoff may leave any such value in
-its rows. It must not stop at the cutoff if weights are negative. Methods that do not derive from
-`SourceBlocks` compute all rows, and the rows are selected afterwards.
+its rows. If weights are negative, it must not stop at the cutoff itself. Methods that do not derive
+from `SourceBlocks` compute all rows, and the rows are selected afterwards.
 """
 
 from __future__ import annotations

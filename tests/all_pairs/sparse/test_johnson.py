@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import verify
 from pyapsp.all_pairs.sparse.johnson import Johnson
+from pyapsp.all_pairs.sparse.johnson import _Lowered as Lowered
 from pyapsp.device import Device
 from pyapsp.errors import DeviceMemoryError, NegativeCycleError, PrecisionError
 from pyapsp.graph import Graph, generators
@@ -209,6 +210,42 @@ def test_graphs_without_negative_weights_go_to_the_search(device):
     direct = pyapsp.solve(graph, "near-far", **options)
     np.testing.assert_array_equal(result.distances, direct.distances)
     assert result.stats["peak_device_bytes"] == direct.stats["peak_device_bytes"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+@pytest.mark.parametrize("search", ["near-far", "dijkstra-cpu", "apsp-tasks"])
+def test_every_vertex_within_the_cutoff_is_found(search, dtype, device):
+    """Among them those at the cutoff, and behind vertices beyond it."""
+    graph, method = negative(90, 500, 1), pyapsp.method("johnson", search=search)
+    if dtype != "int32":
+        graph = graph.with_weights(graph.weights / 10)  # sums are rounded
+    options = {"dtype": dtype, "sources": range(0, 90, 7), "device": device}
+    whole = pyapsp.solve(graph, method, **options)
+    finite = whole.distances[whole.distances < whole.infinity]
+    for cutoff in np.sort(finite[finite >= 0])[::150].tolist():
+        near = pyapsp.solve(graph, method, cutoff=cutoff, predecessors=True, **options)
+        within = whole.distances <= cutoff
+        np.testing.assert_array_equal(near.distances[within], whole.distances[within])
+        assert (near.distances[~within] == near.infinity).all()
+
+
+@pytest.mark.parametrize("search", ["near-far", "dijkstra-cpu"])
+def test_the_search_ends_at_the_cutoff_and_the_range_of_the_potentials(search, device, monkeypatch):
+    counts, solve_block = [], Lowered.solve_block
+
+    def noted(self, sources, distances, predecessors):
+        solve_block(self, sources, distances, predecessors)
+        counts.extend(np.isfinite(distances).sum(axis=1).tolist())
+
+    monkeypatch.setattr(Lowered, "solve_block", noted)
+    ends = np.arange(300)
+    weights = np.where(ends == 2, -3.5, 1.25)  # the potentials are from -3.5 to 0
+    way = Graph.from_arcs(301, ends, ends + 1, weights)
+    method = pyapsp.method("johnson", search=search)
+    found = pyapsp.solve(way, method, sources=[0, 50], cutoff=10, device=device)
+    # behind the negative arc, d is 1.25 (v - 3) - 1; where there is none, 1.25 (v - 50)
+    assert np.isfinite(found.distances).sum(axis=1).tolist() == [12, 9]
+    assert all(9 <= count <= 20 for count in counts)
 
 
 def test_memory_of_potentials_counts(device):

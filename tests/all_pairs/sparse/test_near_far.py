@@ -59,7 +59,7 @@ def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
         assert_solves(graph, result, device)
         return result.stats["parameters"]["sources"]
 
-    assert [width(each * units) for each in (1, 8, 16, 33)] == [8, 8, 16, 32]
+    assert [width(each * units) for each in (1, 3, 8, 16, 33)] == [2, 4, 8, 16, 32]
     assert width(8 * units + 1) == 16
     assert width(1, sources=16) == 16
 
