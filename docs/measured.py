@@ -10,29 +10,49 @@ from typing import Any
 
 import pandas as pd
 import records
+from matplotlib.figure import Figure
 from papers import SOURCES
 from papers.exhibits import shown
 from papers.measured import Measured
 
-from pyapsp.bench.report import tables
+from pyapsp.bench.report import figures, tables
 from pyapsp.bench.report.figures import inline
 from pyapsp.bench.report.records import OVER, collect
 
-__all__ = ["automatic", "benches", "papers"]
+__all__ = ["automatic", "benches", "overview", "papers"]
 
 # columns of a table of runs that the line above it says, or that are of no use to readers
-_LEFT_OUT = {"device", "platform", "turns", "max_error", "transfer_seconds", "kernel_seconds", "m"}
+_LEFT_OUT = {
+    "status",
+    "device",
+    "platform",
+    "turns",
+    "max_error",
+    "transfer_seconds",
+    "kernel_seconds",
+    "m",
+}
+
+
+def overview() -> str:
+    """Return a figure for each device: the fastest method on each input of the benches."""
+    parts = []
+    for folder in records.devices():
+        found = collect(sorted(folder.glob("*.json")))
+        best = tables.fastest(found.runs, found.peers)
+        device = best.iloc[0]
+        title = f"{device.device}, {device.platform}"
+        ahead, compared = best["ratio"].ge(1).sum(), best["ratio"].notna().sum()
+        caption = f"{title}. As fast as the fastest other function, or faster, on {ahead} of "
+        caption += f"{compared}. A graph is too small to compare where that function takes less "
+        caption += f"than {tables.seconds(tables.SMALL)}."
+        parts += [f"### {title}", _figure(figures.fastest(best), folder.name), caption]
+    return "\n\n".join(parts)
 
 
 def benches(name: str) -> str:
-    """Return the tables of a bench, one for each device that has a record.
-
-    The name ``missing`` stands for a sentence that says what kind of device has no records.
-    """
-    if name == "missing":
-        return _missing()
-    parts = [_bench(path) for path in records.benches(name)]
-    return "\n\n".join(parts) or f"No record of `{name}` yet."
+    """Return the figures and tables of a bench, one for each device that has a record."""
+    return "\n\n".join(_bench(path) for path in records.benches(name))
 
 
 def automatic() -> str:
@@ -65,25 +85,19 @@ def automatic() -> str:
         ]
         told = f"{name}, {platform}: at most 1.1 times the fastest in {near} of {len(rows)} cases."
         parts.append(f"{told}\n\n{_table(headings, cells)}")
-    return "\n\n".join(parts) or "No records yet."
-
-
-def _missing() -> str:
-    kinds = {
-        run["device"]["kind"]
-        for path in records.benches("*")
-        for run in json.loads(path.read_text(encoding="utf-8"))["runs"]
-    }
-    if "gpu" in kinds:
-        return ""
-    return "**There are no records of a GPU yet.**"
+    return "\n\n".join(parts)
 
 
 def _bench(path: Path) -> str:
-    """Return the origin and the table of a record."""
+    """Return the figure, the table and the origin of a record."""
     document = json.loads(path.read_text(encoding="utf-8"))
     found = collect([path])
-    lines = [_origin(document, document["runs"][0]["device"])]
+    device = document["runs"][0]["device"]
+    name = f"{path.parent.name}-{path.stem}"
+    parts = [
+        f"**{device['name']}, {device['platform']}**",
+        _figure(figures.times(found.runs, found.peers), name),
+    ]
     for runs in tables.by_problem(found.runs).values():
         columns = {
             column: shown
@@ -95,12 +109,23 @@ def _bench(path: Path) -> str:
         others = _others(found.peers)
         for row, run in zip(cells, runs.itertuples(), strict=True):
             row.append(others.get((run.problem, run.input, run.n), ""))
-        headings = [*(column.heading for column in head.values()), "other packages, wall s"]
-        lines += ["", _table(headings, cells)]
+        headings = [*(column.heading for column in head.values()), "other packages, whole call"]
+        parts.append(_folded("All times as a table", _table(headings, cells)))
     left = [f"{row.what}: {row.why}" for row in found.left_out.itertuples()]
     if left:
-        lines += ["", f"Left out: {'; '.join(dict.fromkeys(left))}."]
-    return "\n".join(lines)
+        parts.append(f"Left out: {'; '.join(dict.fromkeys(left))}.")
+    return "\n\n".join([*parts, _origin(document, device)])
+
+
+def _figure(figure: Figure, name: str) -> str:
+    """Return a figure as a part of the page."""
+    return f"```{{raw}} html\n{inline(figures.svg(figure), name)}\n```"
+
+
+def _folded(title: str, text: str) -> str:
+    """Return a text that is shown after a click on its title."""
+    start = f"```{{raw}} html\n<details><summary>{title}</summary>\n```"
+    return f"{start}\n\n{text}\n\n```{{raw}} html\n</details>\n```"
 
 
 def _others(peers: pd.DataFrame) -> dict[tuple[str, str, int], str]:
@@ -108,7 +133,9 @@ def _others(peers: pd.DataFrame) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], list[str]] = {}
     for row in peers.itertuples():
         what = " (product)" if row.what == "product" else ""
-        words = f"{row.name} {row.version}{what} {tables.seconds(row.median_seconds)}"
+        words = (
+            f"{row.calls} ({row.name} {row.version}){what}: {tables.seconds(row.median_seconds)}"
+        )
         words += "" if row.verified else ", wrong"
         found.setdefault((row.problem, row.input, row.n), []).append(words)
     return {key: "; ".join(words) for key, words in found.items()}
@@ -135,7 +162,7 @@ def _origin(document: dict[str, Any], device: dict[str, Any]) -> str:
 def papers(source: str) -> str:
     """Return the tables and figures of a paper, for each device that has records."""
     parts = [part for paths in records.papers(source) for part in _device(source, paths)]
-    return "\n\n".join([f"{SOURCES[source].title}.", *(parts or ["No records yet."])])
+    return "\n\n".join([f"{SOURCES[source].title}.", *parts])
 
 
 def _device(source: str, paths: list[Path]) -> Iterator[str]:
@@ -154,8 +181,10 @@ def _device(source: str, paths: list[Path]) -> Iterator[str]:
         exhibit = make(measured)
         yield f"### {exhibit.title}"
         cells = shown(exhibit.table)
-        yield _table(list(cells.columns), cells.values.tolist())
+        table = _table(list(cells.columns), cells.values.tolist())
         if exhibit.svg is not None:
             name = f"{re.sub('[^a-z0-9]+', '-', device['platform'].lower())}-{exhibit.name}"
             yield f"```{{raw}} html\n{inline(exhibit.svg, name)}\n```"
+            table = _folded("The table of the figure", table)
         yield exhibit.caption
+        yield table

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RECORDS", "benches", "keep", "papers"]
+__all__ = ["RECORDS", "benches", "devices", "keep", "papers"]
 
 RECORDS = Path(__file__).resolve().parents[1] / "data" / "records"
 # Of each run: what repeats from run to run, and single turns behind the medians.
@@ -120,6 +120,11 @@ def _line(value: Any) -> str:
 def benches(name: str, folder: Path = RECORDS) -> list[Path]:
     """Return the records of a bench, one for each device that has it."""
     return sorted(folder.glob(f"*/{name}.json"))
+
+
+def devices(folder: Path = RECORDS) -> list[Path]:
+    """Return the folders of the devices that have records of benches."""
+    return sorted({path.parent for path in folder.glob("*/*.json")})
 
 
 def papers(source: str, folder: Path = RECORDS) -> list[list[Path]]:

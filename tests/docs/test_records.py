@@ -96,10 +96,15 @@ def test_devices_of_a_bench_are_kept_apart(records, documents, tmp_path):
 
 def test_the_page_of_figures_says_what_was_measured_and_how(measured, kept, device):
     text = measured.benches("dense")
-    assert text.startswith(
+    # the figure, then the table, then where they come from
+    figure, table, origin = (text.index(each) for each in ("<svg", "| input |", "`pyapsp bench"))
+    assert figure < table < origin
+    drawing, table, origin = text[figure:table], text[table:origin], text[origin:]
+    for name in ("fw-minplus", "scipy.sparse.csgraph.shortest_path", "igraph.Graph.distances"):
+        assert f">{name}</text>" in drawing
+    assert origin.startswith(
         "`pyapsp bench dense --n 40 --method auto fw-naive fw-minplus --repeat 2 "
     )
-    origin, table = text.split("\n\n")
     assert "--device" not in origin
     assert ".json" not in origin
     for fact in (device.name, device.platform_name, "commit `", "20"):
@@ -107,10 +112,39 @@ def test_the_page_of_figures_says_what_was_measured_and_how(measured, kept, devi
     rows = [line for line in table.splitlines() if line.startswith("|")]
     assert len({row.count("|") for row in rows}) == 1
     assert len(rows) == 5
-    assert all("scipy 1" in row and "igraph" in row for row in rows[2:])
-    assert measured.benches("nothing") == "No record of `nothing` yet."
-    gpu = "gpu" in json.loads(kept[0].read_text())["runs"][0]["device"]["kind"]
-    assert ("no records of a GPU" in measured.benches("missing")) is not gpu
+    assert all("shortest_path (scipy 1" in row and "igraph" in row for row in rows[2:])
+    assert measured.benches("nothing") == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("overview", ()),
+        ("automatic", ()),
+        ("benches", ("small",)),
+        ("benches", ("sources",)),
+    ],
+)
+def test_figures_come_first_and_numbers_can_be_read(
+    measured, records, name, arguments, monkeypatch
+):
+    # one device is enough: each figure takes a second
+    for function in ("devices", "benches"):
+        every = getattr(records, function)
+        monkeypatch.setattr(records, function, lambda *which, every=every: every(*which)[:1])
+    text = getattr(measured, name)(*arguments)
+    words = re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL)
+    assert not re.search(r"\d+e\+\d", words)
+    assert "No record" not in words
+    assert "fraction of the roof" not in words
+    # a roof bounds what it is given for
+    assert all(float(each) <= 100 for each in re.findall(r"\| ([\d.]+) % \|", words))
+    if name in ("overview", "benches"):
+        assert text.index("<svg") < (text + "|").index("|")
+        assert text.count("<svg") == 1
+    if name == "overview":
+        assert text.startswith("### ")
+        assert "or faster, on " in text
 
 
 def test_the_automatic_choice_is_shown_beside_the_fastest_method(measured, documents, kept):
@@ -131,7 +165,7 @@ def test_the_page_of_a_paper_has_its_exhibits(measured, kept):
     assert "### " in text
     assert "<svg" in text
     assert "table" in text.lower()
-    assert measured.papers("ino").endswith("No records yet.")
+    assert measured.papers("ino").startswith(SOURCES["ino"].title)
 
 
 def test_what_is_kept_in_the_repository_is_small_and_can_be_shown(records):
@@ -151,6 +185,7 @@ def test_what_the_page_shows_is_what_make_records_measures(records):
     shown = {name for line in re.findall(r"\{records\} (.*)", page) for name in line.split()}
     for config in ("records", "records-gpu"):
         text = (TOP / "config" / f"{config}.yaml").read_text(encoding="utf-8")
-        assert set(re.findall(r"^  (\S+):", text, re.MULTILINE)) == shown - {"missing"}
+        assert set(re.findall(r"^  (\S+):", text, re.MULTILINE)) == shown
     sources = re.findall(r"^measured/([\w-]+)$", page, re.MULTILINE)
     assert sorted(sources) == sorted(SOURCES)
+    assert page.index("{overview}") < page.index("\n## ")

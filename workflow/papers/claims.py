@@ -50,4 +50,7 @@ def answered(rows: Iterable[_Row | Claim], texts: Mapping[str, str]) -> Iterator
 
 def listed(values: Mapping[str, float]) -> str:
     """Return numbers with their names, as a text."""
-    return ", ".join(f"{name} {value:.3g}" for name, value in values.items())
+    return ", ".join(
+        f"{name} {value:.3g}" if abs(value) < 1000 else f"{name} {float(f'{value:.3g}'):,.0f}"
+        for name, value in values.items()
+    )

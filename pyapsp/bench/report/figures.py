@@ -24,7 +24,7 @@ from matplotlib.ticker import (
 from pyapsp.bench.report.records import OVER
 from pyapsp.bench.report.tables import by_problem, function, method_name, seconds
 
-__all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg"]
+__all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg", "times"]
 
 # The colours of Okabe and Ito, which colour-blind readers can tell apart, without the yellow, which
 # is too faint for a line. With the markers there are 56 pairs.
@@ -115,7 +115,7 @@ def _of_problem(
 def fastest(best: pd.DataFrame) -> Figure:
     """Draw the time of the fastest method on each input beside that of the fastest other package.
 
-    A panel for each problem, a row for each input and device.
+    A panel for each problem and function of another package, a row for each input and device.
 
     Parameters
     ----------
@@ -126,48 +126,102 @@ def fastest(best: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    problems = by_problem(best)
-    figure = Figure(figsize=(9, 1 + 0.5 * len(problems) + 0.32 * len(best)), layout="constrained")
+    several = best["place"].nunique() > 1
+    types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
+    inputs = [f"{row.input} (n = {row.n})" for row in best.itertuples()]
+    words = [
+        f"{row.shown} {seconds(row.wall_seconds)}"
+        + (f", {row.dtype}" if types[row.Index] else "")
+        + (f", {row.place}" if several else "")
+        + ("" if pd.isna(row.calls) else f"; {seconds(row.peer_seconds)}")
+        for row in best.itertuples()
+    ]
+    best = best.assign(label=inputs, words=words)
+    groups = list(best.groupby(["problem", "calls"], sort=False, dropna=False))
+    width = 4 + 0.07 * (max(map(len, inputs)) + max(map(len, words)))
+    figure = Figure(figsize=(width, 1 + 0.5 * len(groups) + 0.32 * len(best)), layout="constrained")
     panels = figure.subplots(
-        len(problems),
+        len(groups),
         squeeze=False,
         sharex=True,
-        height_ratios=[len(some) + 0.6 for some in problems.values()],
+        height_ratios=[len(some) + 0.6 for _, some in groups],
     )[:, 0]
-    platforms = best.groupby("platform")["device"].nunique()
-    several = len(platforms) > 1 or platforms.gt(1).any()
-    types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
     ours = _disc(_COLOURS[0], "fastest method")
     theirs = _disc(_COLOURS[5], "fastest function of another package") | {"markerfacecolor": "none"}
-    for axes, (problem, some) in zip(panels, problems.items(), strict=True):
-        one = some["calls"].nunique() == 1
+    for axes, ((problem, calls), some) in zip(panels, groups, strict=True):
         for place, row in enumerate(some.itertuples()):
-            words = f"{method_name(row)} {seconds(row.wall_seconds)}"
-            words += f", {row.dtype}" if types[row.Index] else ""
-            words += f", {row.place}" if several else ""
-            if pd.notna(row.calls):
-                words += f"; {'' if one else f'{row.calls} '}{seconds(row.peer_seconds)}"
+            if pd.notna(calls):
                 both = [row.wall_seconds, row.peer_seconds]
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
                 _beside(axes, place, 8, f"{row.ratio:.3g} x", "bold")
             axes.plot(row.wall_seconds, place, zorder=3, **ours)
-            _beside(axes, place, 56, words)
-        axes.set_yticks(
-            range(len(some)), [f"{row.input} (n = {row.n})" for row in some.itertuples()]
-        )
+            _beside(axes, place, 56, row.words)
+        axes.set_yticks(range(len(some)), some["label"])
         axes.set_ylim(len(some) - 0.5, -0.5)
-        beside = f", beside {some['calls'].dropna().iloc[0]}" if one else ""
+        beside = "" if pd.isna(calls) else f", beside {calls}"
         axes.set_title(problem + beside, loc="left", fontsize="medium", fontweight="bold")
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(numticks=3))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
-        axes.grid(axis="x", alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
+        _time_across(axes)
     panels[-1].set_xlabel("time of the whole call")
     handles = [Line2D([], [], **look) for look in (ours, theirs)]
     figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
     return figure
+
+
+def times(runs: pd.DataFrame, peers: pd.DataFrame) -> Figure:
+    """Draw the time of each run on one device and of each other package, the fastest first.
+
+    A panel for each input.
+
+    Parameters
+    ----------
+    runs, peers : pandas.DataFrame
+        Those of `pyapsp.bench.report.records.Collected`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    several = runs["dtype"].nunique() > 1
+    ours = _disc(_COLOURS[0], "method")
+    theirs = _disc(_COLOURS[5], "function of another package") | {"markerfacecolor": "none"}
+    panels = []
+    for (problem, name, n), some in runs.groupby(["problem", "input", "n"], sort=False):
+        marks = [
+            (row.wall_seconds, method_name(row) + (f", {row.dtype}" if several else ""), ours)
+            for row in some.itertuples()
+        ]
+        same = peers["problem"].eq(problem) & peers["input"].eq(name) & peers["n"].eq(n)
+        marks += [
+            (row.median_seconds, function(peers, problem, row.name), theirs)
+            for row in peers[same].itertuples()
+        ]
+        panels.append((f"{name} (n = {n})", sorted(marks, key=lambda mark: mark[0])))
+    heights = [len(marks) + 1.2 for _, marks in panels]
+    figure = Figure(figsize=(8, 1 + 0.24 * sum(heights)), layout="constrained")
+    all_axes = figure.subplots(len(panels), squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    for axes, (title, marks) in zip(all_axes, panels, strict=True):
+        for place, (value, _, look) in enumerate(marks):
+            axes.plot(value, place, **look)
+            _beside(axes, place, 8, seconds(value))
+        axes.set_yticks(range(len(marks)), [words for _, words, _ in marks], fontsize="small")
+        axes.set_ylim(len(marks) - 0.5, -0.5)
+        axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+        _time_across(axes)
+        axes.grid(axis="y", alpha=0.3)
+    all_axes[-1].set_xlabel("time of the whole call")
+    handles = [Line2D([], [], **look) for look in (ours, theirs)]
+    figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
+    return figure
+
+
+def _time_across(axes: Axes) -> None:
+    """Make the horizontal axis a logarithmic one of times."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(numticks=3))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+    axes.grid(axis="x", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def _disc(colour: str, label: str) -> dict[str, Any]:
