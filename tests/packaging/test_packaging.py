@@ -187,7 +187,7 @@ def test_a_solve_without_what_other_systems_lack(tmp_path, device):
 # What only the extras install.
 EXTRAS = (
     *("igraph", "jinja2", "libsbml", "matplotlib", "mpi4py", "myokit", "networkit", "networkx"),
-    *("numba", "pandas", "polars", "pycparser", "pygments", "roadrunner", "rustworkx"),
+    *("numba", "pandas", "polars", "pycparser", "pygments", "pynvml", "roadrunner", "rustworkx"),
     *("snakemake", "tabulate", "tropical_gemm"),
 )
 
@@ -249,7 +249,7 @@ def test_the_extra_for_users_has_no_tools_of_developers():
             found |= set().union(*map(packages, names)) if ours else {re.split(r"\W", each)[0]}
         return found
 
-    users = ("bulk", "cpu", "intel", "matching", "mining", "networkx", "report")
+    users = ("bulk", "cpu", "energy", "intel", "matching", "mining", "networkx", "report")
     users += ("simulation", "sparse", "workflow")
     assert packages("all") == set().union(*map(packages, users))
     assert not packages("all") & {"pytest", "mypy", "ruff", "sphinx", "hypothesis", "build"}
