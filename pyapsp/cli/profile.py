@@ -2,7 +2,9 @@
 
 Each microbenchmark stresses one part of the device: an operation, a level of the memory, barriers,
 launches, copies. Its answer is checked. The instructions of the compiled loop are counted where the
-driver gives its code. -o writes all rows as JSON. Exit code 1 when an answer was wrong.
+driver gives its code. -o writes all rows as JSON, --page a page with the curves (it needs the extra
+report). --from makes the page of a profile that was measured before. Exit code 1 when an answer was
+wrong.
 
 --energy adds joules and watts, from the sensor of the device: nvml (GPUs; the extra energy), amdsmi
 (GPUs) or rapl (processors). Without a sensor these are null. Each of these benchmarks is repeated
@@ -13,13 +15,14 @@ For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
   pyapsp profile device --energy -o profile.json
+  pyapsp profile device --from profile.json --page profile.html
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import add_device, add_json, add_output
@@ -36,6 +39,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["device"], help="device: the microbenchmarks")
     add_device(parser)
     add_output(parser, "PROFILE.json", "write the profile of the device to this file")
+    parser.add_argument("--page", metavar="PAGE.html", help="write a page with the curves")
+    parser.add_argument(
+        "--from",
+        dest="profile",
+        metavar="PROFILE.json",
+        help="measure nothing, and make the page of this profile",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
     )
@@ -58,17 +68,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print the rows, and write the profile."""
-    from pyapsp.base.errors import ParameterError, SensorError
+    """Measure, print the rows, and write the profile and its page."""
+    from pyapsp.base.errors import ParameterError
+
+    if arguments.profile is not None:
+        if arguments.page is None:
+            raise ParameterError("--from needs --page: it only makes the page of a profile")
+        _write_page(arguments)
+        return 0
+    if not 0 < arguments.train < math.inf:
+        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
+    return _measure(arguments)
+
+
+def _measure(arguments: argparse.Namespace) -> int:
+    from pyapsp.base.errors import SensorError
     from pyapsp.device import choose
     from pyapsp.device.energy import EnergyMeter
     from pyapsp.device.sensors import open_sensor
     from pyapsp.profiling.suite import profile_device
 
-    if not 0 < arguments.train < math.inf:
-        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
     device = choose(arguments.device)
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, arguments.page)
+    make_page = None if arguments.page is None else _page_maker()
     say = printer(arguments)
     say(f"{device}")
     meter = None
@@ -83,6 +105,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         write_json(arguments.output, profile)
         say(f"-> {arguments.output}")
+    if make_page is not None:
+        _write_text(arguments.page, make_page(profile))
+        say(f"-> {arguments.page}")
     if arguments.json:
         print_json(profile)
     if meter is not None:
@@ -94,6 +119,31 @@ def run(arguments: argparse.Namespace) -> int:
     failed = profile["failed"]
     assert isinstance(failed, list)
     return int(any(each["wrong"] for each in failed))
+
+
+def _write_page(arguments: argparse.Namespace) -> None:
+    """Make the page of a profile that was measured before."""
+    check_outputs(arguments.page, inputs=[arguments.profile])
+    make_page = _page_maker()
+    from pyapsp.bench.report.device_profile import read_profile
+
+    _write_text(arguments.page, make_page(read_profile(arguments.profile)))
+    printer(arguments)(f"-> {arguments.page}")
+
+
+def _page_maker() -> Callable[[Record], str]:
+    from pyapsp.base.extras import extra
+
+    with extra("report", "pyapsp profile --page"):
+        from pyapsp.bench.report.device_profile import profile_page
+    return profile_page
+
+
+def _write_text(path: str, text: str) -> None:
+    from pyapsp.base.files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text)
 
 
 def _line(row: Record) -> str:
