@@ -38,6 +38,7 @@ __all__ = [
     "ProgramError",
     "PyApspError",
     "RankError",
+    "SensorError",
     "StallError",
     "VerificationError",
 ]
@@ -208,6 +209,22 @@ def _amount(size: int) -> str:
 
 class StallError(DeviceError):
     """The work-groups of a kernel launch waited for each other, and none made progress."""
+
+
+class SensorError(DeviceError):
+    """A sensor of power cannot be read.
+
+    Parameters
+    ----------
+    name : str
+        Of the sensor, for instance ``"rapl"``.
+    message : str
+        Why.
+    """
+
+    def __init__(self, name: str, message: str) -> None:
+        self.name, self.message = name, message
+        super().__init__(f"sensor {name}: {message}")
 
 
 class KernelBuildError(DeviceError):

@@ -4,14 +4,21 @@ Each microbenchmark stresses one part of the device: an operation, a level of th
 launches, copies. Its answer is checked. The instructions of the compiled loop are counted where the
 driver gives its code. -o writes all rows as JSON. Exit code 1 when an answer was wrong.
 
+--energy adds joules and watts, from the sensor of the device: nvml (GPUs; the extra energy), amdsmi
+(GPUs) or rapl (processors). Without a sensor these are null. Each of these benchmarks is repeated
+for seconds, because sensors are slow. If the sensor fails, the file is written without the rest,
+and the exit code is 4.
+
 For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
+  pyapsp profile device --energy -o profile.json
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -32,27 +39,58 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
     )
+    parser.add_argument(
+        "--energy",
+        nargs="?",
+        const="auto",
+        metavar="SENSOR",
+        help="measure energy, too, with this sensor: nvml, rapl, amdsmi or none; without a name, "
+        "with the first one that can be read",
+    )
+    parser.add_argument(
+        "--train",
+        type=float,
+        default=5.0,
+        metavar="SECONDS",
+        help="how long a benchmark is repeated for its energy (5)",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print the rows, and write the profile."""
+    from pyapsp.base.errors import ParameterError, SensorError
     from pyapsp.device import choose
+    from pyapsp.device.energy import EnergyMeter
+    from pyapsp.device.sensors import open_sensor
     from pyapsp.profiling.suite import profile_device
 
+    if not 0 < arguments.train < math.inf:
+        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
     device = choose(arguments.device)
     check_outputs(arguments.output)
     say = printer(arguments)
     say(f"{device}")
-    profile = {
-        **profile_device(device, quick=arguments.quick, report=lambda row: say(_line(row))),
-        "made": made(arguments),
-    }
+    meter = None
+    if arguments.energy is not None:
+        sensor = open_sensor(device, arguments.energy)
+        say(f"sensor: {sensor.name}")
+        meter = EnergyMeter(sensor, arguments.train)
+    measured = profile_device(
+        device, quick=arguments.quick, meter=meter, report=lambda row: say(_line(row))
+    )
+    profile = {**measured, "made": made(arguments)}
     if arguments.output:
         write_json(arguments.output, profile)
         say(f"-> {arguments.output}")
     if arguments.json:
         print_json(profile)
+    if meter is not None:
+        meter.sensor.close()
+        about = profile["sensor"]
+        assert isinstance(about, Mapping)
+        if about["error"] is not None:
+            raise SensorError(meter.sensor.name, str(about["error"]))
     failed = profile["failed"]
     assert isinstance(failed, list)
     return int(any(each["wrong"] for each in failed))
@@ -72,6 +110,8 @@ def _line(row: Record) -> str:
         line += f", {row['nanoseconds']:.4g} ns"
     if row.get("counted") is not None:
         line += f", {row['counted']} instructions for {row['operations']} operations"
+    if row.get("joules") is not None:
+        line += f", {row['watts']:.4g} W, {row['nanojoules']:.4g} nJ"
     return line
 
 

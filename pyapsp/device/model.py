@@ -22,6 +22,7 @@ from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
     Traits,
     architecture_of,
+    pci_address_of,
     plain_name,
     traits_of,
     usable_local_memory,
@@ -213,6 +214,15 @@ class Device:
             self.processor,
             set(self.handle.extensions.split()),
             features(),
+            lambda query: _ask(self.handle, getattr(info, query), None),
+        )
+
+    @cached_property
+    def pci_address(self) -> str | None:
+        """The address on the PCI bus, by which other libraries know the device; None if unknown."""
+        info = loader.opencl().device_info
+        return pci_address_of(
+            set(self.handle.extensions.split()),
             lambda query: _ask(self.handle, getattr(info, query), None),
         )
 

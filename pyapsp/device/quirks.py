@@ -14,6 +14,7 @@ from functools import cache
 __all__ = [
     "PACKED16_ANSWER",
     "RUNTIMES",
+    "SENSOR_LIBRARIES",
     "VARIABLES",
     "VISIBLE",
     "Runtime",
@@ -22,6 +23,7 @@ __all__ = [
     "maps_late",
     "nearest_processor",
     "packed16_probe",
+    "pci_address_of",
     "plain_name",
     "told_processor",
     "traits_of",
@@ -104,6 +106,10 @@ VISIBLE = (
     "GPU_DEVICE_ORDINAL",
     "ZE_AFFINITY_MASK",
 )
+
+
+#: Sensor of power -> the module that reads it, and the package that has the module.
+SENSOR_LIBRARIES = {"nvml": ("pynvml", "nvidia-ml-py"), "amdsmi": ("amdsmi", "amdsmi")}
 
 
 @dataclass(frozen=True)
@@ -380,6 +386,36 @@ def architecture_of(
     if _ZEN4 in features and _WITH_AVX512.fullmatch(processor):
         return "znver4"
     return processor or name
+
+
+# extension -> template of the address on the PCI bus, and the device queries whose values fill it
+_ADDRESSES = {
+    "cl_nv_device_attribute_query": (
+        "{:08x}:{:02x}:{:02x}.0",
+        ("PCI_DOMAIN_ID_NV", "PCI_BUS_ID_NV", "PCI_SLOT_ID_NV"),
+    ),
+}
+
+
+def pci_address_of(extensions: set[str], ask: Callable[[str], int | None]) -> str | None:
+    """Return the address of a device on the PCI bus, if its driver gives it.
+
+    Parameters
+    ----------
+    extensions, ask
+        As in `architecture_of`.
+
+    Returns
+    -------
+    str or None
+        As ``"00000000:17:00.0"``.
+    """
+    for extension, (form, queries) in _ADDRESSES.items():
+        if extension in extensions:
+            values = [ask(query) for query in queries]
+            if None not in values:
+                return form.format(*values)
+    return None
 
 
 # For a processor that it does not know, PoCL passes its compiler a name that the compiler rejects.

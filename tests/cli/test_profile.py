@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import partial
 
 import pytest
 
 from pyapsp.cli import main
+from pyapsp.device import sensors
+from pyapsp.device.sensors import Sensor
 from pyapsp.errors import CapabilityError
 from pyapsp.profiling import suite
 from pyapsp.profiling.measuring import Benchmark
@@ -65,3 +68,97 @@ def test_a_wrong_answer_is_exit_code_1_and_the_rest_is_kept(short, capsys):
 def test_the_output_is_checked_before_the_run(short, capsys):
     assert main(["profile", "device", "-o", "/no/such/folder/profile.json"]) != 0
     assert "folder does not exist" in capsys.readouterr().err
+
+
+class Toy(Sensor):
+    """A sensor that can be unplugged."""
+
+    name = "toy"
+    lost = False
+
+    def joules(self):
+        if self.lost:
+            raise OSError("unplugged")
+        return 100 * time.perf_counter()
+
+    def watts(self):
+        return 100.0
+
+
+@pytest.fixture
+def toy_sensor(monkeypatch):
+    sensor = Toy()
+    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
+    return sensor
+
+
+def busy(number):
+    time.sleep(2e-3)
+    return number * 1e-2
+
+
+def metered(before=lambda: None):
+    before()
+    return Benchmark("add", {"bytes": 4}, "bytes", 8, busy, lambda n: None, metered=True)
+
+
+def test_energy_without_a_sensor_is_null(short, tmp_path):
+    short(metered)
+    path = tmp_path / "profile.json"
+    assert main(["profile", "device", "--energy", "none", "-o", str(path)]) == 0
+    profile = json.loads(path.read_text())
+    assert profile["sensor"]["name"] == "none"
+    (row,) = profile["results"]
+    columns = set(suite._ENERGY)
+    assert columns <= set(row)
+    assert {row[name] for name in columns} == {None}
+    assert row["rate"]
+
+
+def test_without_the_option_there_are_no_columns_of_energy(short, tmp_path):
+    path = tmp_path / "profile.json"
+    assert main(["profile", "device", "-o", str(path)]) == 0
+    profile = json.loads(path.read_text())
+    assert profile["sensor"] is None
+    assert not set(suite._ENERGY) & set(profile["results"][0])
+
+
+def test_energy_of_a_launch(short, toy_sensor, tmp_path, capsys):
+    short(metered, partial(toy, "copy"))
+    path = tmp_path / "profile.json"
+    words = ["profile", "device", "--energy", "rapl", "--train", "0.2", "-o", str(path)]
+    assert main(words) == 0
+    row, other = json.loads(path.read_text())["results"]
+    assert row["watts"] == pytest.approx(100, rel=0.05)
+    assert row["joules"] == pytest.approx(row["idle_joules"], rel=0.1)
+    assert row["nanojoules"] == pytest.approx(row["joules"] / (8 * row["rounds"]) * 1e9)
+    assert row["mips_per_watt"] * row["nanojoules"] == pytest.approx(1e3)
+    assert row["energy_delay"] == pytest.approx(row["joules"] ** 2 / row["watts"])
+    assert row["launches"] > 1
+    assert other["joules"] is None
+    assert " W, " in capsys.readouterr().out
+
+
+def test_a_sensor_that_disappears_is_exit_code_4_and_the_rest_is_kept(
+    short, toy_sensor, tmp_path, capsys
+):
+    def unplug():
+        toy_sensor.lost = True
+
+    short(metered, partial(metered, unplug), partial(toy, "copy"))
+    path = tmp_path / "profile.json"
+    words = ["profile", "device", "--energy", "rapl", "--train", "0.1", "-o", str(path)]
+    assert main(words) == 4
+    assert "sensor toy: it cannot be read any more" in capsys.readouterr().err
+    profile = json.loads(path.read_text())
+    assert "unplugged" in profile["sensor"]["error"]
+    first, second, third = profile["results"]
+    assert first["joules"] > 0
+    assert second["joules"] is third["joules"] is None
+    assert second["rate"]
+    assert third["rate"]
+
+
+def test_a_train_takes_time(short, capsys):
+    assert main(["profile", "device", "--energy", "none", "--train", "0"]) == 2
+    assert "train" in capsys.readouterr().err

@@ -187,8 +187,8 @@ def test_a_solve_without_what_other_systems_lack(tmp_path, device):
 # What only the extras install.
 EXTRAS = (
     *("clang", "igraph", "jinja2", "libsbml", "matplotlib", "mpi4py", "myokit", "networkit"),
-    *("networkx", "numba", "pandas", "pcpp", "polars", "pycparser", "pygments", "roadrunner"),
-    *("rustworkx", "snakemake", "tabulate", "tropical_gemm"),
+    *("networkx", "numba", "pandas", "pcpp", "polars", "pycparser", "pygments", "pynvml"),
+    *("roadrunner", "rustworkx", "snakemake", "tabulate", "tropical_gemm"),
 )
 
 # A public module must be there, and must be shown, without the packages that some of it needs.
@@ -249,7 +249,7 @@ def test_the_extra_for_users_has_no_tools_of_developers():
             found |= set().union(*map(packages, names)) if ours else {re.split(r"\W", each)[0]}
         return found
 
-    users = ("bulk", "cpu", "intel", "matching", "mining", "networkx", "report")
+    users = ("bulk", "cpu", "energy", "intel", "matching", "mining", "networkx", "report")
     users += ("simulation", "sparse", "workflow")
     assert packages("all") == set().union(*map(packages, users))
     assert not packages("all") & {"pytest", "mypy", "ruff", "sphinx", "hypothesis", "build"}
