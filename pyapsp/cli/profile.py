@@ -1,21 +1,26 @@
-"""Measure what a device can do: latency, throughput and bandwidth, and what they depend on.
+"""Measure what a device can do, or what a kernel makes of it.
 
-Each microbenchmark stresses one part of the device: an operation, a level of the memory, barriers,
-launches, copies. Its answer is checked. The instructions of the compiled loop are counted where the
-driver gives its code. -o writes all rows as JSON, --page a page with the curves (it needs the extra
-report). --from makes the page of a profile that was measured before. Exit code 1 when an answer was
-wrong.
+device: latency, throughput and bandwidth, and what they depend on. Each microbenchmark stresses one
+part of the device: an operation, a level of the memory, barriers, launches, copies. Its answer is
+checked. The instructions of the compiled loop are counted where the driver gives its code. -o
+writes all rows as JSON, --page a page with the curves (it needs the extra report). --from makes the
+page of a profile that was measured before. Exit code 1 when an answer was wrong.
 
 --energy adds joules and watts, from the sensor of the device: nvml (GPUs; the extra energy), amdsmi
 (GPUs) or rapl (processors). Without a sensor these are null. Each of these benchmarks is repeated
 for seconds, because sensors are slow. If the sensor fails, the file is written without the rest,
 and the exit code is 4.
 
+kernel FILE.cl NAME: run a kernel of any OpenCL C file with probes, and print its criteria: how well
+it uses the device, which lines waste memory accesses or lanes, and, with --on PROFILE.json from
+profile device, what limits it and what to change first. It needs the extra profile of pyapsp.
+
 For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
   pyapsp profile device --energy -o profile.json
   pyapsp profile device --from profile.json --page profile.html
+  pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
 """
 
 from __future__ import annotations
@@ -25,6 +30,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pyapsp.cli import profile_kernel
 from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
@@ -36,9 +42,10 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=["device"], help="device: the microbenchmarks")
+    parser.add_argument("what", choices=["device", "kernel"], help="what is measured")
+    profile_kernel.configure(parser)
     add_device(parser)
-    add_output(parser, "PROFILE.json", "write the profile of the device to this file")
+    add_output(parser, "PROFILE.json", "write the profile to this file")
     parser.add_argument("--page", metavar="PAGE.html", help="write a page with the curves")
     parser.add_argument(
         "--from",
@@ -71,6 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print the rows, and write the profile and its page."""
     from pyapsp.base.errors import ParameterError
 
+    if arguments.what == "kernel":
+        return profile_kernel.run(arguments)
     if arguments.profile is not None:
         if arguments.page is None:
             raise ParameterError("--from needs --page: it only makes the page of a profile")

@@ -23,7 +23,7 @@ from clang.cindex import Cursor, CursorKind, Type, TypeKind
 from pyapsp.device.kernels.source import flattened
 from pyapsp.profiling.opencl_c import Unit, parse
 
-__all__ = ["PROBES", "Block", "Instrumented", "Probe", "Site", "instrument"]
+__all__ = ["PROBES", "Block", "Instrumented", "Parameter", "Probe", "Site", "instrument"]
 
 Probe = Literal["blocks", "warps", "addresses"]
 PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses")
@@ -42,6 +42,21 @@ _ARRAYS = (
     TypeKind.DEPENDENTSIZEDARRAY,
 )
 _VECTORS = (TypeKind.VECTOR, TypeKind.EXTVECTOR)
+_NAMES = {
+    TypeKind.CHAR_S: "char",
+    TypeKind.SCHAR: "char",
+    TypeKind.UCHAR: "uchar",
+    TypeKind.SHORT: "short",
+    TypeKind.USHORT: "ushort",
+    TypeKind.INT: "int",
+    TypeKind.UINT: "uint",
+    TypeKind.LONG: "long",
+    TypeKind.ULONG: "ulong",
+    TypeKind.HALF: "half",
+    TypeKind.FLOAT: "float",
+    TypeKind.DOUBLE: "double",
+}
+_QUALIFIERS = ("const", "volatile", "restrict", "__global", "__local", "__constant", "__private")
 _CLASSES = {TypeKind.FLOAT: "float", TypeKind.DOUBLE: "double", TypeKind.HALF: "half"}
 _ARITHMETIC = ("int", "float", "double", "half", "special")
 _FREE = re.compile(
@@ -124,6 +139,27 @@ class Site:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a kernel.
+
+    Attributes
+    ----------
+    name : str
+    type : str
+        The type of a number, or that of what a pointer points to, without qualifiers.
+    bytes : int
+        The size of that type.
+    space : {"global", "local", "constant"} or None
+        The address space of a pointer; None for a number.
+    """
+
+    name: str
+    type: str
+    bytes: int
+    space: _Space | None
+
+
+@dataclass(frozen=True)
 class Instrumented:
     """A program with probes.
 
@@ -133,14 +169,13 @@ class Instrumented:
         OpenCL C for the compiler of the device.
     blocks : tuple of Block
     sites : tuple of Site
-    kernels : mapping of str to tuple of str
-        Name -> names of its parameters that are pointers to global memory, "" for other ones.
+    kernels : mapping of str to tuple of Parameter
     """
 
     text: str
     blocks: tuple[Block, ...]
     sites: tuple[Site, ...]
-    kernels: Mapping[str, tuple[str, ...]]
+    kernels: Mapping[str, tuple[Parameter, ...]]
 
 
 def instrument(
@@ -224,7 +259,7 @@ class _Writer:
     def __init__(self, unit: Unit, probe: Probe) -> None:
         self.blocks: list[_Open] = []
         self.sites: list[Site] = []
-        self.kernels: dict[str, tuple[str, ...]] = {}
+        self.kernels: dict[str, tuple[Parameter, ...]] = {}
         self._unit, self._probe = unit, probe
         self._source = unit.text
         # (place, 0 after or 1 before what is there, number of the edit, end of the old text, text)
@@ -269,10 +304,7 @@ class _Writer:
         self._new(body)
         inside = _start(body) + 1
         if self._kernel:
-            self.kernels[node.spelling] = tuple(
-                each.spelling if _target(each.type)[1] == "global" else ""
-                for each in node.get_arguments()
-            )
+            self.kernels[node.spelling] = tuple(map(_parameter, node.get_arguments()))
             self._before(
                 inside,
                 "profile_t profile_s = profile_start(profile_out, profile_room, profile_every); "
@@ -801,6 +833,21 @@ def _target(kind: Type) -> tuple[Type, _Space | None]:
     if target.kind == TypeKind.INVALID:  # not a pointer; libclang must not be asked
         return target, None
     return target, _SPACES.get(target.get_address_space())
+
+
+def _parameter(node: Cursor) -> Parameter:
+    target, space = _target(node.type)
+    kind = node.type.get_canonical() if space is None else target
+    name = kind.get_canonical().spelling.split("__attribute__")[0]
+    words = [each for each in name.split() if each not in _QUALIFIERS]
+    if kind.kind in _VECTORS:
+        words = [f"{_short(kind.element_type)}{kind.element_count}"]
+    return Parameter(node.spelling, _short(kind) or " ".join(words), kind.get_size(), space)
+
+
+def _short(kind: Type) -> str:
+    """Return the name of a scalar type in OpenCL C, or nothing."""
+    return _NAMES.get(kind.get_canonical().kind, "")
 
 
 def _class_of(kind: Type) -> tuple[str, int]:

@@ -171,7 +171,7 @@ class Recorder:
         self, queue: cl.CommandQueue, kernel: str, shape: Shape, arguments: Sequence[Argument]
     ) -> BlockCounts:
         """Launch a kernel with counters of blocks."""
-        program, built = self._program("blocks")
+        program, built = self.program("blocks")
         of_item = 4 * len(program.blocks)
         every = ceil(shape.groups * shape.in_group * of_item / self._limit)
         room = ceil(shape.groups / every) * shape.in_group
@@ -183,7 +183,7 @@ class Recorder:
         self, queue: cl.CommandQueue, kernel: str, shape: Shape, arguments: Sequence[Argument]
     ) -> WarpTimes:
         """Launch a kernel that records when its items run."""
-        _, built = self._program("warps")
+        _, built = self.program("warps")
         every = ceil(shape.groups * shape.in_group * 32 / self._limit)
         room = ceil(shape.groups / every) * shape.in_group
         out = self._launch(queue, built, kernel, shape, arguments, room * 32, room, every)
@@ -220,7 +220,7 @@ class Recorder:
         ParameterError
             If the launch accesses memory much more often than that of `counts`.
         """
-        program, built = self._program("addresses")
+        program, built = self.program("addresses")
         sites = program.sites
         expected = sum(float(counts.executions[each.block]) for each in sites)
         every = ceil(expected * _OF_ACCESS * _SPARE / self._limit) or 1
@@ -241,7 +241,8 @@ class Recorder:
     def _limit(self) -> int:
         return min(_LIMIT, self.device.capabilities.max_allocation // 2)
 
-    def _program(self, probe: Probe) -> tuple[Instrumented, Program]:
+    def program(self, probe: Probe) -> tuple[Instrumented, Program]:
+        """Return the program with these probes, and the built one."""
         if probe not in self._built:
             made = instrument(
                 self._source,

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from pyapsp.profiling.criteria import Accesses, Activity, Span
 
-__all__ = ["AddressTrace", "accesses", "activities", "divergence", "overlapping", "union_length"]
+__all__ = [
+    "AddressTrace",
+    "accesses",
+    "activities",
+    "by_warp",
+    "divergence",
+    "footprint",
+    "overlapping",
+    "union_length",
+]
 
 _Whole = NDArray[np.int64]
 
@@ -43,6 +52,16 @@ class AddressTrace:
     address: _Whole
     size: _Whole
     local: NDArray[np.bool_]
+
+    def where(self, which: NDArray[np.bool_]) -> AddressTrace:
+        """Return some of the accesses."""
+        return AddressTrace(
+            self.warp[which],
+            self.moment[which],
+            self.address[which],
+            self.size[which],
+            self.local[which],
+        )
 
 
 def union_length(start: NDArray[np.float64], end: NDArray[np.float64]) -> float:
@@ -87,13 +106,18 @@ def divergence(counts: _Whole, sizes: NDArray[np.float64], group: int, width: in
         The mean over warps. It is exact if the items of a warp meet again after each branch and
         each loop; a loop with another number of turns each time it is reached makes it larger.
     """
-    blocks = counts.shape[1]
-    short = -group % width
-    by_group = counts.reshape(-1, group, blocks)
-    whole = np.pad(by_group, ((0, 0), (0, short), (0, 0))).reshape(-1, width, blocks)
+    whole = by_warp(counts, group, width)
     done = whole.sum(1) @ sizes
     room = width * (whole.max(1) @ sizes)
     return float(np.mean(done[room > 0] / room[room > 0])) if room.any() else 1.0
+
+
+def by_warp(counts: _Whole, group: int, width: int) -> _Whole:
+    """Return counts of items, of shape (items, blocks), as one of (warps, width, blocks)."""
+    blocks = counts.shape[1]
+    short = -group % width
+    of_group = counts.reshape(-1, group, blocks)
+    return np.pad(of_group, ((0, 0), (0, short), (0, 0))).reshape(-1, width, blocks)
 
 
 def accesses(trace: AddressTrace, line: int, sector: int, banks: int, word: int = 4) -> Accesses:
@@ -107,7 +131,7 @@ def accesses(trace: AddressTrace, line: int, sector: int, banks: int, word: int 
     banks, word : int
         Banks of local memory, and the bytes of a word in a bank.
     """
-    outside, inside = _those(trace, ~trace.local), _those(trace, trace.local)
+    outside, inside = trace.where(~trace.local), trace.where(trace.local)
     ideal, taken = _passes(inside, banks, word)
     return Accesses(
         useful=int(outside.size.sum()),
@@ -118,6 +142,13 @@ def accesses(trace: AddressTrace, line: int, sector: int, banks: int, word: int 
         ideal_local=ideal,
         local=taken,
     )
+
+
+def footprint(trace: AddressTrace, size: int) -> int:
+    """Return the bytes of the different pieces of global memory, of this size, that it touches."""
+    outside = trace.where(~trace.local)
+    pieces = _spread(outside, outside.address // size, (outside.address + outside.size - 1) // size)
+    return size * len(np.unique(pieces[2]))
 
 
 def overlapping(copies: Sequence[tuple[Span, float]], kernels: Sequence[Span]) -> float:
@@ -138,16 +169,6 @@ def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
         else:
             merged.append((each.start, each.end))
     return merged
-
-
-def _those(trace: AddressTrace, which: NDArray[np.bool_]) -> AddressTrace:
-    return AddressTrace(
-        trace.warp[which],
-        trace.moment[which],
-        trace.address[which],
-        trace.size[which],
-        trace.local[which],
-    )
 
 
 def _touched(trace: AddressTrace, size: int) -> int:

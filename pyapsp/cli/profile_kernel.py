@@ -1,0 +1,145 @@
+"""The part of `pyapsp profile` that runs kernels with probes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyapsp.base.json import Record
+
+__all__ = ["configure", "run"]
+
+_SHOWN = 5
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "words", nargs="*", metavar="FILE.cl NAME", help="kernel: its file and its name"
+    )
+    parser.add_argument(
+        "--args",
+        nargs="+",
+        default=[],
+        metavar="ARG",
+        help="kernel: its arguments. Global memory: zeros:N, ones:N, range:N or random:N with N "
+        "elements, or a .npy file. Local memory: the number of elements. Otherwise a number",
+    )
+    parser.add_argument(
+        "--global", dest="items", type=int, nargs="+", metavar="N", help="kernel: the work-items"
+    )
+    parser.add_argument(
+        "--local", dest="group", type=int, nargs="+", metavar="N", help="kernel: those of a group"
+    )
+    parser.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="kernel: define a macro",
+    )
+    parser.add_argument("--warp", type=int, metavar="N", help="kernel: items of a warp")
+    parser.add_argument(
+        "--on", metavar="PROFILE.json", help="kernel: the profile of the device, for what limits it"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a kernel with probes, and print and write what is known of it."""
+    from pyapsp.base.errors import ParameterError
+    from pyapsp.base.extras import extra
+    from pyapsp.device import choose
+
+    with extra("profile", "pyapsp profile kernel"):
+        from pyapsp.profiling.kernel import profile_kernel
+
+    if len(arguments.words) != 2 or not arguments.items:
+        rule = "FILE.cl NAME, with --args and --global"
+        raise ParameterError.of("words", "profile kernel", rule, " ".join(arguments.words))
+    check_outputs(arguments.output)
+    file, name = arguments.words
+    pairs = (each.partition("=") for each in arguments.defines)
+    record = profile_kernel(
+        choose(arguments.device),
+        file,
+        name,
+        arguments.args,
+        arguments.items,
+        arguments.group,
+        defines={macro: value or 1 for macro, _, value in pairs},
+        width=arguments.warp,
+        profile=_profile(arguments.on),
+    )
+    show(record, printer(arguments))
+    record = {"schema": "pyapsp kernel profile", **record, "made": made(arguments)}
+    if arguments.output:
+        write_json(arguments.output, record)
+    if arguments.json:
+        print_json(record)
+    return 0
+
+
+def show(record: Record, say: Callable[[str], None]) -> None:
+    """Print the profile of a kernel."""
+    for line in _lines(record):
+        say(line)
+
+
+def _lines(record: Mapping[str, Any]) -> Iterator[str]:
+    items, group = ("x".join(map(str, record[name])) for name in ("items", "group"))
+    yield f"{record['kernel']}: {items} items in groups of {group}, {_time(record['seconds'])}"
+    if record["recorded"] < 1:
+        yield f"  traces of {record['recorded']:.1%} of the groups"
+    operations = sorted(record["operations"].items(), key=lambda pair: -pair[1])
+    yield "  operations: " + ", ".join(f"{count:.4g} {name}" for name, count in operations)
+    for name, value in record["criteria"].items():
+        yield f"  {name:17} {'unknown' if value is None else format(value, '.3f')}"
+    yield f"  {'quality':17} {record['quality']:.3f}"
+    wasteful = [each for each in record["sites"] if each["wasted"]]
+    for each in wasteful[:_SHOWN]:
+        what = "passes over banks" if each["space"] == "local" else "bytes of sectors"
+        yield (
+            f"  {each['file']}:{each['line']}: {each['kind']} {each['text']}: "
+            f"{each['efficiency']:.1%} used, {each['wasted']:.3g} {what} wasted"
+        )
+    for each in record["divergent"][:_SHOWN]:
+        yield (
+            f"  {each['file']}:{each['line']}: {each['function']}: lanes are idle for "
+            f"{each['idle']:.3g} operations"
+        )
+    if (limits := record["limits"]) is not None:
+        yield (
+            f"  bound by {limits['bound']}: at least {_time(limits['predicted'])}; "
+            f"could be {limits['potential']:.2f} times as fast"
+        )
+        for each in limits["advice"]:
+            if each["gain"] > 1.02:
+                yield f"  up to {each['gain']:.2f} x  {each['criterion']}: {each['hint']}"
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.4g} ms" if seconds < 1 else f"{seconds:.4g} s"
+
+
+def _profile(path: str | None) -> Mapping[str, object] | None:
+    """Read the profile of a device."""
+    from pyapsp.base.errors import FormatError
+
+    if path is None:
+        return None
+    with open(path, encoding="utf-8") as file:
+        try:
+            profile: object = json.load(file)
+        except ValueError as error:
+            raise FormatError(path, None, f"not JSON: {error}") from None
+    if not isinstance(profile, dict):
+        raise FormatError(path, None, "not the profile of a device")
+    return profile

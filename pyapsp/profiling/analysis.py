@@ -1,0 +1,263 @@
+"""Trace one launch in three ways, and find its criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import NDArray
+
+from pyapsp.device import Device
+from pyapsp.profiling import criteria, traces
+from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
+from pyapsp.profiling.instrument import Block, Site
+from pyapsp.profiling.record import (
+    AddressLog,
+    Argument,
+    BlockCounts,
+    Recorder,
+    Shape,
+    WarpTimes,
+)
+from pyapsp.profiling.units import units_of, width_of
+
+__all__ = ["Analyst", "LaunchTrace", "SiteFacts", "mean"]
+
+# Bytes of a line of the first cache and of a sector, and banks of local memory, of most GPUs.
+_LINE, _SECTOR, _BANKS = 128, 32, 32
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """What a place of the source does with memory in a launch.
+
+    Attributes
+    ----------
+    site : Site
+    executions : float
+        How often items execute it.
+    efficiency : float
+        Useful bytes over those of the sectors that it touches, or the passes over the banks that
+        it needs over those that it takes.
+    wasted : float
+        Bytes of sectors that nobody asked for, or passes over the banks for conflicts.
+    """
+
+    site: Site
+    executions: float
+    efficiency: float
+    wasted: float
+
+
+@dataclass(frozen=True)
+class LaunchTrace:
+    """What is known of one launch.
+
+    Attributes
+    ----------
+    kernel : str
+    shape : Shape
+    local_bytes : int
+        Local memory of a group.
+    operations : dict of str to float
+        Executed operations by class, see `instrument.Block`.
+    accesses : Accesses
+        Of the whole launch; scaled up if not all groups were recorded.
+    footprint : float
+        Bytes of the different sectors of global memory that it accesses.
+    criteria : Criteria
+        Those of the kernel alone: without host_sync, transfer and intensity.
+    sites : list of SiteFacts
+        Largest waste first.
+    divergent : list of (Block, float)
+        Blocks, and the operations for which the warps had room while lanes were idle; largest
+        first.
+    waiting : float
+        The share of the time of warps that they wait at barriers.
+    recorded : float
+        The smallest part of the groups that a trace has.
+    """
+
+    kernel: str
+    shape: Shape
+    local_bytes: int
+    operations: dict[str, float]
+    accesses: Accesses
+    footprint: float
+    criteria: Criteria
+    sites: list[SiteFacts]
+    divergent: list[tuple[Block, float]]
+    waiting: float
+    recorded: float
+
+
+class Analyst:
+    """Makes traces of launches on a device.
+
+    Parameters
+    ----------
+    device : Device
+    width : int, optional
+        Items of a warp; by default those of the device.
+    line, sector, banks : int
+        Bytes of a cache line and of a sector, and banks of local memory.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        width: int | None = None,
+        *,
+        line: int = _LINE,
+        sector: int = _SECTOR,
+        banks: int = _BANKS,
+    ) -> None:
+        self.device = device
+        self.width = width_of(device) if width is None else width
+        self._line, self._sector, self._banks = line, sector, banks
+
+    def trace(
+        self,
+        recorder: Recorder,
+        queue: cl.CommandQueue,
+        kernel: str,
+        shape: Shape,
+        arguments: Sequence[Argument],
+        local_bytes: int = 0,
+    ) -> LaunchTrace:
+        """Launch a kernel once with each probe; its buffers are restored after each.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If there is no memory for copies of the buffers, or for the traces.
+        """
+        saved = [(each, _copy(queue, each)) for each in arguments if isinstance(each, cl.Buffer)]
+
+        def restore() -> None:
+            for buffer, copy in saved:
+                cl.enqueue_copy(queue, buffer, copy)
+
+        counts = recorder.blocks(queue, kernel, shape, arguments)
+        restore()
+        times = recorder.warps(queue, kernel, shape, arguments)
+        restore()
+        log = recorder.addresses(queue, kernel, shape, arguments, counts)
+        restore()
+        queue.finish()
+        return self._reduced(kernel, shape, local_bytes, counts, times, log)
+
+    def _reduced(
+        self,
+        kernel: str,
+        shape: Shape,
+        local_bytes: int,
+        counts: BlockCounts,
+        times: WarpTimes,
+        log: AddressLog,
+    ) -> LaunchTrace:
+        found = self._accesses(log.trace)
+        sizes = np.array([each.size for each in counts.program.blocks], float)
+        waiting = 0.0
+        values = Criteria(
+            divergence=traces.divergence(counts.counts, sizes, shape.in_group, self.width),
+            l1_granularity=criteria.granularity(found.useful, found.lines, self._line),
+            l2_granularity=criteria.granularity(found.useful, found.sectors, self._sector),
+            local_efficiency=criteria.local_efficiency(found.ideal_local, found.local),
+        )
+        launch = Launch(shape.in_group, shape.groups, local_bytes)
+        units = units_of(self.device, self.width, shape.in_group)
+        if units is not None:
+            values = replace(values, occupancy=criteria.occupancy(launch, units))
+        if times.known:
+            activities = traces.activities(times.unit, times.start, times.end)
+            waiting = _share(times.waiting.sum(), (times.end - times.start).sum())
+            if units is not None:
+                if not (times.unit < 0).any():
+                    balance = criteria.unit_balance(activities, units.count)
+                    values = replace(values, unit_balance=balance)
+                if not self.device.traits.scalar_groups:
+                    values = _in_units(values, activities, launch, units, waiting)
+        scaled = {
+            name: getattr(found, name) * log.every
+            for name in ("useful", "lines", "sectors", "ideal_local", "local")
+        }
+        return LaunchTrace(
+            kernel,
+            shape,
+            local_bytes,
+            counts.operations(),
+            replace(found, **scaled),
+            float(traces.footprint(log.trace, self._sector) * log.every),
+            values,
+            self._sites(counts, log),
+            _divergent(counts, sizes, self.width),
+            waiting,
+            1 / max(counts.every, log.every),
+        )
+
+    def _accesses(self, trace: traces.AddressTrace) -> Accesses:
+        return traces.accesses(trace, self._line, self._sector, self._banks)
+
+    def _sites(self, counts: BlockCounts, log: AddressLog) -> list[SiteFacts]:
+        facts = []
+        for number, site in enumerate(counts.program.sites):
+            mine = log.site == number
+            if not mine.any():
+                continue
+            found = self._accesses(log.trace.where(mine))
+            if site.space == "local":
+                efficiency = criteria.local_efficiency(found.ideal_local, found.local)
+                wasted = found.local - found.ideal_local
+            else:
+                efficiency = criteria.granularity(found.useful, found.sectors, self._sector)
+                wasted = max(found.sectors * self._sector - found.useful, 0)
+            executions = float(counts.executions[site.block])
+            facts.append(SiteFacts(site, executions, efficiency, float(wasted * log.every)))
+        return sorted(facts, key=lambda each: -each.wasted)
+
+
+def mean(values: Sequence[tuple[Criteria, float]]) -> Criteria:
+    """Return the mean of criteria with weights, of each over those that have it."""
+    total = {}
+    for name in criteria.WEIGHTS:
+        pairs = [(each.known()[name], weight) for each, weight in values if name in each.known()]
+        weight = sum(weight for _, weight in pairs)
+        if weight:
+            total[name] = sum(value * weight for value, weight in pairs) / weight
+    return Criteria(**total)
+
+
+def _in_units(
+    values: Criteria, activities: list[Activity], launch: Launch, units: Units, waiting: float
+) -> Criteria:
+    """Add the criteria of warps that run at the same time, which those of a CPU do not."""
+    warps = units.count * units.items // units.width
+    values = replace(values, device_sync=criteria.device_sync(activities, warps, waiting))
+    # a unit is not full if there are fewer groups than places
+    resident = min(criteria.resident_groups(launch, units), -(-launch.groups // units.count))
+    if not resident or values.unit_balance is None:
+        return values
+    balance = criteria.warp_balance(activities, launch.group, units.width, resident)
+    return replace(values, warp_balance=balance)
+
+
+def _divergent(
+    counts: BlockCounts, sizes: NDArray[np.float64], width: int
+) -> list[tuple[Block, float]]:
+    whole = traces.by_warp(counts.counts, counts.shape.in_group, width)
+    idle = (width * whole.max(1) - whole.sum(1)).sum(0) * sizes * counts.every
+    order = np.argsort(-idle)
+    return [(counts.program.blocks[each], float(idle[each])) for each in order if idle[each]]
+
+
+def _copy(queue: cl.CommandQueue, buffer: cl.Buffer) -> cl.Buffer:
+    copy = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, buffer.size)
+    cl.enqueue_copy(queue, copy, buffer)
+    return copy
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole else 0.0

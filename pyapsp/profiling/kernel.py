@@ -1,0 +1,206 @@
+"""Profile one kernel of a file: its time, its criteria, and what limits it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import cast
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.base.json import Record
+from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device.kernels import Program, assemble
+from pyapsp.device.kernels.source import headed, root
+from pyapsp.profiling.analysis import Analyst, LaunchTrace
+from pyapsp.profiling.arguments import arguments_of
+from pyapsp.profiling.criteria import WEIGHTS, Copies, Criteria, quality, transfer
+from pyapsp.profiling.model import Characterisation, analyse
+from pyapsp.profiling.record import Argument, Recorder, Shape
+
+__all__ = ["described", "profile_kernel", "source_of"]
+
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$', re.MULTILINE)
+_REPEAT = 5
+_GROUP = 64
+_SHOWN = 10
+
+
+def source_of(file: str, defines: Mapping[str, str | int]) -> str:
+    """Return a file with its includes and with macros.
+
+    Parameters
+    ----------
+    file : str
+        A path, or the name of a kernel file of pyapsp, e.g. ``"traversal/bfs/bfs_harish.cl"``.
+    defines : mapping of str to str or int
+
+    Raises
+    ------
+    OSError
+        If the file, or one that it includes, cannot be read.
+    """
+    if not Path(file).exists() and (root() / file).exists():
+        return assemble(file, defines)
+    return headed("\n".join(_lines(Path(file), set())), defines)
+
+
+def profile_kernel(
+    device: Device,
+    file: str,
+    kernel: str,
+    words: Sequence[str],
+    items: Sequence[int],
+    group: Sequence[int] | None = None,
+    *,
+    defines: Mapping[str, str | int] | None = None,
+    width: int | None = None,
+    profile: Mapping[str, object] | None = None,
+) -> Record:
+    """Run a kernel and describe it.
+
+    Parameters
+    ----------
+    device : Device
+    file, kernel : str
+        The file, as for `source_of`, and the name of the kernel.
+    words : sequence of str
+        The arguments, as for `arguments_of`.
+    items, group : sequence of int
+        The work-items of the launch and of a group. By default, a group has the size that the
+        kernel requires, or the largest divisor of the first size up to 64.
+    defines : mapping of str to str or int, optional
+        Macros.
+    width : int, optional
+        Items of a warp.
+    profile : mapping, optional
+        The profile of the device, for what limits the kernel.
+
+    Returns
+    -------
+    dict
+        As `described`, with the ``seconds`` of the kernel without probes.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such kernel, or an argument does not fit.
+    ProgramError
+        If the file is not OpenCL C, or has a construct that is not supported.
+    """
+    source = source_of(file, defines or {})
+    analyst, queue = Analyst(device, width), device.queue()
+    recorder = Recorder(device, source, name=file, width=analyst.width)
+    parameters = recorder.program("blocks")[0].kernels
+    if kernel not in parameters:
+        rule = f"one of {', '.join(parameters)}"
+        raise ParameterError.of("kernel", file, rule, kernel, parameters)
+    program = Program(device, source)
+    built = program.kernel(kernel)
+    shape = Shape(tuple(items), tuple(group or _group_of(device, built, items)))
+    with device_errors(device, 0):
+        arguments = arguments_of(queue.context, parameters[kernel], words)
+        query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+        seconds = _seconds(queue, built, shape, arguments)
+        local = cast(int, built.get_work_group_info(query, device.handle))
+        trace = analyst.trace(recorder, queue, kernel, shape, arguments, local)
+    characterisation = None if profile is None else Characterisation.of(profile)
+    return {"file": file, **described(trace, seconds, characterisation)}
+
+
+def described(
+    trace: LaunchTrace, seconds: float, device: Characterisation | None, host_sync: float = 1.0
+) -> Record:
+    """Return what is known of a launch, in JSON values.
+
+    Returns
+    -------
+    dict
+        ``kernel``, ``items``, ``group``, ``seconds``; ``operations``; ``criteria`` (null: not
+        known), ``quality`` (of those that are known), ``sites`` and ``divergent`` lines; with a
+        device also ``limits``: see `model.Analysis`.
+    """
+    values = trace.criteria
+    limits = None if device is None else analyse(trace, seconds, device, host_sync)
+    known = {
+        **asdict(values),
+        "host_sync": host_sync,
+        "transfer": transfer(Copies(0, 0, 0)),
+        "intensity": None if limits is None else limits.intensity,
+    }
+    whole = Criteria(**known)
+    return {
+        "kernel": trace.kernel,
+        "items": list(trace.shape.items),
+        "group": list(trace.shape.group),
+        "local_bytes": trace.local_bytes,
+        "seconds": seconds,
+        "recorded": trace.recorded,
+        "operations": dict(trace.operations),
+        "accesses": asdict(trace.accesses),
+        "footprint": trace.footprint,
+        "waiting": trace.waiting,
+        "criteria": {name: known[name] for name in WEIGHTS},
+        "quality": quality(whole),
+        "sites": [
+            {
+                **asdict(each.site),
+                "executions": each.executions,
+                "efficiency": each.efficiency,
+                "wasted": each.wasted,
+            }
+            for each in trace.sites[:_SHOWN]
+        ],
+        "divergent": [
+            {"function": block.function, "file": block.file, "line": block.line, "idle": idle}
+            for block, idle in trace.divergent[:_SHOWN]
+        ],
+        "limits": None if limits is None else asdict(limits),
+    }
+
+
+def _seconds(
+    queue: cl.CommandQueue, kernel: cl.Kernel, shape: Shape, arguments: Sequence[Argument]
+) -> float:
+    """Return the median time of a kernel whose buffers are restored before each run."""
+    buffers = [each for each in arguments if isinstance(each, cl.Buffer)]
+    saved = [cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, each.size) for each in buffers]
+    for copy, buffer in zip(saved, buffers, strict=True):
+        cl.enqueue_copy(queue, copy, buffer)
+    times = []
+    everything: Sequence[np.generic] = list(arguments)  # type: ignore[arg-type]
+    for _ in range(_REPEAT + 1):
+        times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
+        for copy, buffer in zip(saved, buffers, strict=True):
+            cl.enqueue_copy(queue, buffer, copy)
+    return median(times[1:])
+
+
+def _group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
+    query = cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
+    required = cast("list[int]", kernel.get_work_group_info(query, device.handle))
+    if all(required):
+        return list(required[: len(items)])
+    first = next(size for size in range(min(_GROUP, items[0]), 0, -1) if items[0] % size == 0)
+    return [first, *[1] * (len(items) - 1)]
+
+
+def _lines(path: Path, files: set[Path]) -> list[str]:
+    """Return the lines of a file; each include is replaced by the file, once."""
+    files.add(path.resolve())
+    lines = [f'#line 1 "{path}"']
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        match = _INCLUDE.match(line)
+        if match is None:
+            lines.append(line)
+            continue
+        included = path.parent / match[1]
+        if included.resolve() not in files:
+            lines += _lines(included, files)
+        lines.append(f'#line {number + 1} "{path}"')
+    return lines

@@ -1,0 +1,128 @@
+"""The model of chapter 13, on numbers that are made by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyapsp.errors import ParameterError
+from pyapsp.profiling.analysis import LaunchTrace, mean
+from pyapsp.profiling.criteria import Accesses, Criteria
+from pyapsp.profiling.model import Characterisation, Curve, analyse, potential_speedup
+from pyapsp.profiling.record import Shape
+
+FLAT = Curve((1.0,), (1.0,))
+LINEAR = Curve((0.0, 1.0), (0.0, 1.0))
+
+
+def device(**curves):
+    rates = {"int": 1e9, "float": 1e9, "local": 1e9}
+    given = {"divergence": LINEAR, "local": LINEAR, "memory": FLAT, **curves}
+    return Characterisation(
+        **given, arithmetic=FLAT, rates=rates, bandwidth=((1.0, 1e9),), launch=0.0
+    )
+
+
+def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0):
+    return LaunchTrace(
+        "k",
+        Shape((32,), (32,)),
+        0,
+        {"float": arithmetic, "load": footprint / 4, "local load": local},
+        Accesses(int(footprint), sectors, sectors, 128, 32),
+        footprint,
+        Criteria(l1_granularity=1.0, l2_granularity=0.5, **values),
+        [],
+        [],
+        0.25,
+        1.0,
+    )
+
+
+def advice_of(analysis):
+    return {each.criterion: each for each in analysis.advice}
+
+
+def test_curves_go_through_their_points_and_stay_between_them():
+    curve = Curve.of([(1, 1.0), (0.5, 0.8), (0.25, 0.2), (0.5, 0.6), (0.5, 0.7004)])
+    assert curve.x == (0.25, 0.5, 1)
+    assert curve.y == pytest.approx((0.2, 0.7, 1.0))
+    assert curve(0.1) == curve(0.25) == pytest.approx(0.2)
+    assert curve(2) == pytest.approx(1)
+    assert 0.2 < curve(0.3) < curve(0.4) < 0.7
+    assert Curve((), ())(0.3) == 1
+
+
+def test_a_kernel_that_is_bound_by_arithmetic():
+    found = analyse(trace({"divergence": 0.5}, arithmetic=1e6), 4e-3, device())
+    assert found.bound == "arithmetic"
+    assert found.times["arithmetic"] == found.predicted == 2e-3  # half of the lanes are idle
+    assert found.arithmetic_throughput == 0.5
+    assert found.potential == 2
+    divergence = advice_of(found)["divergence"]
+    assert (divergence.value, divergence.speedup) == (0.5, 2)
+    assert divergence.gain == pytest.approx(1 / (1 - 0.5 * 0.5))  # half of the time is arithmetic
+
+
+def test_a_kernel_that_is_bound_by_memory():
+    found = analyse(trace({}, footprint=1e6, sectors=10_000), 2e-3, device())
+    assert found.bound == "memory"
+    assert found.memory_throughput == 0.5
+    assert found.potential == 2
+    granularity = advice_of(found)["l2_granularity"]
+    # by the thesis: the inverse, times the share of the time; this can be below 1
+    assert granularity.speedup == pytest.approx(0.5 / 0.5)
+    assert granularity.gain == pytest.approx(1 / (0.5 + 0.5 * 0.5))
+
+
+def test_characterisation_functions_change_criteria():
+    slow = device(divergence=Curve((0.5, 1.0), (0.9, 1.0)))
+    found = analyse(trace({"divergence": 0.5}, arithmetic=1e6), 4e-3, slow)
+    assert advice_of(found)["divergence"].value == pytest.approx(0.9)
+
+
+def test_barriers():
+    values = {"device_sync": 0.8, "occupancy": 0.5}
+    found = advice_of(analyse(trace(values, arithmetic=1.0), 1.0, device()))
+    assert found["device_sync"].value == 0.75  # 1 - the share of waiting
+    assert found["device_sync"].speedup == pytest.approx(0.2)  # a share of inactivity
+    assert found["device_sync"].gain == pytest.approx(1 / 0.8)
+
+
+@pytest.mark.parametrize(("throughput", "value"), [(0.5, 0.75), (0.96, 1.0)])
+def test_occupancy_matters_unless_memory_is_full(throughput, value):
+    seconds = 1e-3 / throughput
+    found = analyse(trace({"occupancy": 0.5}, footprint=1e6), seconds, device())
+    assert advice_of(found)["throughput_occupancy"].value == pytest.approx(value)
+
+
+def test_the_first_advice_gains_most():
+    values = {"unit_balance": 0.9, "warp_balance": 0.2}
+    found = analyse(trace(values, arithmetic=1.0), 1.0, device(), host_sync=0.5)
+    assert [each.criterion for each in found.advice[:3]] == [
+        "warp_balance",
+        "host_sync",
+        "unit_balance",
+    ]
+    assert found.advice[0].gain == pytest.approx(5)
+
+
+def test_potential_speedup():
+    assert potential_speedup(0.5, 0.2) == 2
+    assert potential_speedup(0.2, 0.8) == 1.25
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ({}, "no device profile"),
+        ({"schema": "pyapsp device profile", "results": []}, "no read bandwidth"),
+    ],
+)
+def test_other_documents_are_refused(profile, message):
+    with pytest.raises(ParameterError, match=message):
+        Characterisation.of(profile)
+
+
+def test_the_mean_of_criteria():
+    found = mean([(Criteria(occupancy=1.0), 1), (Criteria(occupancy=0.5, divergence=0.5), 3)])
+    assert found == Criteria(occupancy=0.625, divergence=0.5)
