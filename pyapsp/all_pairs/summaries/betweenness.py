@@ -184,13 +184,13 @@ def _sources(
         if k is not None:
             raise ParameterError(f"{owner} takes either k or sources, not both")
         chosen = vertices(sources, graph.n, owner)
-        if np.unique(chosen).size < chosen.size:
-            raise ParameterError.of("sources", owner, "different vertices", sources)
+        if np.unique(chosen).size < max(chosen.size, 1):
+            raise ParameterError.of("sources", owner, "different vertices, at least one", sources)
         return chosen, False
     if k is None:
         return np.arange(graph.n), True
-    k = integer("k", owner, k, 0, graph.n)
-    if k == graph.n:  # as in NetworkX
+    k = integer("k", owner, k, 1, max(graph.n, 1))
+    if k >= graph.n:  # as in NetworkX
         return np.arange(graph.n), True
     return sampled(graph.n, k, None if seed is None else integer("seed", owner, seed, 0)), False
 
@@ -208,7 +208,7 @@ def _scales(
     normalized, endpoints : bool
     """
     most = graph.n if endpoints else graph.n - 1
-    if most < 2 or count == 0:
+    if most < 2:
         return None
     sources = most if count is None else count
 
