@@ -32,10 +32,15 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.summaries import (
         average_shortest_path_length as average_shortest_path_length,
     )
+    from pyapsp.all_pairs.summaries import betweenness_centrality as betweenness_centrality
     from pyapsp.all_pairs.summaries import closeness_centrality as closeness_centrality
     from pyapsp.all_pairs.summaries import diameter as diameter
     from pyapsp.all_pairs.summaries import distance_histogram as distance_histogram
     from pyapsp.all_pairs.summaries import eccentricity as eccentricity
+    from pyapsp.all_pairs.summaries import (
+        edge_betweenness_centrality as edge_betweenness_centrality,
+    )
+    from pyapsp.all_pairs.summaries import harmonic_centrality as harmonic_centrality
     from pyapsp.all_pairs.summaries import radius as radius
     from pyapsp.all_pairs.summaries import wiener_index as wiener_index
     from pyapsp.cluster.shards import open_rows as open_rows
@@ -103,10 +108,13 @@ _NAMES = {
     "pyapsp.all_pairs.solver": ("explain", "solve"),
     "pyapsp.all_pairs.summaries": (
         "average_shortest_path_length",
+        "betweenness_centrality",
         "closeness_centrality",
         "diameter",
         "distance_histogram",
         "eccentricity",
+        "edge_betweenness_centrality",
+        "harmonic_centrality",
         "radius",
         "wiener_index",
     ),

@@ -6,9 +6,8 @@
  * Layout    the memory of a work-item, for n vertices:
  *
  *             nodes  n nodes: cost, and the vertex before if that is wanted
- *             heap   2 n entries: cost and vertex. The children of entry i are FANOUT i + 1, ... An entry
- *                    whose vertex has a lower cost is out of date. When the heap is full, those are
- *                    removed.
+ *             heap   2 n entries: cost and vertex. An entry whose vertex has a lower cost is
+ *                    out of date. When the heap is full, those are removed.
  *             marks  a bit for each vertex that is reached, and above each word of these bits a bit:
  *
  *                      summary    1 0 0 1 ...           n / 4096 words, bits from the left
@@ -24,9 +23,7 @@
  *
  * Cost      O((vertices + arcs) log vertices) for what is reached, and n / 4096.
  *
- * Source    E. W. Dijkstra, Numerische Mathematik 1, 1959, doi:10.1007/BF01386390; the heap with four
- *           children: D. B. Johnson, Information Processing Letters 4(3), 1975,
- *           doi:10.1016/0020-0190(75)90001-0.
+ * Source    E. W. Dijkstra, Numerische Mathematik 1, 1959, doi:10.1007/BF01386390; common/heap.h.
  */
 #ifndef QUERIES_SEARCH_H
 #define QUERIES_SEARCH_H
@@ -36,8 +33,8 @@
 
 #include "common/types.h"
 #include "common/group_size.h"
+#include "common/heap.h"
 
-#define FANOUT 4
 #define CAPACITY(n) (2 * (n))
 #define NONE -9999
 #define LEFTMOST 0x8000000000000000UL
@@ -52,11 +49,6 @@ typedef struct {
     int before;
 #endif
 } node_t;
-
-typedef struct {
-    value_t cost;
-    int vertex;
-} entry_t;
 
 /* The memory of one work-item. */
 typedef struct {
@@ -96,42 +88,6 @@ static inline void mark(const memory_t memory, const int v)
     memory.summary[v / 4096] |= LEFTMOST >> (v / 64 % 64);
 }
 
-/* Put an entry where the heap has a hole, or above it. */
-static inline void rise(__global entry_t *heap, int hole, const entry_t entry)
-{
-    while (hole > 0) {
-        const int parent = (hole - 1) / FANOUT;
-        const entry_t above = heap[parent];
-        if (above.cost <= entry.cost)
-            break;
-        heap[hole] = above;
-        hole = parent;
-    }
-    heap[hole] = entry;
-}
-
-/* Put an entry where the heap has a hole, or below it. */
-static inline void sink(__global entry_t *heap, const int size, int hole, const entry_t entry)
-{
-    for (;;) {
-        int child = FANOUT * hole + 1;
-        if (child >= size)
-            break;
-        const int end = min(child + FANOUT, size);
-        value_t least = heap[child].cost;
-        for (int other = child + 1; other < end; other++) {
-            const value_t next = heap[other].cost;
-            child = next < least ? other : child;
-            least = next < least ? next : least;
-        }
-        if (least >= entry.cost)
-            break;
-        heap[hole] = heap[child];
-        hole = child;
-    }
-    heap[hole] = entry;
-}
-
 /* Remove the entries that are out of date; return the size of the heap. */
 static int tidied(const memory_t memory, const int size)
 {
@@ -141,9 +97,7 @@ static int tidied(const memory_t memory, const int size)
         if (entry.cost == memory.nodes[entry.vertex].cost)
             memory.heap[kept++] = entry;
     }
-    for (int hole = (kept - 2) / FANOUT; hole >= 0; hole--)
-        sink(memory.heap, kept, hole, memory.heap[hole]);
-    return kept;
+    return ordered(memory.heap, kept);
 }
 
 /* Return whether an arc leads from a reached vertex to one whose distance no value can hold. */

@@ -1,14 +1,17 @@
 """Compute exact measures of the distances of a graph without storing the matrix.
 
 The measures of a graph are diameter, radius, average-shortest-path-length and wiener-index.
-eccentricity and closeness-centrality are tables with a row for each vertex, as CSV.
-distance-histogram is the number of pairs at each distance, as CSV. Pairs without a path are
+eccentricity, closeness-centrality, harmonic-centrality and betweenness-centrality are tables with a
+row for each vertex, as CSV. The betweenness needs searches from all vertices, also with --sources.
+edge-betweenness-centrality has a row for each arc. distance-histogram is the number of pairs at
+each distance, as CSV. Pairs without a path are
 ignored, except in the Wiener index, which is then inf. Sums of integer distances are exact.
 
 For example:
   pyapsp measure rome99.gr diameter radius average-shortest-path-length
   pyapsp measure rome99.gr eccentricity closeness-centrality --sources 1 17 3353
   pyapsp measure rome99.gr eccentricity closeness-centrality -o vertices.csv
+  pyapsp measure rome99.gr betweenness-centrality -o between.csv
   pyapsp measure rome99.gr distance-histogram --width 1000 --json
 """
 
@@ -43,10 +46,12 @@ from pyapsp.cli.output import (
 
 __all__ = ["configure", "run"]
 
-_OF_VERTICES = ("eccentricity", "closeness-centrality")
+_BETWEENNESS, _HARMONIC = "betweenness-centrality", "harmonic-centrality"
+_OF_ARCS = "edge-betweenness-centrality"
+_OF_VERTICES = ("eccentricity", "closeness-centrality", _HARMONIC, _BETWEENNESS)
 _OF_ALL_PAIRS = ("diameter", "radius", "wiener-index")
 _HISTOGRAM = "distance-histogram"
-_MEASURES = (*_OF_ALL_PAIRS, "average-shortest-path-length", *_OF_VERTICES, _HISTOGRAM)
+_MEASURES = (*_OF_ALL_PAIRS, "average-shortest-path-length", *_OF_VERTICES, _OF_ARCS, _HISTOGRAM)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -116,12 +121,19 @@ def run(arguments: argparse.Namespace) -> int:
     for measure in measures:
         more = {"width": arguments.width} if measure == _HISTOGRAM else {}
         function = getattr(summaries, measure.replace("-", "_"))
+        given = dict(options)
+        if measure in (_BETWEENNESS, _OF_ARCS):
+            more = {"weight": ...}  # those of the file
+            some = given.pop("sources", slice(None))
+            del given["method"]
         # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
         counted = counted and (ranks is None or ranks.rank == 0)
         with Progress(graph.n) if counted else nullcontext() as progress:
             more |= {"progress": progress} if counted else {}
-            values[measure] = function(graph, **options, **more)
+            values[measure] = function(graph, **given, **more)
+        if measure == _BETWEENNESS:
+            values[measure] = values[measure][some]
     if ranks is not None and ranks.rank > 0:
         return 0
     table: dict[str, np.ndarray] = {}
@@ -129,6 +141,10 @@ def run(arguments: argparse.Namespace) -> int:
         counts = values.pop(_HISTOGRAM)
         bins = counts.nonzero()[0]
         table = {"from": bins * arguments.width, "pairs": counts[bins]}
+    elif _OF_ARCS in values:
+        arcs = graph.symmetrized() if arguments.undirected else graph
+        tails, heads, _ = arcs.arcs()
+        table = {"source": names[tails], "target": names[heads], _OF_ARCS: values.pop(_OF_ARCS)}
     elif any(measure in _OF_VERTICES for measure in measures):
         table = {"vertex": names}
         table |= {name: values.pop(name) for name in measures if name in _OF_VERTICES}
@@ -152,12 +168,20 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
     """
     from pyapsp.base.errors import ParameterError
 
-    tables = [measure for measure in measures if measure in (*_OF_VERTICES, _HISTOGRAM)]
-    whole = [measure for measure in measures if measure in _OF_ALL_PAIRS]
-    if _HISTOGRAM in tables and len(tables) > 1:
-        raise ParameterError(f"{_HISTOGRAM} and {tables[0]} are two tables: ask for one at a time")
+    if getattr(arguments, "team", None) is not None:
+        for measure in {_BETWEENNESS, _OF_ARCS, _HARMONIC}.intersection(measures):
+            raise ParameterError(f"{measure} runs in one process, not under MPI")
+    for measure in {_BETWEENNESS, _OF_ARCS}.intersection(measures):
+        if arguments.method != "auto":
+            raise ParameterError(f"{measure} has one method: leave out --method")
+    tables = [measure for measure in measures if measure in (*_OF_VERTICES, _OF_ARCS, _HISTOGRAM)]
+    whole = [measure for measure in measures if measure in (*_OF_ALL_PAIRS, _OF_ARCS)]
+    for alone in {_HISTOGRAM, _OF_ARCS}.intersection(tables):
+        for other in tables:
+            if other != alone:
+                raise ParameterError(f"{alone} and {other} are two tables: ask for one at a time")
     if arguments.output is not None and not tables:
-        raise ParameterError(f"-o is for {', '.join(_OF_VERTICES)} and {_HISTOGRAM}")
+        raise ParameterError(f"-o is for {', '.join(_OF_VERTICES)}, {_OF_ARCS} and {_HISTOGRAM}")
     if arguments.sources is not None and whole:
         raise ParameterError(f"{whole[0]} needs all vertices: leave out --sources")
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
-from pyapsp.queries.cells import labels_of
+from pyapsp.queries.cells import cells_of
 from pyapsp.queries.workers import searching
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
@@ -83,12 +83,7 @@ def nearest_of(
         cutoff=cutoff,
         predecessors=with_predecessors,
     )
-    if not graph.is_positive:
-        # a start has no predecessor, also if another start is at distance 0
-        own = np.zeros(graph.n, bool)
-        own[starts] = True
-        graph = graph.with_checked_arcs(~own[graph.indices])
-    found = labels_of(graph, options, starts, 1)
+    found = cells_of(graph, options, starts)
     if found.befores is None:
         return found.costs[:, 0]
     return found.costs[:, 0], found.befores[:, 0], found.targets[:, 0]

@@ -22,6 +22,9 @@ _ONCE = "In a large graph the search stops at the target."
 _CONVERTED = "Only if the graph is converted already: one search in NetworkX is faster."
 _SUMS = "Each row of distances is reduced to a few numbers; the matrix is not stored."
 
+_PATHS = "Sums are added in a fixed order. Weights must be above zero."
+_INVERSE = "Rows are computed in blocks, and each is reduced to a number."
+
 _HOST = "Computed on the host by SciPy, not on the device."
 
 _ALL_NODES = "The triangles of all nodes are counted, even if some are given."
@@ -36,6 +39,7 @@ _FUNCTIONS = {
     "all_pairs_shortest_path_length": _SEARCHES,
     "average_clustering": _ALL_NODES,
     "average_shortest_path_length": _SUMS,
+    "betweenness_centrality": _PATHS,
     "center": _SUMS,
     "closeness_centrality": _SUMS,
     "clustering": _ALL_NODES,
@@ -45,10 +49,12 @@ _FUNCTIONS = {
     "dijkstra_path": f"{_CONVERTED} {_ONCE} {_TIES}",
     "dijkstra_path_length": f"{_CONVERTED} {_ONCE}",
     "eccentricity": _SUMS,
+    "edge_betweenness_centrality": _PATHS,
     "floyd_warshall": _CYCLE,
     "floyd_warshall_numpy": _CYCLE,
     "floyd_warshall_predecessor_and_distance": f"{_CYCLE} {_TIES}",
     "global_efficiency": _SUMS,
+    "harmonic_centrality": _INVERSE,
     "is_connected": _CONVERTED,
     "is_strongly_connected": _HOST,
     "is_weakly_connected": _CONVERTED,
@@ -68,6 +74,7 @@ _FUNCTIONS = {
     "weakly_connected_components": _CONVERTED,
     "transitivity": "Only the number of all triangles is counted.",
     "triangles": _ALL_NODES,
+    "voronoi_cells": f"{_CONVERTED} Of centers at one distance, the first in the graph is nearest.",
     "wiener_index": _SUMS,
 }
 

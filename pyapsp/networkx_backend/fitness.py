@@ -15,7 +15,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import components, lengths, measures, searches, trusses
+from pyapsp.networkx_backend import centrality, components, lengths, measures, searches, trusses
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "function", "should_run"]
@@ -30,6 +30,7 @@ _DIJKSTRA = {
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
+    *centrality.__all__,
 }
 # Functions that search once, in about the time that the conversion of the graph takes.
 _SEARCHED_ONCE = {
@@ -42,8 +43,11 @@ _SEARCHED_ONCE = {
     "number_connected_components",
     "number_weakly_connected_components",
     "single_source_shortest_path_length",
+    "voronoi_cells",
     "weakly_connected_components",
 }
+# Functions that count paths: of arcs of length 0, there may be infinitely many.
+_COUNTED = {"betweenness_centrality", "edge_betweenness_centrality"}
 # Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
 _EXACT, _LARGEST = 2**53, 2**63
 
@@ -79,6 +83,10 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     number = isinstance(cutoff, int | float) and not isinstance(cutoff, bool)
     if not (cutoff is None or (number and cutoff >= 0)):
         return "the cutoff is no number from zero up"
+    if name in _COUNTED and call["k"] == 0:
+        return "no node is searched from"
+    if name == "edge_betweenness_centrality" and graph.is_multigraph():
+        return "parallel edges share their betweenness"
     if name == "center" and weight is None and not call["usebounds"] and _may_be_tree(graph):
         return "the center of a tree is found without distances"
     try:
@@ -110,7 +118,7 @@ def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
 
 def function(name: str) -> Callable[..., object]:
     """Return the function of this package with a name of NetworkX."""
-    modules = lengths, measures, searches, components, trusses
+    modules = lengths, measures, centrality, searches, components, trusses
     module = next(each for each in modules if name in each.__all__)
     named: Callable[..., object] = getattr(module, name)
     return named
@@ -143,6 +151,8 @@ def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | 
     """Return why a function cannot use the weights, or None if it can."""
     if weights.size == 0:
         return None
+    if name in _COUNTED and weights.min() <= 0:
+        return "shortest paths are counted, and a weight is not above zero"
     sums = name in measures.__all__
     searched = name in _DIJKSTRA or (sums and method in (None, "dijkstra"))
     if searched and weights.min() < 0:

@@ -24,7 +24,7 @@ from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import arcs_bytes, longer, searching
 from pyapsp.registry import check_limits, check_memory
 
-__all__ = ["Labels", "Nearest", "labels_of", "nearest"]
+__all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 
 # Labels that the first launch passes on; it must be short on any device.
 _FIRST = 2**16
@@ -145,7 +145,7 @@ def nearest(
         memory_limit=memory_limit,
         cutoff=cutoff,
     )
-    found = labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
+    found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
     missing = k - found.targets.shape[1]
     if missing:
         wider = (0, 0), (0, missing)
@@ -173,7 +173,7 @@ class Labels:
     befores: np.ndarray | None
 
 
-def labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:
+def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:
     """Find the k nearest starts of each vertex, along the arcs of the graph.
 
     Parameters
@@ -233,6 +233,18 @@ def labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) ->
     if now[1] and _is_lost(graph, options, found):
         raise too_large(graph, dtype)
     return found
+
+
+def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
+    """Find the nearest start of each vertex, along its arcs; a start is its own nearest.
+
+    It is so also if another start is at distance 0, as in SciPy and NetworkX.
+    """
+    if not graph.is_positive:
+        own = np.zeros(graph.n, bool)
+        own[starts] = True
+        graph = graph.with_checked_arcs(~own[graph.indices])
+    return _labels_of(graph, options, starts, 1)
 
 
 def _is_lost(graph: Graph, options: PathOptions, found: Labels) -> bool:

@@ -53,6 +53,29 @@ def test_numbers_of_the_whole_graph(graph_file, capsys):
     ]
 
 
+def test_centralities_of_some_vertices(graph, graph_file, capsys):
+    words = graph_file, "betweenness-centrality", "harmonic-centrality", "--sources", "c", "b"
+    code, text, _ = run(capsys, *words)
+    assert code == 0
+    between = pyapsp.betweenness_centrality(graph, weight=...)
+    harmonic = pyapsp.harmonic_centrality(graph)
+    assert list(csv.reader(io.StringIO(text))) == [
+        ["vertex", "betweenness-centrality", "harmonic-centrality"],
+        *([graph.label(v), str(between[v]), str(harmonic[v])] for v in (2, 1)),
+    ]
+    assert between[2] > 0
+    code, text, _ = run(capsys, graph_file, "edge-betweenness-centrality")
+    assert code == 0
+    rows = list(csv.reader(io.StringIO(text)))
+    assert rows[0] == ["source", "target", "edge-betweenness-centrality"]
+    assert [row[:2] for row in rows[1:3]] == [["a", "b"], ["a", "d"]]
+    values = pyapsp.edge_betweenness_centrality(graph, weight=...)
+    assert [row[2] for row in rows[1:]] == [str(each) for each in values]
+    code, _, error = run(capsys, graph_file, "betweenness-centrality", "--method", "johnson")
+    assert code == 2
+    assert "--method" in error
+
+
 def test_measures_of_vertices_speak_in_names(graph, graph_file, capsys):
     distances = csgraph.dijkstra(graph.to_scipy())
     finite = np.where(np.isinf(distances), 0, distances)

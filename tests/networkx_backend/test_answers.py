@@ -21,6 +21,7 @@ OTHERS = sorted(
     - set(SINGLE)
     - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
     - {"floyd_warshall_numpy", "condensation", "strongly_connected_components", "k_truss"}
+    - {"voronoi_cells", "betweenness_centrality", "edge_betweenness_centrality"}
     - {"connected_components", "weakly_connected_components", "node_connected_component"}
 )
 
@@ -233,6 +234,71 @@ def test_closeness_of_a_node(u, improved):
         options = {"u": u, "wf_improved": improved, "distance": "weight"}
         found = outcome("closeness_centrality", GRAPHS[kind], "pyapsp", **options)
         assert_same(found, outcome("closeness_centrality", GRAPHS[kind], "networkx", **options))
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_betweenness(kind):
+    graph = GRAPHS[kind]
+    for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+        for weight in (None, "weight"):
+            for options in ({}, {"normalized": False}, {"k": 3, "seed": 5}, {"k": 99, "seed": 5}):
+                options = {"weight": weight, **options}
+                if refused(name, graph, **options):
+                    continue
+                found = outcome(name, graph, "pyapsp", **options)
+                expected = outcome(name, graph, "networkx", **options)
+                if isinstance(expected, type):
+                    assert found is expected
+                    continue
+                assert found.keys() == expected.keys()
+                for key, value in expected.items():
+                    assert type(found[key]) is float
+                    assert math.isclose(found[key], value, rel_tol=1e-12, abs_tol=1e-14)
+
+
+def test_betweenness_that_stays_with_networkx():
+    for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+        assert refused(name, GRAPHS["zeros"], weight="weight")
+        assert not refused(name, GRAPHS["zeros"])
+        assert not refused(name, GRAPHS["connected floats"], weight="weight")
+        assert refused(name, GRAPHS["connected"], k=0)
+    assert refused("edge_betweenness_centrality", GRAPHS["parallel"])
+
+
+@pytest.mark.parametrize("kind", ["two parts", "directed", "floats", "zeros", "parallel"])
+def test_harmonic_centrality_of_some(kind):
+    options = {"distance": "weight", "nbunch": [2, 0, 2, 99]}
+    for sources in (None, [1, 2, 98], 1):
+        found = outcome("harmonic_centrality", GRAPHS[kind], "pyapsp", sources=sources, **options)
+        expected = outcome(
+            "harmonic_centrality", GRAPHS[kind], "networkx", sources=sources, **options
+        )
+        assert found.keys() == expected.keys()
+        for key, value in expected.items():
+            assert type(found[key]) is type(value)
+            assert math.isclose(found[key], value, rel_tol=1e-14)
+
+
+@pytest.mark.parametrize("kind", GRAPHS)
+def test_voronoi_cells(kind):
+    graph = GRAPHS[kind]
+    if refused("voronoi_cells", graph, center_nodes=[0, 2]):
+        return
+    for centers in ({0, 2}, [], [99]):
+        found = outcome("voronoi_cells", graph, "pyapsp", center_nodes=centers)
+        expected = outcome("voronoi_cells", graph, "networkx", center_nodes=centers)
+        if isinstance(expected, type):
+            assert found is expected
+            continue
+        lengths = {c: nx.single_source_dijkstra_path_length(graph, c) for c in centers}
+        assert found.keys() == expected.keys()
+        assert set().union(*found.values()) == set(graph)
+        assert found.get("unreachable") == expected.get("unreachable")
+        for center in set(found) - {"unreachable"}:
+            assert center in found[center]
+            for node in found[center]:
+                least = min(lengths[c].get(node, math.inf) for c in centers)
+                assert lengths[center][node] == least
 
 
 METHODS = ["unweighted", "dijkstra", "bellman-ford", "floyd-warshall", "floyd-warshall-numpy"]

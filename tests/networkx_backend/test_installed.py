@@ -65,11 +65,14 @@ SUITE = [
     "networkx.algorithms.components.tests.test_strongly_connected",
     "networkx.algorithms.components.tests.test_weakly_connected",
     "networkx.algorithms.shortest_paths",
+    "networkx.algorithms.centrality.tests.test_betweenness_centrality",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
+    "networkx.algorithms.centrality.tests.test_harmonic_centrality",
     "networkx.algorithms.tests.test_cluster",
     "networkx.algorithms.tests.test_core",
     "networkx.algorithms.tests.test_distance_measures",
     "networkx.algorithms.tests.test_efficiency",
+    "networkx.algorithms.tests.test_voronoi",
     "networkx.algorithms.tests.test_wiener",
 ]
 # one test there has hundreds of graphs

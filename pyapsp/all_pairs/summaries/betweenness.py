@@ -1,0 +1,314 @@
+"""Betweenness: how many of the shortest paths lead over a vertex, or over an arc."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.base.progress import of_sources
+from pyapsp.device import DeviceLike, choose, device_errors
+from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
+from pyapsp.graph.validation import flag, integer
+from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.numbers.checks import check_weights
+from pyapsp.paths import vertices
+from pyapsp.registry import Options, check_limits, check_memory
+
+__all__ = ["betweenness_centrality", "edge_betweenness_centrality", "sampled"]
+
+# Work-items on devices with scalar groups (CPUs), and on others in a group and for each compute
+# unit; the part of the memory that they have; and the seconds of a launch, which the host cannot
+# stop: shorter ones are followed by longer ones.
+_SLOTS, _GROUP, _GROUPS, _PART = 32, 32, 4, 2
+_SHORT, _LONG = 0.05, 0.2
+_DOUBLE = np.dtype(np.float64)
+
+
+def betweenness_centrality(
+    graph: GraphLike,
+    k: int | None = None,
+    *,
+    sources: Sequence[int] | np.ndarray | None = None,
+    seed: int | None = None,
+    normalized: bool = True,
+    endpoints: bool = False,
+    directed: bool = True,
+    weight: Weight = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Return the betweenness of vertices: the share of shortest paths that lead over each.
+
+    It is that of NetworkX: for each pair of other vertices, the fraction of the shortest paths
+    between them that lead over the vertex. Sums are added in a fixed order, so that the same call
+    on the same device returns the same bits.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; n vertices.
+    k : int, optional
+        Search from only so many vertices, drawn at random, and extrapolate; as in NetworkX.
+    sources : (k,) sequence of int, optional
+        Search from these different vertices, instead of drawn ones.
+    seed : int, optional
+        Of the random numbers. The same seed draws the vertices that NetworkX draws.
+    normalized : bool
+        Divide by the number of pairs. False: in an undirected graph each pair counts once.
+    endpoints : bool
+        Whether a path also leads over its ends.
+    directed : bool
+        False: an arc may be walked both ways, at the smaller of the two weights.
+    weight : hashable, callable or None, optional
+        Where the weights are, as for `solve`, ``...`` for the default there. None: each arc has
+        length 1. Weights must be positive.
+    device, memory_limit
+        As for `solve`. The device must have double precision.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with the number of sources; an exception that it raises
+        ends the run.
+
+    Returns
+    -------
+    (n,) ndarray of float64
+
+    Raises
+    ------
+    GraphError
+        If a weight is not positive: then there may be infinitely many shortest paths.
+    PrecisionError
+        If there are more shortest paths than float64 can count, above 1.8e308.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.graph.generators.path(4)
+    >>> pyapsp.betweenness_centrality(graph).round(3)
+    array([0.   , 0.667, 0.667, 0.   ])
+    """
+    owner = "betweenness_centrality"
+    endpoints = flag("endpoints", owner, endpoints)
+    normalized = flag("normalized", owner, normalized)
+    checked = _checked(graph, directed, weight, owner)
+    chosen, all_of_them = _sources(checked, k, sources, seed, owner)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, endpoints=endpoints)
+    count = None if all_of_them else chosen.size
+    scale = _scales(checked, count, normalized=normalized, endpoints=endpoints)
+    if scale is not None:
+        others, own = scale
+        own_sums = sums[chosen] * own
+        sums *= others
+        if own != others:
+            sums[chosen] = own_sums
+    return sums
+
+
+def edge_betweenness_centrality(
+    graph: GraphLike,
+    k: int | None = None,
+    *,
+    sources: Sequence[int] | np.ndarray | None = None,
+    seed: int | None = None,
+    normalized: bool = True,
+    directed: bool = True,
+    weight: Weight = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Return the betweenness of arcs: the share of all shortest paths that lead over each.
+
+    Parameters and errors are those of `betweenness_centrality`.
+
+    Returns
+    -------
+    (m,) ndarray of float64
+        In the order of `Graph.arcs`. In an undirected graph both arcs have the value of their edge.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.graph.generators.path(3)
+    >>> pyapsp.edge_betweenness_centrality(graph).round(3)
+    array([0.667, 0.667, 0.667, 0.667])
+    """
+    owner = "edge_betweenness_centrality"
+    normalized = flag("normalized", owner, normalized)
+    checked = _checked(graph, directed, weight, owner)
+    chosen, all_of_them = _sources(checked, k, sources, seed, owner)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, arcs=True)
+    if not checked.directed:
+        sums += _of_reverse(checked, sums)
+    count = None if all_of_them else chosen.size
+    scale = _scales(checked, count, normalized=normalized, endpoints=True)
+    return sums if scale is None else sums * scale[0]
+
+
+def sampled(n: int, k: int, seed: int | None) -> np.ndarray:
+    """Return the vertices that NetworkX draws from a graph with the nodes 0..n-1."""
+    return np.array(random.Random(seed).sample(range(n), k), np.int64)
+
+
+def _checked(graph: GraphLike, directed: bool, weight: Weight, owner: str) -> Graph:
+    """Return the graph; its weights are all 1 if there are none."""
+    directed = flag("directed", owner, directed)
+    if weight is None:
+        found = as_structure(graph, directed)
+        return found.with_weights(np.ones(found.m, np.int64)) if not found.is_unweighted else found
+    found = as_graph(graph, directed, weight=weight, copy=False)
+    if not found.is_positive:
+        raise GraphError(f"{owner} needs weights above zero, and one is {found.min_weight}")
+    check_weights(found, _DOUBLE)
+    return found
+
+
+def _sources(
+    graph: Graph,
+    k: int | None,
+    sources: Sequence[int] | np.ndarray | None,
+    seed: int | None,
+    owner: str,
+) -> tuple[np.ndarray, bool]:
+    """Return the vertices to search from, and whether these are all."""
+    if sources is not None:
+        if k is not None:
+            raise ParameterError(f"{owner} takes either k or sources, not both")
+        chosen = vertices(sources, graph.n, owner)
+        if np.unique(chosen).size < max(chosen.size, 1):
+            raise ParameterError.of("sources", owner, "different vertices, at least one", sources)
+        return chosen, False
+    if k is None:
+        return np.arange(graph.n), True
+    k = integer("k", owner, k, 1, max(graph.n, 1))
+    if k >= graph.n:  # as in NetworkX
+        return np.arange(graph.n), True
+    return sampled(graph.n, k, None if seed is None else integer("seed", owner, seed, 0)), False
+
+
+def _scales(
+    graph: Graph, count: int | None, *, normalized: bool, endpoints: bool
+) -> tuple[float, float] | None:
+    """Return the factors of NetworkX, for vertices that are no sources, and for sources.
+
+    Parameters
+    ----------
+    graph : Graph
+    count : int or None
+        The number of sources; None if all vertices are.
+    normalized, endpoints : bool
+    """
+    most = graph.n if endpoints else graph.n - 1
+    if most < 2:
+        return None
+    sources = most if count is None else count
+
+    def factor(searched: int) -> float:
+        if searched <= 0:
+            return math.nan  # nothing is known of the only source
+        if normalized:
+            return 1 / (searched * (most - 1))
+        return most / (searched * (1 if graph.directed else 2))
+
+    own = sources if count is None or endpoints else sources - 1
+    return factor(sources), factor(own)
+
+
+def _of_reverse(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return, for each arc of an undirected graph, the value of its reverse."""
+    tails, heads, _ = graph.arcs()
+    reverse = np.lexsort((tails, heads))  # arcs are in the order of tails and heads
+    found: np.ndarray = values[reverse]
+    found[tails == heads] = 0  # a loop is one arc
+    return found
+
+
+def _sums(
+    graph: Graph,
+    sources: np.ndarray,
+    owner: str,
+    device: DeviceLike,
+    memory_limit: int | None,
+    progress: Callable[[int, int], None] | None,
+    *,
+    endpoints: bool = False,
+    arcs: bool = False,
+) -> np.ndarray:
+    """Return the sums over the sources, for each vertex or arc."""
+    memory_limit = check_limits(memory_limit, progress, owner)
+    options, tell = (
+        Options(choose(device), _DOUBLE, memory_limit=memory_limit),
+        of_sources(progress),
+    )
+    size, chosen = graph.m if arcs else graph.n, options.device
+    weighted = not graph.is_unweighted
+    group = (
+        1 if chosen.traits.scalar_groups else min(_GROUP, chosen.capabilities.max_work_group_size)
+    )
+    defines = arithmetic_defines(chosen, _DOUBLE) | {
+        "PYAPSP_GROUP": group,
+        "PYAPSP_WEIGHTED": int(weighted),
+        "PYAPSP_ARCS": int(arcs),
+    }
+    program, watch = build(chosen, "all_pairs/summaries/betweenness.cl", defines), Stopwatch()
+    if not sources.size or not size:
+        return np.zeros(size)
+    each = [(8 if weighted else 4) * graph.n, 4 * graph.n, 8 * graph.n, 8 * graph.n, 8 * size]
+    each += [32 * graph.n] if weighted else []
+    slots = _slots(options, group, sources.size, each)
+    sizes = [slots * bytes_ for bytes_ in each]
+    fixed = 8 * (graph.n + 1) + (12 if weighted else 4) * graph.m + 4 * sources.size + 4
+    check_memory([fixed, *sizes], options)
+    sums = np.empty(size)
+    with device_errors(chosen, fixed + sum(sizes)):
+        queue = chosen.queue()
+        costs, order, counts, shares, totals, *heap = (chosen.buffer(each) for each in sizes)
+        rows = [upload(queue, graph.indptr, watch), upload(queue, graph.indices, watch)]
+        if weighted:
+            rows += [upload(queue, graph.weights, watch, _DOUBLE), *heap]
+        given = upload(queue, sources.astype(np.int32), watch)
+        state, flag_of = chosen.buffer(4), np.zeros(1, np.int32)
+        cl.enqueue_copy(queue, state, flag_of)
+        shape = (slots,), (group,)
+        cleared = np.int64(slots * graph.n), np.int64(slots * size)
+        program.kernel("clear_sums")(queue, *shape, costs, totals, *cleared)
+        kernel, done, wanted = program.kernel("betweenness"), 0, slots
+        while done < sources.size:
+            started, end = time.perf_counter(), min(done + wanted, sources.size)
+            limits = np.int32(done), np.int32(end), np.int32(graph.n), np.int64(graph.m)
+            memory = costs, order, counts, shares, totals, state
+            kernel(queue, *shape, *rows, given, *limits, *memory, np.int32(endpoints))
+            queue.finish()
+            seconds = time.perf_counter() - started
+            done = end
+            if seconds < _LONG:  # a multiple of the slots, so that a source has the same one
+                wanted *= 4 if seconds < _SHORT else 2
+            if tell is not None:
+                tell(done, sources.size)
+        program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(size))
+        cl.enqueue_copy(queue, sums, totals)
+        cl.enqueue_copy(queue, flag_of, state)
+    if flag_of[0]:
+        raise PrecisionError("there are more shortest paths than float64 can count, above 1.8e308")
+    return sums
+
+
+def _slots(options: Options, group: int, sources: int, each: list[int]) -> int:
+    """Return the number of work-items: as many as are used and fit, in whole groups."""
+    capabilities = options.device.capabilities
+    memory = capabilities.global_memory
+    if options.memory_limit is not None:
+        memory = min(memory, options.memory_limit)
+    wanted = _SLOTS if group == 1 else capabilities.compute_units * group * _GROUPS
+    fits = min(memory // _PART // sum(each), int(capabilities.max_allocation) // max(each))
+    groups = min(wanted, fits, -(-sources // group) * group) // group
+    return max(groups, 1) * group

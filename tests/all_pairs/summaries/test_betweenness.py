@@ -1,0 +1,186 @@
+"""Betweenness and harmonic centrality against NetworkX and igraph; same bits, wrong arguments."""
+
+from __future__ import annotations
+
+import networkx
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
+from pyapsp.graph import Graph, generators
+
+
+def drawn(seed, n=30, degree=1.6, weighted=False):
+    """Make a graph with loops, parallel arcs, ties and vertices that are not reached."""
+    rng = np.random.default_rng(seed)
+    tails, heads = rng.integers(0, n, (2, int(degree * n)))
+    weights = rng.integers(1, 4, tails.size) if weighted else None
+    return Graph.from_arcs(n, tails, heads, weights, directed=bool(seed % 2))
+
+
+def of_networkx(function, graph, weighted=False, **options):
+    """Return the values of vertices, or of arcs, in the order of the graph."""
+    other = networkx.DiGraph() if graph.directed else networkx.Graph()
+    other.add_nodes_from(range(graph.n))
+    tails, heads, weights = (each.tolist() for each in graph.arcs())
+    other.add_weighted_edges_from(zip(tails, heads, weights, strict=True))
+    weight = {"weight": "weight"} if weighted else {}
+    found = function(other, **weight, **options)
+    if function is networkx.betweenness_centrality:
+        return [found[v] for v in range(graph.n)]
+    both = found if graph.directed else found | {(v, u): found[u, v] for u, v in found}
+    return [both[arc] for arc in zip(tails, heads, strict=True)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_graphs_as_networkx_does(weighted, device):
+    given = {"weight": ...} if weighted else {}
+    for seed in range(60):
+        graph = drawn(seed, n=1 + seed, degree=0.5 + seed % 5, weighted=weighted)
+        for normalized, endpoints in ((True, False), (False, True), (True, True), (False, False)):
+            options = {"normalized": normalized, "endpoints": endpoints}
+            found = pyapsp.betweenness_centrality(graph, **given, **options, device=device)
+            expected = of_networkx(networkx.betweenness_centrality, graph, weighted, **options)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        for normalized in (True, False):
+            found = pyapsp.edge_betweenness_centrality(
+                graph, normalized=normalized, **given, device=device
+            )
+            expected = of_networkx(
+                networkx.edge_betweenness_centrality, graph, weighted, normalized=normalized
+            )
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 30])
+def test_sampled_sources_as_networkx_does(k, device):
+    for seed in range(8):
+        graph = drawn(seed)
+        for normalized, endpoints in ((True, False), (False, True), (True, True), (False, False)):
+            options = {"k": k, "seed": seed, "normalized": normalized, "endpoints": endpoints}
+            found = pyapsp.betweenness_centrality(graph, **options, device=device)
+            expected = of_networkx(networkx.betweenness_centrality, graph, **options)
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        options = {"k": k, "seed": seed}
+        found = pyapsp.edge_betweenness_centrality(graph, **options, device=device)
+        expected = of_networkx(networkx.edge_betweenness_centrality, graph, **options)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_named_sources(device):
+    graph = drawn(4)
+    drawn_ones = pyapsp.all_pairs.summaries.betweenness.sampled(30, 7, 3)
+    found = pyapsp.betweenness_centrality(graph, sources=drawn_ones, device=device)
+    expected = pyapsp.betweenness_centrality(graph, 7, seed=3, device=device)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_as_igraph_does(device):
+    graph = generators.small_world(300, 6, seed=1).symmetrized()
+    found = pyapsp.betweenness_centrality(graph, normalized=False, weight=..., device=device)
+    other = graph.to_igraph()
+    expected = other.betweenness(directed=False, weights="weight")
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_the_same_bits(monkeypatch, device):
+    """Neither the length of launches nor a repetition changes a bit."""
+    graph = generators.power_law(400, seed=2)
+    first = pyapsp.betweenness_centrality(graph, device=device)
+    np.testing.assert_array_equal(pyapsp.betweenness_centrality(graph, device=device), first)
+    monkeypatch.setattr("pyapsp.all_pairs.summaries.betweenness._LONG", 0.0)
+    told = []
+    found = pyapsp.betweenness_centrality(
+        graph, device=device, progress=lambda *each: told.append(each)
+    )
+    np.testing.assert_array_equal(found, first)
+    assert told[-1] == (400, 400)
+
+
+def test_a_full_heap_is_tidied(device):
+    """Every vertex is found by ever shorter paths, so that most entries are out of date."""
+    n = 60
+    tails = np.repeat(np.arange(n - 1), np.arange(n - 1, 0, -1))
+    heads = np.concatenate([np.arange(v + 1, n) for v in range(n - 1)])
+    graph = Graph.from_arcs(n, tails, heads, (heads - tails) * (n - tails))
+    found = pyapsp.betweenness_centrality(graph, weight=..., device=device)
+    expected = of_networkx(networkx.betweenness_centrality, graph, True)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def layers(count, width=2):
+    """Make layers of vertices with all arcs between neighbours: width^count paths."""
+    ends = [
+        (layer * width + i, (layer + 1) * width + j)
+        for layer in range(count)
+        for i in range(width)
+        for j in range(width)
+    ]
+    return Graph.from_arcs((count + 1) * width, *np.array(ends).T)
+
+
+def test_as_many_paths_as_a_double_counts(device):
+    found = pyapsp.betweenness_centrality(layers(200), normalized=False, device=device)
+    # half of the paths between the layers around a vertex lead over it, or fewer
+    assert found[200] == pytest.approx((2 * 100 * 2 * 100) / 2)
+    with pytest.raises(PrecisionError, match="more shortest paths"):
+        pyapsp.betweenness_centrality(layers(1100), sources=[0], device=device)
+
+
+def test_directions(device):
+    graph = pyapsp.graph.from_frame({"source": ["a", "b", "c"], "target": ["b", "c", "d"]})
+    for directed in (True, False):
+        found = pyapsp.betweenness_centrality(
+            graph, directed=directed, normalized=False, device=device
+        )
+        assert found.tolist() == [0, 2, 2, 0]
+    found = pyapsp.edge_betweenness_centrality(graph, normalized=False, device=device)
+    assert found.tolist() == [3, 4, 3]
+
+
+def test_nothing_to_do(device):
+    for n in range(3):
+        graph = Graph.from_arcs(n, [], [])
+        assert pyapsp.betweenness_centrality(graph, device=device).tolist() == [0] * n
+        assert pyapsp.edge_betweenness_centrality(graph, device=device).tolist() == []
+        assert pyapsp.harmonic_centrality(graph, device=device).tolist() == [0] * n
+
+
+def test_wrong_arguments(device):
+    graph = drawn(1)
+    with pytest.raises(ParameterError, match="either k or sources"):
+        pyapsp.betweenness_centrality(graph, 3, sources=[1])
+    with pytest.raises(ParameterError, match="different vertices"):
+        pyapsp.betweenness_centrality(graph, sources=[1, 1])
+    with pytest.raises(ParameterError, match="'k' parameter of betweenness_centrality must"):
+        pyapsp.betweenness_centrality(graph, 31)
+    with pytest.raises(ParameterError, match="'k' parameter of betweenness_centrality must"):
+        pyapsp.betweenness_centrality(graph, 0)
+    with pytest.raises(ParameterError, match="at least one"):
+        pyapsp.betweenness_centrality(graph, sources=[])
+    zero = Graph.from_arcs(2, [0], [1], [0])
+    with pytest.raises(GraphError, match="above zero, and one is 0"):
+        pyapsp.edge_betweenness_centrality(zero, weight=..., device=device)
+    assert pyapsp.betweenness_centrality(zero, device=device).tolist() == [0, 0]
+    with pytest.raises(DeviceMemoryError, match="memory_limit"):
+        pyapsp.betweenness_centrality(graph, memory_limit=500, device=device)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_harmonic_centrality_as_networkx_does(weighted, device):
+    for seed in range(20):
+        graph = drawn(seed, weighted=weighted)
+        other = networkx.DiGraph() if graph.directed else networkx.Graph()
+        other.add_nodes_from(range(graph.n))
+        other.add_weighted_edges_from(zip(*(each.tolist() for each in graph.arcs()), strict=True))
+        expected = networkx.harmonic_centrality(other, distance="weight")
+        found = pyapsp.harmonic_centrality(graph, device=device)
+        np.testing.assert_allclose(found, [expected[v] for v in range(graph.n)], rtol=1e-12)
+        some = pyapsp.harmonic_centrality(graph, [7, 3], device=device)
+        np.testing.assert_array_equal(some, found[[7, 3]])
+
+
+def test_harmonic_centrality_ignores_distance_zero(device):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [0, 4], directed=False)
+    assert pyapsp.harmonic_centrality(graph, device=device).tolist() == [0.25, 0.25, 0.5]
