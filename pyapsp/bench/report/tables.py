@@ -134,15 +134,14 @@ FASTEST = {
     "peer": Column("fastest other"),
     "peer_seconds": Column("its wall s", _measured(4), True),
     "ratio": Column("times as fast", _measured(3), True),
-    "right": Column("runs verified", _whole, True),
-    "count": Column("of", _whole, True),
+    "outcomes": Column("runs"),
 }
 # the columns with values of the run itself
 _OF_THE_FASTEST = ("method", *_WHERE, "wall_seconds")
 #: The states of runs, in the order in which they are counted.
 STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 # headings of the summary
-_SIDES = "<<><>>>>"
+_SIDES = "<<><>>><"
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 
 
@@ -224,8 +223,8 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         A row for each problem and input: problem, input, n, m; method, dtype, held_dtype, device,
         platform and wall_seconds of the verified run with the fastest whole call (missing if none
         was verified); peer, the package with the least time in the same turns and a right answer;
-        peer_seconds; ratio, the time of the peer divided by that of the run; right and count, the
-        numbers of verified runs and of all runs.
+        peer_seconds; ratio, the time of the peer divided by that of the run; outcomes, the number
+        of runs in each state: "5 right, 1 refused".
     """
     untold = {
         (row.problem, row.input, row.n, row.name)
@@ -237,7 +236,10 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     for (problem, name, n), some in groups:
         right = some[some["verified"].eq(True)]
         row = {"problem": problem, "input": name, "n": n, "m": some["m"].iloc[0]}
-        row |= {"right": len(right), "count": len(some)}
+        states = count_states(some).items()
+        row["outcomes"] = ", ".join(
+            f"{count} {'right' if state == 'ok' else state}" for state, count in states
+        )
         if len(right):
             best = right.loc[right["wall_seconds"].idxmin()]
             row |= {column: best[column] for column in _OF_THE_FASTEST}
@@ -282,12 +284,12 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
             seconds(row.wall_seconds),
             seconds(row.peer_seconds) + ("" if one or pd.isna(row.peer) else f" {row.peer}"),
             "" if pd.isna(row.ratio) else f"{row.ratio:.3g}",
-            f"{row.right} of {row.count}",
+            row.outcomes,
         )
         for row in best.itertuples(index=False)
     ]
     other = next(iter(names)) if one else "others"
-    headings = ("problem", "graph", "n", "fastest method", "time", other, "ratio", "verified")
+    headings = ("problem", "graph", "n", "fastest method", "time", other, "ratio", "runs")
     cells = [headings, *(tuple(map(str, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     cells.insert(1, tuple("-" * width for width in widths))
@@ -302,7 +304,6 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
     if names:
         rival = other if one else "the other package"
         notes.append(f"ratio: time of {rival} / time of the method. Above 1, pyapsp is faster.")
-    notes.append("verified: runs with a right answer, and all runs.")
     if any(method.endswith(")") for _, _, _, method, *_ in rows):
         notes.append("(type): computed in this narrower type, which gives the same numbers.")
     return "\n".join([*(line.rstrip() for line in lines), "", *notes]) + "\n"
