@@ -102,6 +102,28 @@ def test_a_graph_that_cannot_be_used_is_named(folder):
 
 
 @pytest.mark.slow
+def test_the_runs_of_a_graph_that_cannot_be_read_are_failed_rows(folder):
+    right = (folder / "graph.mtx").read_bytes()
+    (folder / "bad.mtx").write_bytes(right[: len(right) // 2])
+    both = f"graphs=[{OWN[1:-1]},{OWN[1:-1].replace('mine', 'bad').replace('graph.', 'bad.')}]"
+    options = ["--cores=2", *HERE, "--config", both, "datasets=[]", "problems=[scc]", "peers=[]"]
+    options += ["methods=[scc-tarjan]", "dtypes=[int32]", "areas=[]"]
+    failed = snakemake(folder, *options)
+    assert failed.returncode != 0
+    assert "1 ok, 0 refused, 0 wrong, 1 failed" in failed.stdout, failed.stdout
+    with open(folder / "results" / "report" / "tables" / "scc.csv") as file:
+        rows = {row["input"]: row for row in csv.DictReader(file)}
+    assert (rows["mine"]["status"], rows["bad"]["status"]) == ("ok", "failed")
+    assert rows["bad"]["why"].startswith(f"{folder / 'bad.mtx'}:")
+    # mended, it is measured, and nothing else is run again
+    (folder / "bad.mtx").write_bytes(right)
+    again = snakemake(folder, *options)
+    assert again.returncode == 0, again.stdout
+    assert len(re.findall("^ *(?:local)?rule run_method:", again.stdout, re.M)) == 1
+    assert verified(folder, "scc") == {"mine": "True", "bad": "True"}
+
+
+@pytest.mark.slow
 def test_a_module_of_another_workflow_from_a_git_repository(folder, tmp_path):
     repository = tmp_path / "repository"
     for name in ("config", "workflow"):

@@ -13,6 +13,8 @@ from snakemake.utils import validate
 import pyapsp
 from pyapsp.bench.peers import PEERS
 from pyapsp.cli.areas import AREAS
+from pyapsp.cli.attempt import failure
+from pyapsp.cli.output import write_json
 from pyapsp.errors import PyApspError
 from pyapsp.graph import datasets, own_graphs
 
@@ -76,15 +78,25 @@ def record_of(graph):
 
 
 def measured(graph):
-    """Return what is known of a graph; an own graph is measured when it is used first."""
+    """Return what is known of a graph; an own graph is measured when it is used first.
+
+    If it cannot be read, a record of the failure is in place of what is measured, and its runs fail for the same reason.
+    """
     if graph not in OWN:
         return LISTED[graph]
-    if not record_of(graph).is_file():
+    record = record_of(graph)
+    unknown = dataclasses.replace(OWN[graph], n=0, m=0)
+    if not record.is_file():
         logger.info(f"Measuring the graph {graph}, which was not used before")
+    elif INSIDE_A_JOB and failure(record) is not None:
+        return unknown
     try:
-        return own_graphs.measured(OWN[graph], record_of(graph))
+        return own_graphs.measured(OWN[graph], record)
     except (PyApspError, OSError) as error:
-        raise WorkflowError(f"the graph {graph!r}: {error}") from None
+        logger.warning(f"The graph {graph!r} cannot be used: {error}")
+        record.parent.mkdir(parents=True, exist_ok=True)
+        write_json(record, {"status": "failed", "why": str(error)})
+        return unknown
 
 
 def known(key, known_values, also=()):
@@ -261,6 +273,12 @@ def own_files(wildcards):
         for path in (record_of(row.name), Path(row.file))
         if path.is_absolute()
     ]
+
+
+def measured_option(wildcards):
+    """Return the option for the record of an own graph, which may be that of a failure."""
+    graph = wildcards.graph
+    return ["--input", record_of(graph)] if graph in OWN else []
 
 
 def register_option(wildcards):

@@ -13,10 +13,11 @@ rule fetch_dataset:
     conda:
         "../envs/pyapsp.yaml"
     params:
+        measured=measured_option,
         register=register_option,
     shell:
-        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} --about input={wildcards.graph:q}"
-        " -- python -m pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q}"
+        "python -m pyapsp.cli.attempt --record {output:q} --log {log:q} {params.measured:q}"
+        " --about input={wildcards.graph:q} -- python -m pyapsp fetch {wildcards.graph:q} {params.register:q} -o {output:q}"
 
 
 rule normalise_graph:

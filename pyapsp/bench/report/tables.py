@@ -164,7 +164,7 @@ FASTEST = {
     **_INPUT,
     "place": Column("device"),
     "shown": Column("fastest method"),
-    "checked": Column("runs right"),
+    "outcomes": Column("runs"),
     "wall_seconds": Column("time", *_TIME),
     "ratio": Column("times as fast", _ratio, True),
     "calls": Column("compared with"),
@@ -279,7 +279,8 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         shown, the method with the type in which it computed; calls, the function of another package
         with the least time in the same turns and a right answer; peer_seconds; ratio, its time
         divided by that of the run; slower, the reason if that is below 1; right and count, the
-        numbers of verified runs and of all runs, and checked, which says both.
+        numbers of verified runs and of all runs; outcomes, the number of runs in each state, as in
+        "5 right, 1 refused".
     """
     rows = []
     groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
@@ -288,7 +289,7 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
             right = here[here["verified"].eq(True)]
             row = {"problem": problem, "input": name, "n": n}
             row |= {"device": device, "platform": platform}
-            row |= {"right": len(right), "count": len(here)}
+            row |= {"right": len(right), "count": len(here), "outcomes": _outcomes(here)}
             if len(right):
                 run = right.loc[right["wall_seconds"].idxmin()]
                 row |= {column: run[column] for column in _OF_THE_FASTEST}
@@ -300,8 +301,13 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     best["place"] = best["device"] if one else best["device"] + ", " + best["platform"]
     best["shown"] = [method_name(row) for row in best.itertuples()]
     best["slower"] = [_why_slower(row) for row in best.itertuples()]
-    best["checked"] = [f"{row.right} of {row.count}" for row in best.itertuples(index=False)]
     return best.astype({"n": "Int64"})
+
+
+def _outcomes(runs: pd.DataFrame) -> str:
+    """Say how many runs are in each state."""
+    states = count_states(runs).items()
+    return ", ".join(f"{count} {'right' if state == 'ok' else state}" for state, count in states)
 
 
 def _fastest_other(run: pd.Series, peers: pd.DataFrame) -> dict[str, str | float]:
@@ -367,7 +373,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
         ("time", ">"): best["wall_seconds"].map(seconds),
         ("other", ">"): best["peer_seconds"].map(seconds),
         ("ratio", ">"): best["ratio"].map(_measured(3)) + small.map({True: "*", False: ""}),
-        ("verified", ">"): best["checked"],
+        ("runs", "<"): best["outcomes"],
     }
     if best["place"].nunique() == 1:
         del columns["device", "<"]
@@ -386,7 +392,6 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
         notes.append("ratio: time of the other / time of the method. Above 1, pyapsp is faster.")
     if small.any():
         notes.append(f"*: too small to compare: the other takes less than {seconds(SMALL)}.")
-    notes.append("verified: runs with a right answer, and all runs.")
     if best["shown"].str.endswith(")").any():
         notes.append("(type): computed in this narrower type, which gives the same numbers.")
     table = ("  ".join(row).rstrip() for row in zip(*lines, strict=True))
