@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import csv
 import getpass
+import itertools
 import json
 import math
 import os
@@ -472,6 +473,57 @@ def test_a_run_that_takes_more_than_its_job_is_a_row(strict_cluster, tmp_path):
     record = json.loads((directory / "record.json").read_text(encoding="utf-8"))
     assert record["status"] == "failed"
     assert record["why"].startswith("out of memory: killed by the system, at most 0.")
+
+
+# Each run ends at once, so that most of the time is that of schedulers.
+SHORT = """
+import json, os, sys
+given = sys.orig_argv
+if given[1:4] == ["-m", "pyapsp", "check"]:
+    about = {name: given[given.index("--" + name) + 1] for name in ("method", "dtype")}
+    about |= {"problem": given[4], "input": {"name": given[5]}, "device": {"name": "none"}}
+    refused = {"status": "refused", "why": "it is a short run", "verified": None}
+    with open(given[given.index("-o") + 1], "w") as file:
+        json.dump(about | refused, file)
+    os._exit(4)
+"""
+
+
+@pytest.mark.slurm
+@pytest.mark.timeout(3600)
+def test_a_run_of_a_group_waits_less_than_a_second_for_schedulers(cluster, tmp_path):
+    """It prints the table of docs/cluster.md. A few runs are enough to see what one costs alone."""
+    table = ["| profile | runs | runs per submission | all s | in commands s | other s per run |"]
+    for profile, together in itertools.product(("slurm", "generic"), (1, 20)):
+        directory = checkouts.copied(tmp_path / f"{profile} {together}")
+        (directory / "sitecustomize.py").write_text(SHORT)
+        path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+        options = ["--profile", f"workflow/profiles/{profile}"]
+        if profile == "slurm":
+            options += ["--slurm-status-command=squeue"]
+        options += ["--group-components", f"runs={together}", "--config", "peers=[]", "areas=[]"]
+        if together == 1:
+            options += ["datasets=[rmat-7]", "problems=[bfs]"]
+        else:
+            options += ["datasets=[random-60,small-world-50,rmat-7]"]
+            options += ["dtypes=[int32,float32,int64]"]
+        start = time.monotonic()
+        snakemake(directory, *options, environment=cluster.environment | {"PYTHONPATH": path})
+        seconds = time.monotonic() - start
+        commands = [
+            float(path.read_text(encoding="utf-8").split("\n")[1].split("\t")[0])
+            for path in (directory / "results" / "benchmarks").rglob("*.tsv")
+        ]
+        other = (seconds - sum(commands)) / len(commands)
+        table.append(
+            f"| {profile} | {len(commands)} | {together} | {seconds:.0f} | {sum(commands):.0f} "
+            f"| {other:.2f} |"
+        )
+        print("\n" + "\n".join(table), flush=True)
+        if together == 20:
+            assert len(commands) >= 300
+            # on a machine that does nothing else
+            assert other <= 1
 
 
 @pytest.fixture
