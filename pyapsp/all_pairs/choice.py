@@ -49,9 +49,9 @@ _CACHE_SIZE = 1024
 _CALL, _VALUE, _BYTE = 4e-5, 1e-9, 6.5e-11
 # Proofs of an upper bound of distances, and their time.
 _PROOFS = PROOFS
-# The seconds that the host takes for `Graph.sounded` or `sounded_within`: a constant, for each arc,
-# for each vertex. Solving must take this multiple of it.
-_SOUNDING, _WORTH = (1.5e-4, 6e-9, 5e-8), 8
+# The seconds that the host takes for `Graph.sounded`: a constant, for each arc, for each vertex.
+# `sounded_within` takes up to three times as long. Solving must take this multiple of it.
+_SOUNDING, _WITHIN, _WORTH = (1.5e-4, 6e-9, 5e-8), 3, 8
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,8 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     )
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
-    if ranking.depends and ranking.seconds > _WORTH * _sounding_seconds(graph):
-        near = options.cutoff
+    near, enough = options.cutoff, _WORTH * _sounding_seconds(graph)
+    if ranking.depends and ranking.seconds > (enough if near is None else _WITHIN * enough):
         sounded = graph.sounded if near is None else graph.sounded_within(near)
         question = question._replace(facts=sounded)
         ranking = _ranking(question, bound)

@@ -30,7 +30,8 @@ def read(source: Source) -> ArcList:
     """
     lines = source.lines()
     header = _header(lines)
-    body = [line for line in lines[header:] if not _is_comment(line)]
+    # as `_is_comment`, in a third of its time: files have millions of lines
+    body = [line for line in lines[header:] if line and line[0] != "c" and not line.isspace()]
     n, m = text.announced(header, lines[header - 1].split()[2:], len(body))
     try:
         arcs = text.table(body, [("kind", "U2"), ("tail", "i8"), ("head", "i8")])
