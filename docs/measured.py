@@ -46,7 +46,7 @@ def overview() -> str:
         caption = f"{title}. As fast as the fastest other function, or faster, on {ahead} of "
         caption += f"{compared}. A graph is too small to compare where that function takes less "
         caption += f"than {tables.seconds(tables.SMALL)}."
-        parts += [f"### {title}", _figure(figures.fastest(best), folder.name), caption]
+        parts += [f"## {title}", _figure(figures.fastest(best), folder.name), caption]
     return "\n\n".join(parts)
 
 
