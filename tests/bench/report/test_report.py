@@ -620,7 +620,7 @@ def test_the_page_opens_with_the_answers(make):
     assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
     assert "On 1 it is slower, all of them too small" in start
     # what a problem asks for is said where it is first named
-    assert "owner of each unit of work" in text[: text.index("<h2>Devices")]
+    assert "which vertex each arc belongs to" in text[: text.index("<h2>Devices")]
     assert "No other package was timed." in make.page(owners)
 
 
