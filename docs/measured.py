@@ -119,7 +119,8 @@ def _bench(path: Path) -> str:
 
 def _figure(figure: Figure, name: str) -> str:
     """Return a figure as a part of the page."""
-    return f"```{{raw}} html\n{inline(figures.svg(figure), name)}\n```"
+    drawn = inline(figures.svg(figure), name)
+    return f'```{{raw}} html\n<div class="drawn">{drawn}</div>\n```'
 
 
 def _folded(title: str, text: str) -> str:
