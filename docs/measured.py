@@ -46,7 +46,7 @@ def overview() -> str:
         caption = f"{title}. As fast as the fastest other function, or faster, on {ahead} of "
         caption += f"{compared}. A graph is too small to compare where that function takes less "
         caption += f"than {tables.seconds(tables.SMALL)}."
-        parts += [f"### {title}", _figure(figures.fastest(best), folder.name), caption]
+        parts += [f"## {title}", _figure(figures.fastest(best), folder.name), caption]
     return "\n\n".join(parts)
 
 
@@ -119,7 +119,8 @@ def _bench(path: Path) -> str:
 
 def _figure(figure: Figure, name: str) -> str:
     """Return a figure as a part of the page."""
-    return f"```{{raw}} html\n{inline(figures.svg(figure), name)}\n```"
+    drawn = inline(figures.svg(figure), name)
+    return f'```{{raw}} html\n<div class="drawn">{drawn}</div>\n```'
 
 
 def _folded(title: str, text: str) -> str:

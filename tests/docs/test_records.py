@@ -143,7 +143,7 @@ def test_figures_come_first_and_numbers_can_be_read(
         assert text.index("<svg") < (text + "|").index("|")
         assert text.count("<svg") == 1
     if name == "overview":
-        assert text.startswith("### ")
+        assert text.startswith("## ")
         assert "or faster, on " in text
 
 

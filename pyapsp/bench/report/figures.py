@@ -220,6 +220,8 @@ def _time_across(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(numticks=3))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))
+    # within a decade, others would have labels like 3 x 10^-1
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -60,7 +60,7 @@ def _oracle(data: Offsets, options: Options) -> Callable[[Owners], Check]:
 PARTITION = register_problem(
     Problem(
         "partition",
-        "the owner of each unit of work, as a search shares out the arcs of its vertices",
+        "which vertex each arc belongs to: the step by which searches share out their work",
         unit="units",
         dtypes=("int32",),
         areas=("pyapsp.traversal.partitioning",),

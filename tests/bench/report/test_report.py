@@ -563,6 +563,22 @@ def test_the_fastest_is_put_beside_the_fastest_right_answer_of_others(make):
     assert (row.calls, row.ratio, row.peer_seconds) == ("scipy.sparse.csgraph.quick", 2.5, 5)
 
 
+def test_times_are_drawn_beside_those_of_other_functions(make):
+    runs = [make.record("a", 10, name, wall_seconds=2 * t) for name, t in (("x", 0.4), ("y", 0.2))]
+    found = collect(make.save(make.bench(runs)))  # half as long, and 1.5 s of SciPy
+    figure = figures.times(found.runs, found.peers)
+    (axes,) = figure.axes
+    assert axes.get_title("left") == "a (n = 10)"
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        *("y", "x", "scipy.sparse.csgraph.floyd_warshall")
+    ]
+    marks = [line.get_xydata().tolist() for line in axes.lines]
+    assert marks == [[[0.2, 0]], [[0.4, 1]], [[1.5, 2]]]
+    words = "".join(ElementTree.fromstring(figures.svg(figure)).itertext())
+    assert "10^" not in words
+    assert "400 ms" in words
+
+
 def test_each_device_has_its_fastest_method(make):
     runs = [
         make.record("a", 10, "slow", device=make.cpu, wall_seconds=3.0),
@@ -620,7 +636,7 @@ def test_the_page_opens_with_the_answers(make):
     assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
     assert "On 1 it is slower, all of them too small" in start
     # what a problem asks for is said where it is first named
-    assert "owner of each unit of work" in text[: text.index("<h2>Devices")]
+    assert "which vertex each arc belongs to" in text[: text.index("<h2>Devices")]
     assert "No other package was timed." in make.page(owners)
 
 

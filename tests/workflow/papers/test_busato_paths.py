@@ -13,6 +13,7 @@ from papers.busato_paths.components.claims import claims as of_components
 from papers.busato_paths.curnet import experiments as curnet
 from papers.busato_paths.curnet import networks
 from papers.busato_paths.searches import claims, experiments, sequential, stand_ins
+from papers.claims import listed
 from papers.measured import Measured
 from papers.published import Published
 from scipy.sparse import csgraph
@@ -28,6 +29,10 @@ NAMES = ("searches", "optimisations", "components", "curnet")
 def quick(monkeypatch, device):
     """Kernels without optimisation, which compile faster."""
     monkeypatch.setattr(Device, "build_options", [*device.build_options, "-cl-opt-disable"])
+
+
+def test_numbers_of_claims_can_be_read():
+    assert listed({"few": 0.0123456, "many": 43987654.0}) == "few 0.0123, many 44,000,000"
 
 
 @pytest.mark.parametrize("name", stand_ins.NAMES)
