@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
+# those of pyapsp.profiling.suite.PARTS, named here so that --help does not load NumPy
+_PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling")
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -55,6 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=_PARTS,
+        default=_PARTS,
+        metavar="PART",
+        help=f"run only these parts: {', '.join(_PARTS)}",
     )
     parser.add_argument(
         "--energy",
@@ -108,7 +119,11 @@ def _measure(arguments: argparse.Namespace) -> int:
         say(f"sensor: {sensor.name}")
         meter = EnergyMeter(sensor, arguments.train)
     measured = profile_device(
-        device, quick=arguments.quick, meter=meter, report=lambda row: say(_line(row))
+        device,
+        quick=arguments.quick,
+        parts=arguments.only,
+        meter=meter,
+        report=lambda row: say(_line(row)),
     )
     profile = {**measured, "made": made(arguments)}
     if arguments.output:
