@@ -14,11 +14,16 @@ kernel FILE.cl NAME: run a kernel of any OpenCL C file with probes, and print it
 it uses the device, which lines waste memory accesses or lanes, and, with --on PROFILE.json from
 profile device, what limits it and what to change first. It needs the extra profile of pyapsp.
 
+run -- COMMAND: run a command of pyapsp, or a Python program (FILE.py), and print its kernels with
+their criteria, and its copies. --trace writes the timeline for the trace viewer of a browser. The
+command runs twice: the first time, without output, some launches of each kernel are traced.
+
 For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
   pyapsp profile device --energy -o profile.json
   pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
+  pyapsp profile run --trace timeline.json -- bfs rome99.gr --source 1
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyapsp.cli import profile_kernel
+from pyapsp.cli import profile_kernel, profile_run
 from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
@@ -40,8 +45,9 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=["device", "kernel"], help="what is measured")
+    parser.add_argument("what", choices=["device", "kernel", "run"], help="what is measured")
     profile_kernel.configure(parser)
+    profile_run.configure(parser)
     add_device(parser)
     add_output(parser, "PROFILE.json", "write the profile to this file")
     parser.add_argument(
@@ -69,6 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, and print and write the profile."""
     if arguments.what == "kernel":
         return profile_kernel.run(arguments)
+    if arguments.what == "run":
+        return profile_run.run(arguments)
     return _run_device(arguments)
 
 

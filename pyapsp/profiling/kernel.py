@@ -23,7 +23,7 @@ from pyapsp.profiling.criteria import WEIGHTS, Copies, Criteria, quality, transf
 from pyapsp.profiling.model import Characterisation, analyse
 from pyapsp.profiling.record import Argument, Recorder, Shape
 
-__all__ = ["described", "profile_kernel", "source_of"]
+__all__ = ["described", "group_of", "profile_kernel", "source_of"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$', re.MULTILINE)
 _REPEAT = 5
@@ -102,7 +102,7 @@ def profile_kernel(
         raise ParameterError.of("kernel", file, rule, kernel, parameters)
     program = Program(device, source)
     built = program.kernel(kernel)
-    shape = Shape(tuple(items), tuple(group or _group_of(device, built, items)))
+    shape = Shape(tuple(items), tuple(group or group_of(device, built, items)))
     with device_errors(device, 0):
         arguments = arguments_of(queue.context, parameters[kernel], words)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
@@ -181,7 +181,8 @@ def _seconds(
     return median(times[1:])
 
 
-def _group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
+def group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
+    """Return a size of groups that a kernel can have, for a launch that leaves it to the driver."""
     query = cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
     required = cast("list[int]", kernel.get_work_group_info(query, device.handle))
     if all(required):
