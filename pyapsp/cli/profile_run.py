@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -33,12 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.base.errors import ParameterError
     from pyapsp.base.extras import extra
 
-    with extra("profile", "pyapsp profile run"):
-        from pyapsp.profiling.run import profile_run
-
+    # kernels that PyOpenCL loads from its cache have no source
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
     if not arguments.words:
         raise ParameterError.of("words", "profile run", "a command after --", "")
     check_outputs(arguments.output, arguments.trace)
+    with extra("profile", "pyapsp profile run"):
+        from pyapsp.profiling.run import profile_run
+
     codes: list[int] = []
 
     def call() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from math import prod
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -229,18 +230,20 @@ class _Observer:
         ) -> cl.Event:
             if self._busy:
                 return original(kernel, queue, items, group, *arguments, **more)
+            size = tuple(items)
+            if more.get("g_times_l") and group is not None:
+                size = tuple(a * b for a, b in zip(items, group, strict=True))
             if self._before is not None:
                 self._busy = True
                 try:
                     program = self._programs.get(kernel.int_ptr)
-                    shape = tuple(items), None if group is None else tuple(group)
+                    shape = size, None if group is None else tuple(group)
                     self._before(Launched(program, kernel, queue, *shape, arguments))
                 finally:
                     self._busy = False
             event = original(kernel, queue, items, group, *arguments, **more)
             self.timeline.saw(*arguments)
-            name, size = kernel.function_name, int(np.prod(items, dtype=np.int64))
-            self.timeline.add("kernel", name, queue, size, event)
+            self.timeline.add("kernel", kernel.function_name, queue, prod(size), event)
             return event
 
         return call

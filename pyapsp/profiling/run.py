@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import cast
 
 import pyopencl as cl
 
-from pyapsp.base.errors import PyApspError
+from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Record
-from pyapsp.device import event_seconds
-from pyapsp.device.kernels import Program
+from pyapsp.device import Device, choose, event_seconds
+from pyapsp.device.kernels.source import headed
 from pyapsp.profiling.analysis import Analyst, LaunchTrace, mean
+from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.criteria import host_sync, transfer
+from pyapsp.profiling.instrument import Parameter
 from pyapsp.profiling.kernel import described, group_of
 from pyapsp.profiling.model import Characterisation
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
-from pyapsp.profiling.record import Recorder, Shape
+from pyapsp.profiling.record import Argument, Recorder, Shape
 
 __all__ = ["profile_run"]
 
+_MACRO = re.compile(r"-D\s*(\w+)(?:=(\S+))?")
+_STANDARD = re.compile(r"-cl-std=(\S+)")
 # Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
 _TRACED = 6
 
@@ -113,7 +118,7 @@ class _Tracer:
     def __init__(self, width: int | None) -> None:
         self.kernels: dict[str, _Kernel] = {}
         self._width = width
-        self._recorders: dict[str, Recorder] = {}
+        self._recorders: dict[tuple[str, str, str | None], Recorder] = {}
         self._analysts: dict[str, Analyst] = {}
 
     def before(self, launch: Launched) -> None:
@@ -123,44 +128,62 @@ class _Tracer:
         rare = found.launches & (found.launches - 1) == 0
         if not rare or len(found.traces) >= _TRACED or found.error is not None:
             return
-        if launch.program is None:
-            found.error = "its program was not built by pyapsp"
-            return
         try:
-            found.traces.append(self._traced(launch, launch.program))
+            found.traces.append(self._traced(launch))
         except (PyApspError, cl.Error) as error:
             found.error = str(error)
 
-    def _traced(self, launch: Launched, program: Program) -> tuple[LaunchTrace, float]:
-        device = program.device
+    def _traced(self, launch: Launched) -> tuple[LaunchTrace, float]:
+        device, source, standard = _built(launch)
         if device.id not in self._analysts:
             self._analysts[device.id] = Analyst(device, self._width)
         analyst = self._analysts[device.id]
-        if program.hash not in self._recorders:
-            self._recorders[program.hash] = Recorder(
-                device, program.source, standard=program.standard, width=analyst.width
-            )
-        kernel, queue = launch.kernel, launch.queue
+        key = device.id, source, standard
+        if key not in self._recorders:
+            self._recorders[key] = Recorder(device, source, standard=standard, width=analyst.width)
+        recorder = self._recorders[key]
+        kernel, queue, name = launch.kernel, launch.queue, launch.kernel.function_name
         group = launch.group or group_of(device, kernel, launch.items)
         shape = Shape(launch.items, tuple(group))
+        arguments = _typed(recorder.program("blocks")[0].kernels[name], launch.arguments)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         local = cast(int, kernel.get_work_group_info(query, device.handle))
         times: list[float] = []
 
         def clean() -> None:
-            everything = cast("list[cl.Buffer]", launch.arguments)
+            everything = cast("list[cl.Buffer]", arguments)
             times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
 
-        trace = analyst.trace(
-            self._recorders[program.hash],
-            queue,
-            kernel.function_name,
-            shape,
-            launch.arguments,
-            local,
-            clean=clean,
-        )
+        trace = analyst.trace(recorder, queue, name, shape, arguments, local, clean=clean)
         return trace, times[0]
+
+
+def _built(launch: Launched) -> tuple[Device, str, str | None]:
+    """Return for what, from what, and as what version of OpenCL C a kernel was built."""
+    if launch.program is not None:
+        return launch.program.device, launch.program.source, launch.program.standard
+    device = choose(launch.queue.context)
+    program = cast("cl.Program", launch.kernel.get_info(cl.kernel_info.PROGRAM))
+    source = program.get_info(cl.program_info.SOURCE)
+    if not source:
+        raise CapabilityError(
+            "its source is not known: it was built from a binary. PYOPENCL_NO_CACHE=1 in the "
+            "environment avoids this"
+        )
+    options = program.get_build_info(device.handle, cl.program_build_info.OPTIONS)
+    standard = _STANDARD.search(options)
+    macros = {name: value or 1 for name, value in _MACRO.findall(options)}
+    return device, headed(source, macros), standard[1] if standard else None
+
+
+def _typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:
+    """Return arguments in which numbers of Python have the types of the parameters."""
+    return [
+        SCALARS[parameter.type](argument)
+        if isinstance(argument, int | float) and parameter.type in SCALARS
+        else argument
+        for parameter, argument in zip(parameters, arguments, strict=True)
+    ]
 
 
 def _described(

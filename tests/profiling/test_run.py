@@ -88,13 +88,29 @@ def test_what_cannot_be_traced_is_said(device):
         queue = device.queue()
         x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
         program.kernel("jump")(queue, (1,), (1,), x)
-        other = cl.Program(queue.context, ADD.replace("add", "foreign")).build()
-        other.foreign(queue, (1,), None, x, np.int32(1))
         queue.finish()
 
     rows = {row["kernel"]: row for row in profile_run(call)[0]["kernels"]}
     assert "goto and labels are not supported" in rows["jump"]["error"]
-    assert rows["foreign"]["error"] == "its program was not built by pyapsp"
+
+
+def test_programs_that_pyapsp_has_not_built(device, monkeypatch):
+    """With PyOpenCL, macros in options, numbers of Python, and sizes in groups."""
+
+    def call():
+        queue = device.queue()
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+        # PyOpenCL would build it from a binary if it had built it before
+        program = cl.Program(queue.context, f"// {id(x)}\n{ADD.replace('+= y', '+= y * BY')}")
+        add = program.build(["-DBY=3"]).add
+        add.set_scalar_arg_dtypes([None, np.int32])
+        add(queue, (4,), (16,), x, 2, g_times_l=True)
+        queue.finish()
+
+    (row,) = profile_run(call)[0]["kernels"]
+    assert row["error"] is None
+    assert row["trace"]["items"] == [64]
+    assert row["trace"]["operations"] == {"load": 64, "store": 64, "int": 128}
 
 
 def test_a_command(device, tmp_path, capsys):
