@@ -17,7 +17,7 @@ from pyapsp.profiling.analysis import Analyst, LaunchTrace, mean
 from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.criteria import host_sync, transfer
 from pyapsp.profiling.instrument import Parameter
-from pyapsp.profiling.kernel import described, group_of
+from pyapsp.profiling.kernel import described, group_of, with_includes
 from pyapsp.profiling.model import Characterisation
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
 from pyapsp.profiling.record import Argument, Recorder, Shape
@@ -25,6 +25,7 @@ from pyapsp.profiling.record import Argument, Recorder, Shape
 __all__ = ["profile_run"]
 
 _MACRO = re.compile(r"-D\s*(\w+)(?:=(\S+))?")
+_FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
 _STANDARD = re.compile(r"-cl-std=(\S+)")
 # Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
 _TRACED = 6
@@ -164,20 +165,27 @@ def _built(launch: Launched) -> tuple[Device, str, str | None]:
         return launch.program.device, launch.program.source, launch.program.standard
     device = choose(launch.queue.context)
     program = cast("cl.Program", launch.kernel.get_info(cl.kernel_info.PROGRAM))
-    source = program.get_info(cl.program_info.SOURCE)
+    source = str(program.get_info(cl.program_info.SOURCE) or "")
     if not source:
         raise CapabilityError(
             "its source is not known: it was built from a binary. PYOPENCL_NO_CACHE=1 in the "
             "environment avoids this"
         )
-    options = program.get_build_info(device.handle, cl.program_build_info.OPTIONS)
+    asked = cl.program_build_info.OPTIONS
+    options = str(program.get_build_info(device.handle, asked))  # type: ignore[no-untyped-call]
     standard = _STANDARD.search(options)
     macros = {name: value or 1 for name, value in _MACRO.findall(options)}
+    try:
+        source = with_includes(source, [each.strip("'\"") for each in _FOLDER.findall(options)])
+    except OSError as error:
+        raise CapabilityError(f"an include is not found: {error}") from None
     return device, headed(source, macros), standard[1] if standard else None
 
 
 def _typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:
     """Return arguments in which numbers of Python have the types of the parameters."""
+    if len(parameters) != len(arguments):
+        raise CapabilityError(f"{len(arguments)} arguments for {len(parameters)} parameters")
     return [
         SCALARS[parameter.type](argument)
         if isinstance(argument, int | float) and parameter.type in SCALARS
