@@ -18,6 +18,9 @@ run -- COMMAND: run a command of pyapsp, or a Python program (FILE.py), and prin
 their criteria, and its copies. --trace writes the timeline for the trace viewer of a browser. The
 command runs twice: the first time, without output, some launches of each kernel are traced.
 
+primitives: criteria, quality and speedup over NumPy of reductions, scans, sorts and others, of
+PyOpenCL and of pyapsp; with --on also the weights that they give for this device.
+
 For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
@@ -45,7 +48,9 @@ __all__ = ["configure", "run"]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=["device", "kernel", "run"], help="what is measured")
+    parser.add_argument(
+        "what", choices=["device", "kernel", "run", "primitives"], help="what is measured"
+    )
     profile_kernel.configure(parser)
     profile_run.configure(parser)
     add_device(parser)
@@ -77,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
         return profile_kernel.run(arguments)
     if arguments.what == "run":
         return profile_run.run(arguments)
+    if arguments.what == "primitives":
+        return profile_run.run_primitives(arguments)
     return _run_device(arguments)
 
 

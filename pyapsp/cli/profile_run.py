@@ -9,12 +9,13 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from typing import Any
 
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 from pyapsp.cli.profile_kernel import lines, read_profile, shown_time
 
-__all__ = ["configure", "run"]
+__all__ = ["configure", "run", "run_primitives"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--no-traces",
         action="store_true",
         help="run: only the timeline, without the criteria of kernels; the command runs once",
+    )
+    parser.add_argument(
+        "-n",
+        dest="size",
+        type=int,
+        default=2**20,
+        metavar="N",
+        help="primitives: how many numbers, a power of two (2^20)",
     )
 
 
@@ -69,6 +78,53 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(record)
     return 0
+
+
+def run_primitives(arguments: argparse.Namespace) -> int:
+    """Score the implementations of primitives, and fit weights."""
+    from pyapsp.base.errors import ParameterError, PyApspError
+    from pyapsp.base.extras import extra
+    from pyapsp.device import choose
+
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
+    check_outputs(arguments.output)
+    with extra("profile", "pyapsp profile primitives"):
+        from pyapsp.profiling.primitives import IMPLEMENTATIONS, fitted, score
+    device, say, profile = choose(arguments.device), printer(arguments), read_profile(arguments.on)
+    rows, failed = [], []
+    for each in IMPLEMENTATIONS:
+        try:
+            row = score(each, device, arguments.size, width=arguments.warp, profile=profile)
+        except PyApspError as error:
+            failed.append({"implementation": each.name, "error": str(error)})
+            say(f"{each.primitive:22} {each.name}: {error}")
+            continue
+        rows.append(row)
+        say(
+            f"{each.primitive:22} {each.name:30} {row['speedup']:8.2f} x NumPy, quality "
+            f"{row['quality']:.2f}"
+        )
+    weights = None
+    try:
+        found = fitted(rows)
+        weights = asdict(found)
+        say(f"weights: {dict(found.weights)}, R2 {found.r2:.2f}")
+    except ParameterError as error:
+        say(f"no weights: {error}")
+    record = {
+        "schema": "pyapsp primitives",
+        "device": device.describe(),
+        "rows": rows,
+        "failed": failed,
+        "weights": weights,
+        "made": made(arguments),
+    }
+    if arguments.output:
+        write_json(arguments.output, record)
+        say(f"-> {arguments.output}")
+    if arguments.json:
+        print_json(record)
+    return int(bool(failed))
 
 
 def _called(words: Sequence[str]) -> int:
