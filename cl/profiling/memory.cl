@@ -10,9 +10,10 @@
  *           goes on where the one before it ended, in `out`: else it would find its places in a
  *           cache.
  *
- *           The streams of `profiling_read` and `profiling_write`: work-group g begins at g apart.
- *           In a step its work-items read neighbouring strips, in the next step those after them,
- *           and so on, round and round within `mask` + 1 strips.
+ *           The streams of `profiling_read` and `profiling_write`: in a step the work-items of a
+ *           group read neighbouring strips, in the next step those after them, and so on, round
+ *           and round within `mask` + 1 strips. All groups read the same strips; group g begins at
+ *           g apart. Each group writes strips of its own.
  *
  *           `profiling_gather`: groups of 2^shift work-items read neighbouring words, and these
  *           groups are `apart` words apart:
@@ -96,11 +97,11 @@ __kernel void profiling_read(__global const strip_t *from, __global uint *out, c
 }
 
 /* What is written is the number of the place plus the number of rounds. */
-__kernel void profiling_write(__global strip_t *to, const uint mask, const uint apart,
-                              const int rounds)
+__kernel void profiling_write(__global strip_t *to, const uint mask, const int rounds)
 {
     const uint width = get_local_size(0);
-    uint place = get_group_id(0) * apart + get_local_id(0);
+    uint place = get_local_id(0);
+    to += get_group_id(0) * ((size_t)mask + 1);
     for (int round = 0; round < rounds; round++) {
 #pragma unroll
         for (int step = 0; step < PYAPSP_STEPS; step++) {

@@ -12,7 +12,7 @@
  *             PYAPSP_LOCAL  0       1: the counters are in local memory
  *             PYAPSP_WORDS  1024    words of local memory: at least the size of a group
  *
- * Cost      a round: a path of 32 steps; 2 barriers; PYAPSP_STEPS atomic operations.
+ * Cost      a round: a path of 32 steps of two operations; 2 barriers; PYAPSP_STEPS atomic operations.
  *
  * Source    N. Bombieri, F. Busato, F. Fummi, M. Scala, MIPP, SIES 2016,
  *           doi:10.1109/SIES.2016.7509423.
@@ -27,10 +27,10 @@
 #define PYAPSP_WORDS 1024
 #endif
 
-/* The steps of path k are products and sums in an order of its own, so that the compiler cannot join
- * two paths. */
+/* A step of path k is an exclusive or, or an or, and a product. Each path has them in an order of its
+ * own: compilers join only the last few steps of two paths, where these are equal. */
 #define MIXED(k) ((k + 1u) * 0x9E3779B1u)
-#define ONE(k, step) value = ((MIXED(k) >> (step)) & 1) ? value * b : value + c;
+#define ONE(k, step) value = (((MIXED(k) >> (step)) & 1) ? (value ^ c) : (value | c)) * b;
 #define FOUR(k, step) ONE(k, step) ONE(k, step + 1) ONE(k, step + 2) ONE(k, step + 3)
 #define SIXTEEN(k, step) FOUR(k, step) FOUR(k, step + 4) FOUR(k, step + 8) FOUR(k, step + 12)
 #define PATH(k)                                                                                    \

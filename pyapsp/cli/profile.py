@@ -3,7 +3,8 @@
 device: latency, throughput and bandwidth, and what they depend on. Each microbenchmark stresses one
 part of the device: an operation, a level of the memory, barriers, launches, copies. Its answer is
 checked. The instructions of the compiled loop are counted where the driver gives its code. -o
-writes all rows as JSON. Exit code 1 when an answer was wrong.
+writes all rows as JSON, --page a page with the curves (it needs the extra report). --from makes the
+page of a profile that was measured before. Exit code 1 when an answer was wrong.
 
 --energy adds joules and watts, from the sensor of the device: nvml (GPUs; the extra energy), amdsmi
 (GPUs) or rapl (processors). Without a sensor these are null. Each of these benchmarks is repeated
@@ -27,13 +28,14 @@ For example:
   pyapsp profile device --energy -o profile.json
   pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
   pyapsp profile run --trace timeline.json -- bfs rome99.gr --source 1
+  pyapsp profile device --from profile.json --page profile.html
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyapsp.cli import profile_kernel, profile_run
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "run"]
 
+# those of pyapsp.profiling.suite.PARTS, named here so that --help does not load NumPy
+_PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling")
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -55,8 +60,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     profile_run.configure(parser)
     add_device(parser)
     add_output(parser, "PROFILE.json", "write the profile to this file")
+    parser.add_argument("--page", metavar="PAGE.html", help="write a page with the curves")
+    parser.add_argument(
+        "--from",
+        dest="profile",
+        metavar="PROFILE.json",
+        help="measure nothing, and make the page of this profile",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
+    )
+    parser.add_argument(
+        "--only",
+        nargs="+",
+        choices=_PARTS,
+        default=_PARTS,
+        metavar="PART",
+        help=f"run only these parts: {', '.join(_PARTS)}",
     )
     parser.add_argument(
         "--energy",
@@ -88,16 +108,29 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_device(arguments: argparse.Namespace) -> int:
-    from pyapsp.base.errors import ParameterError, SensorError
+    """Measure a device, print the rows, and write the profile and its page."""
+    from pyapsp.base.errors import ParameterError
+
+    if arguments.profile is not None:
+        if arguments.page is None:
+            raise ParameterError("--from needs --page: it only makes the page of a profile")
+        _write_page(arguments)
+        return 0
+    if not 0 < arguments.train < math.inf:
+        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
+    return _measure(arguments)
+
+
+def _measure(arguments: argparse.Namespace) -> int:
+    from pyapsp.base.errors import SensorError
     from pyapsp.device import choose
     from pyapsp.device.energy import EnergyMeter
     from pyapsp.device.sensors import open_sensor
     from pyapsp.profiling.suite import profile_device
 
-    if not 0 < arguments.train < math.inf:
-        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
     device = choose(arguments.device)
-    check_outputs(arguments.output)
+    check_outputs(arguments.output, arguments.page)
+    make_page = None if arguments.page is None else _page_maker()
     say = printer(arguments)
     say(f"{device}")
     meter = None
@@ -106,12 +139,19 @@ def _run_device(arguments: argparse.Namespace) -> int:
         say(f"sensor: {sensor.name}")
         meter = EnergyMeter(sensor, arguments.train)
     measured = profile_device(
-        device, quick=arguments.quick, meter=meter, report=lambda row: say(_line(row))
+        device,
+        quick=arguments.quick,
+        parts=arguments.only,
+        meter=meter,
+        report=lambda row: say(_line(row)),
     )
     profile = {**measured, "made": made(arguments)}
     if arguments.output:
         write_json(arguments.output, profile)
         say(f"-> {arguments.output}")
+    if make_page is not None:
+        _write_text(arguments.page, make_page(profile))
+        say(f"-> {arguments.page}")
     if arguments.json:
         print_json(profile)
     if meter is not None:
@@ -123,6 +163,31 @@ def _run_device(arguments: argparse.Namespace) -> int:
     failed = profile["failed"]
     assert isinstance(failed, list)
     return int(any(each["wrong"] for each in failed))
+
+
+def _write_page(arguments: argparse.Namespace) -> None:
+    """Make the page of a profile that was measured before."""
+    check_outputs(arguments.page, inputs=[arguments.profile])
+    make_page = _page_maker()
+    from pyapsp.bench.report.device_profile import read_profile
+
+    _write_text(arguments.page, make_page(read_profile(arguments.profile)))
+    printer(arguments)(f"-> {arguments.page}")
+
+
+def _page_maker() -> Callable[[Record], str]:
+    from pyapsp.base.extras import extra
+
+    with extra("report", "pyapsp profile --page"):
+        from pyapsp.bench.report.device_profile import profile_page
+    return profile_page
+
+
+def _write_text(path: str, text: str) -> None:
+    from pyapsp.base.files import atomic_write
+
+    with atomic_write(path) as file:
+        file.write(text)
 
 
 def _line(row: Record) -> str:

@@ -31,7 +31,7 @@ _LINES = {
     ),
     "ptx": re.compile(r"\s*(@!?%p\d+\s+)?(?P<name>[a-z][\w.]*)\s+(?P<operands>[^:]*);"),
 }
-_LABEL = re.compile(r"\s*(?P<label>[.$\w]+):\s*$")
+_LABEL = re.compile(r"\s*(?P<label>[.$\w]+):\s*(//.*)?$")
 _JUMPS = {"x86": re.compile("j"), "sass": re.compile("BRA"), "ptx": re.compile("bra")}
 _JUMPS_TO = {
     "x86": re.compile(r"([0-9a-f]+)"),

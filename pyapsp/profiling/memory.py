@@ -44,10 +44,10 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     for size in sizes:
         yield partial(_chase, device, size)
     yield partial(_chase, device, _CONSTANT, constant=True)
-    for write in (False, True):
-        for size in sizes:
+    for stream in (_read, _write):
+        for size in sizes if stream is _read else _written(device, sizes):
             metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
-            yield partial(_stream, device, size, write=write, metered=metered)
+            yield partial(stream, device, size, metered=metered)
     size = min(_QUICK if quick else _LARGEST, _most(device))
     for shift in range(0, 6, 2 if quick else 1):
         place: Record = {"neighbours": 2**shift}
@@ -145,67 +145,80 @@ def _chase(device: Device, size: int, *, constant: bool = False) -> Benchmark:
     return Benchmark(name, {"bytes": size}, "accesses", _STEPS, run, fault, least=least)
 
 
-def _stream(device: Device, size: int, *, write: bool, metered: bool = False) -> Benchmark:
-    """Return the bandwidth of reading or writing a part of memory."""
-    queue, (groups, group) = device.queue(), _shape(device)
+def _stream_defines(device: Device) -> tuple[int, dict[str, str | int]]:
+    """Return the words of a strip, and the macros of the kernels of streams."""
     parts = device.traits.lanes(4) if device.traits.scalar_groups else 4
-    strips = size // (4 * parts)
-    apart = max(strips // groups, 1)
-    defines: dict[str, str | int] = {
+    return parts, {
         "PYAPSP_VALUE": f"uint{parts if parts > 1 else ''}",
         "PYAPSP_PARTS": parts,
         "PYAPSP_STEPS": _STEPS,
     }
-    items = groups * group
-    name = "profiling_write" if write else "profiling_read"
+
+
+def _read(device: Device, size: int, *, metered: bool = False) -> Benchmark:
+    """Return the bandwidth of reading a part of memory, the same for all groups."""
+    queue, (groups, group) = device.queue(), _shape(device)
+    parts, defines = _stream_defines(device)
+    strips, items = size // (4 * parts), groups * group
+    apart = max(strips // groups, 1)
     with device_errors(device, size):
-        kernel = build(device, "profiling/memory.cl", defines).kernel(name)
-        values = _filled(queue, np.zeros(size // 4, np.uint32) if write else _words(size // 4))
+        kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_read")
+        values = _filled(queue, _words(size // 4))
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
     scalars = np.uint32(strips - 1), np.uint32(apart)
 
     def run(rounds: int) -> float:
-        buffers = (values,) if write else (values, out)
         with device_errors(device, 0):
-            event = kernel(queue, (items,), (group,), *buffers, *scalars, np.int32(rounds))
+            event = kernel(queue, (items,), (group,), values, out, *scalars, np.int32(rounds))
             return event_seconds(event)
 
-    def places(rounds: int) -> Iterator[np.ndarray]:
-        item = np.arange(items, dtype=np.uint32)
-        first = item // np.uint32(group) * np.uint32(apart) + item % np.uint32(group)
-        for step in range(rounds * _STEPS):
-            yield (first + np.uint32(step * group)) & np.uint32(strips - 1)
-
-    def read_fault(rounds: int) -> str | None:
+    def fault(rounds: int) -> str | None:
         if rounds > 3:
             return None  # NumPy would take too long
+        item = np.arange(items, dtype=np.uint32)
+        first = item // np.uint32(group) * np.uint32(apart) + item % np.uint32(group)
         sums = np.zeros(items, np.uint32)
-        for place in places(rounds):
+        for step in range(rounds * _STEPS):
+            place = (first + np.uint32(step * group)) & np.uint32(strips - 1)
             words = place * np.uint32(parts**2) + np.uint32(parts * (parts - 1) // 2)
             sums += words * _MIXED
         return difference(read_back(queue, out, items), sums)
 
-    def write_fault(rounds: int) -> str | None:
-        written = read_back(queue, values, size // 4).reshape(strips, parts)
-        if rounds > 3:
-            everywhere = rounds * _STEPS * group >= strips
-            expected = np.arange(strips, dtype=np.uint32) + np.uint32(rounds)
-            return difference(written[:, -1], expected) if everywhere else None
-        for place in places(rounds):
-            fault = difference(written[place, -1], place + np.uint32(rounds))
-            if fault is not None:
-                return fault
-        return None
+    work = 4.0 * parts * items * _STEPS
+    return Benchmark("read bandwidth", {"bytes": size}, "bytes", work, run, fault, metered=metered)
 
-    return Benchmark(
-        "write bandwidth" if write else "read bandwidth",
-        {"bytes": size},
-        "bytes",
-        4.0 * parts * items * _STEPS,
-        run,
-        write_fault if write else read_fault,
-        metered=metered,
-    )
+
+def _written(device: Device, sizes: list[int]) -> list[int]:
+    """Return the sizes in which each group can have a part of its own."""
+    groups, group = _shape(device)
+    parts, _ = _stream_defines(device)
+    return [size for size in sizes if size >= 4 * parts * groups * group]
+
+
+def _write(device: Device, size: int, *, metered: bool = False) -> Benchmark:
+    """Return the bandwidth of writing a part of memory, of which each group has its own part."""
+    queue, (groups, group) = device.queue(), _shape(device)
+    parts, defines = _stream_defines(device)
+    strips = 1 << ((size // (4 * parts * groups)).bit_length() - 1)  # of a group
+    items, words = groups * group, groups * strips * parts
+    with device_errors(device, 4 * words):
+        kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_write")
+        values = _filled(queue, np.zeros(words, np.uint32))
+
+    def run(rounds: int) -> float:
+        scalars = np.uint32(strips - 1), np.int32(rounds)
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (items,), (group,), values, *scalars))
+
+    def fault(rounds: int) -> str | None:
+        written = read_back(queue, values, words).reshape(groups, strips, parts)[:, :, -1]
+        place = np.arange(min(rounds * _STEPS * group, strips), dtype=np.uint32)
+        expected = np.tile(place + np.uint32(rounds), groups)
+        return difference(written[:, place].reshape(-1), expected)
+
+    work = 4.0 * parts * items * _STEPS
+    place: Record = {"bytes": 4 * words}
+    return Benchmark("write bandwidth", place, "bytes", work, run, fault, metered=metered)
 
 
 def _gather(

@@ -33,12 +33,13 @@ class Instructions:
     ----------
     pattern : str
         Regular expression of the whole mnemonic.
-    counts : tuple of int
-        How many such instructions a step may have: compilers choose between forms.
+    counts : tuple of float
+        How many such instructions a step may have: compilers choose between forms. 0.5 is one for
+        the steps of two chains.
     """
 
     pattern: str
-    counts: tuple[int, ...] = (1,)
+    counts: tuple[float, ...] = (1,)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def _in(
     x86: str | None = None,
     sass: str | None = None,
     ptx: str | None = None,
-    counts: tuple[int, ...] = (1,),
+    counts: tuple[float, ...] = (1,),
 ) -> dict[str, Instructions]:
     """Return instructions with the same counts in several instruction sets."""
     patterns = {"x86": x86, "sass": sass, "ptx": ptx}
@@ -195,7 +196,7 @@ def _float_operations(name: str, dtype: str, suffix: str) -> list[Operation]:
             "b / y",
             lambda x, y, b, c: b / y,
             operands=(3, 0, 0.5),
-            error=1e-5,
+            error=1e-3,  # of many quotients in a row
             odd=True,
             instructions=_in(rf"v?div[ps]{suffix}", None, rf"div\.\w+\.{of}"),
         ),
@@ -221,8 +222,11 @@ def _fused(y: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[Operation]:
     added = r"add|lea|inc"
-    wide = (1, 2) if name == "i64" else (1,)  # an instruction for each half
-    least = r"VI(MN)?MNMX.*|IMNMX.*|ISETP.*|SEL.*|VIADDMNMX.*"
+    # two instructions for the halves of a wide value, or one for a pair of narrow ones
+    sums = {"i32": (1,), "i64": (1, 2), "u16": (0.5, 1)}[name]
+    # 64-bit minima are some instructions of several kinds
+    least = None if name == "i64" else r"VIMNMX.*|IMNMX.*|ISETP.*|SEL.*|VIADDMNMX.*"
+    both = None if least is None else rf"{least}|IADD3?.*|VIADD.*|IMAD\.IADD.*"
     less = rf"v?p(min|max)[su]{suffix}|v?pcmpgt{suffix}|v?p?blend\w+|cmp|cmov\w+"
     any_of = rf"\.[sub]{bits}"
     return [
@@ -232,7 +236,7 @@ def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[O
             "x + y",
             lambda x, y, b, c: x + y,
             instructions=_in(
-                rf"v?padd{suffix}|{added}", r"IADD3?.*|VIADD.*|IMAD\.IADD.*", rf"add{any_of}", wide
+                rf"v?padd{suffix}|{added}", r"IADD3?.*|VIADD.*|IMAD\.IADD.*", rf"add{any_of}", sums
             ),
         ),
         Operation(
@@ -241,7 +245,10 @@ def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[O
             "x * y",
             lambda x, y, b, c: x * y,
             instructions=_in(
-                r"v?pmull[dwq]|v?pmuludq|imul", r"IMAD.*", rf"mul\.lo{any_of}", (1, 2, 3, 4)
+                r"v?pmull[dwq]|v?pmuludq|imul",
+                r"IMAD(?!\.MOV).*",
+                rf"mul\.lo{any_of}",
+                (1, 2, 3, 4),
             ),
         ),
         Operation(
@@ -253,7 +260,7 @@ def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[O
             start=(100, 101),
             operands=(60, 40, 1),
             instructions=_in(
-                less, least, rf"(min|max){any_of}|(setp\.\w+|selp){any_of}", (2, 4, 6)
+                less, least, rf"(min|max){any_of}|(setp\.\w+|selp){any_of}", (1, 2, 4, 6)
             ),
         ),
         Operation(
@@ -266,9 +273,9 @@ def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[O
             operands=(-1, 0, 0) if name != "u16" else (1, 0, 0),
             instructions=_in(
                 rf"{less}|v?padd{suffix}|{added}|dec",
-                rf"{least}|IADD3?.*|VIADD.*|IMAD\.IADD.*",
+                both,
                 rf"(add|min){any_of}|(setp\.\w+|selp){any_of}",
-                (1, 2, 3, 4, 5),
+                (0.5, 1, 2, 3, 4, 5),
             ),
         ),
     ]
@@ -291,7 +298,7 @@ def _other_integer_operations() -> list[Operation]:
             count=2,
             instructions=_in(
                 r"v?pmulld|imul|v?paddd|add|lea",
-                r"IMAD.*",
+                r"IMAD(?!\.MOV).*",
                 r"mad\.lo\.[su]32|(mul\.lo|add)\.[su]32",
                 (1, 2),
             ),
@@ -299,16 +306,11 @@ def _other_integer_operations() -> list[Operation]:
         Operation(
             "i32.logic",
             "int32",
-            "y ^ (x & b)",
-            lambda x, y, b, c: y ^ (x & b),
-            count=2,
+            # any sequence of operations on the bits of three values is one instruction of GPUs
+            "(y ^ b) + x",
+            lambda x, y, b, c: (y ^ b) + x,
             operands=(0x35A7C9D3, 0, 2),
-            instructions=_in(
-                r"v?p?(and|xor)(p[sd]|[dq])?|vpternlog[dq]",
-                r"LOP3.*",
-                r"(and|xor|lop3)\.b32",
-                (1, 2),
-            ),
+            instructions=_in(r"v?pxor[dq]?|vxorp[sd]|xor", r"LOP3.*", r"(xor|lop3)\.b32"),
         ),
         Operation(
             "i32.shift",
@@ -407,7 +409,7 @@ def _functions() -> list[Operation]:
     # expression, NumPy, PTX, SASS
     table: list[tuple[str, str, _Step, str | None, bool]] = [
         ("native_rsqrt", "native_rsqrt(y)", lambda x, y, b, c: 1 / np.sqrt(y), "rsqrt", False),
-        ("native_recip", "native_recip(y)", lambda x, y, b, c: 1 / y, "rcp", True),
+        ("native_recip", "native_recip(y + b)", lambda x, y, b, c: 1 / (y + b), "rcp", False),
         ("native_sin", "native_sin(y)", lambda x, y, b, c: np.sin(y), "sin", False),
         ("native_cos", "native_cos(y)", lambda x, y, b, c: np.cos(y), "cos", False),
         ("native_exp2", "native_exp2(-y)", lambda x, y, b, c: np.exp2(-y), "ex2", False),

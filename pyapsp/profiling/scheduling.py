@@ -20,7 +20,7 @@ __all__ = ["scheduling"]
 _STEPS = 32
 _GROUP = 256
 _WORDS = 1024
-_MULTIPLIER, _SUMMAND = 5, 3
+_MULTIPLIER, _OPERAND = 5, 3
 
 
 def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
@@ -101,7 +101,7 @@ def _paths(device: Device, paths: int) -> Benchmark:
     defines = {"PYAPSP_STEPS": _STEPS}
     kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_paths")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
-    scalars = np.uint32(paths), np.uint32(_MULTIPLIER), np.uint32(_SUMMAND)
+    scalars = np.uint32(paths), np.uint32(_MULTIPLIER), np.uint32(_OPERAND)
 
     def run(rounds: int) -> float:
         with device_errors(device, 0):
@@ -114,14 +114,13 @@ def _paths(device: Device, paths: int) -> Benchmark:
         path = np.arange(items, dtype=np.uint32) % group & np.uint32(paths - 1)
         mixed = (path + np.uint32(1)) * np.uint32(0x9E3779B1)
         for step in range(rounds * _STEPS):
-            product = (mixed >> np.uint32(step % _STEPS & 31)) & np.uint32(1)
-            value = np.where(
-                product, value * np.uint32(_MULTIPLIER), value + np.uint32(_SUMMAND)
-            ).astype(np.uint32)
+            mix = (mixed >> np.uint32(step % _STEPS)) & np.uint32(1)
+            value = np.where(mix, value ^ np.uint32(_OPERAND), value | np.uint32(_OPERAND))
+            value *= np.uint32(_MULTIPLIER)
         return difference(read_back(queue, out, items), value)
 
     return Benchmark(
-        "divergence", {"paths": paths}, "operations", float(items * _STEPS), run, fault
+        "divergence", {"paths": paths}, "operations", float(2 * items * _STEPS), run, fault
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 
 from pyapsp.base.errors import DeviceError, SensorError, VerificationError
@@ -17,10 +17,12 @@ from pyapsp.profiling.memory import copies, memory
 from pyapsp.profiling.operations import OPERATIONS
 from pyapsp.profiling.scheduling import scheduling
 
-__all__ = ["SCHEMA", "energy_columns", "profile_device"]
+__all__ = ["PARTS", "SCHEMA", "energy_columns", "profile_device"]
 
 #: The version of the document.
 SCHEMA = 1
+#: The parts of the suite.
+PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling")
 _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "nanojoules", "net_nanojoules"),
     *("mips_per_watt", "energy_delay", "energy_error", "launches"),
@@ -33,6 +35,7 @@ def profile_device(
     device: Device,
     *,
     quick: bool = False,
+    parts: Collection[str] = PARTS,
     meter: EnergyMeter | None = None,
     report: Callable[[Record], None] = lambda row: None,
 ) -> Record:
@@ -43,6 +46,8 @@ def profile_device(
     device : Device
     quick : bool
         Whether to run fewer of them, for a shorter time.
+    parts : collection of str
+        Those to run, of `PARTS`.
     meter : EnergyMeter, optional
         Measures the energy of those benchmarks that keep the device busy.
     report : callable
@@ -64,6 +69,8 @@ def profile_device(
     begun = _now()
     effort = _QUICK if quick else _EFFORT
     for part, prepare in _benchmarks(device, quick=quick):
+        if part not in parts:
+            continue
         try:
             benchmark = prepare()
             with closing(benchmark):
@@ -154,13 +161,14 @@ def energy_columns(row: Record, energy: Energy | None) -> Record:
 
 def _benchmarks(device: Device, *, quick: bool) -> Iterator[tuple[str, Prepare]]:
     """Yield the part of the suite and what makes the benchmark."""
-    for part, some in (
-        ("arithmetic", arithmetic(device, QUICK if quick else tuple(OPERATIONS))),
-        ("curves", curves(device, quick=quick)),
-        ("memory", memory(device, quick=quick)),
-        ("copies", copies(device, quick=quick)),
-        ("scheduling", scheduling(device, quick=quick)),
-    ):
+    suites = (
+        arithmetic(device, QUICK if quick else tuple(OPERATIONS)),
+        curves(device, quick=quick),
+        memory(device, quick=quick),
+        copies(device, quick=quick),
+        scheduling(device, quick=quick),
+    )
+    for part, some in zip(PARTS, suites, strict=True):
         for prepare in some:
             yield part, prepare
 

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from pyapsp.cli import main
+from pyapsp.cli import profile as profile_command
 from pyapsp.device import sensors
 from pyapsp.device.sensors import Sensor
 from pyapsp.errors import CapabilityError
@@ -54,6 +55,13 @@ def test_the_profile_is_printed_and_written(short, tmp_path, capsys):
     assert row["doubling"] == pytest.approx(2)
     assert profile["failed"] == [{"part": "memory", "wrong": False, "error": "no such type"}]
     assert profile["made"]["command"].startswith("pyapsp profile device")
+
+
+def test_only_the_parts_that_are_named_run(short, tmp_path, capsys):
+    assert profile_command._PARTS == suite.PARTS
+    assert main(["profile", "device", "--only", "arithmetic", "copies", "--json"]) == 0
+    profile = json.loads(capsys.readouterr().out)
+    assert profile["results"] == profile["failed"] == []
 
 
 def test_a_wrong_answer_is_exit_code_1_and_the_rest_is_kept(short, capsys):

@@ -159,6 +159,7 @@ CHECKED = (
     Checked(r"make ", check_make, "installs packages, takes minutes"),
     Checked(r"snakemake ", check_snakemake, "takes minutes; tests/workflow runs it"),
     Checked(r"python -m pytest ", check_pytest, "takes minutes"),
+    Checked(r"pyapsp profile", check_pyapsp, "takes minutes; tests/cli runs it"),
     Checked(r"pyapsp selftest", check_pyapsp, "takes a minute; tests/cli runs it"),
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
     Checked(r"python -m pyapsp.simulation.peers", check_module, "needs a peer; tests/simulation"),

@@ -33,7 +33,7 @@ PTX = """
 .target sm_90, texmode_independent
 $L__BB0_1:
 \tmov.u32 \t%r1, %ctaid.x;
-$L__BB0_2:
+$L__BB0_2:                              // =>This Inner Loop
 \tadd.f32 \t%f2, %f1, %f3;
 \tadd.f32 \t%f1, %f2, %f3;
 \tsetp.lt.s32 \t%p1, %r1, %r2;

@@ -50,7 +50,7 @@ def test_every_answer_is_right(device):
         ("coalescence", "round < rounds", "round < min(rounds, 1)"),
         ("access size", "i < each", "i + 1 < each"),
         ("bank conflicts", "round < rounds", "round < min(rounds, 1)"),
-        ("divergence", "value * b :", "value + c :"),
+        ("divergence", "(value ^ c) :", "(value | c) :"),
         ("barrier", "passed[neighbour] + 1", "passed[item] + 1"),
         ("atomic additions", "seen += atomic_inc(counter);", "seen++;"),
         ("launch", "out[0] =", "out[0] +="),
