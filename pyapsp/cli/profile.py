@@ -15,12 +15,20 @@ kernel FILE.cl NAME: run a kernel of any OpenCL C file with probes, and print it
 it uses the device, which lines waste memory accesses or lanes, and, with --on PROFILE.json from
 profile device, what limits it and what to change first. It needs the extra profile of pyapsp.
 
+run -- COMMAND: run a command of pyapsp, or a Python program (FILE.py), and print its kernels with
+their criteria, and its copies. --trace writes the timeline for the trace viewer of a browser. The
+command runs twice: the first time, without output, some launches of each kernel are traced.
+
+primitives: criteria, quality and speedup over NumPy of reductions, scans, sorts and others, of
+PyOpenCL and of pyapsp; with --on also the weights that they give for this device.
+
 For example:
   pyapsp profile device --quick
   pyapsp profile device --device gpu -o profile.json
   pyapsp profile device --energy -o profile.json
-  pyapsp profile device --from profile.json --page profile.html
   pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
+  pyapsp profile run --trace timeline.json -- bfs rome99.gr --source 1
+  pyapsp profile device --from profile.json --page profile.html
 """
 
 from __future__ import annotations
@@ -30,7 +38,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from pyapsp.cli import profile_kernel
+from pyapsp.cli import profile_kernel, profile_run
 from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
@@ -45,8 +53,11 @@ _PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("what", choices=["device", "kernel"], help="what is measured")
+    parser.add_argument(
+        "what", choices=["device", "kernel", "run", "primitives"], help="what is measured"
+    )
     profile_kernel.configure(parser)
+    profile_run.configure(parser)
     add_device(parser)
     add_output(parser, "PROFILE.json", "write the profile to this file")
     parser.add_argument("--page", metavar="PAGE.html", help="write a page with the curves")
@@ -86,11 +97,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print the rows, and write the profile and its page."""
-    from pyapsp.base.errors import ParameterError
-
+    """Measure, and print and write the profile."""
     if arguments.what == "kernel":
         return profile_kernel.run(arguments)
+    if arguments.what == "run":
+        return profile_run.run(arguments)
+    if arguments.what == "primitives":
+        return profile_run.run_primitives(arguments)
+    return _run_device(arguments)
+
+
+def _run_device(arguments: argparse.Namespace) -> int:
+    """Measure a device, print the rows, and write the profile and its page."""
+    from pyapsp.base.errors import ParameterError
+
     if arguments.profile is not None:
         if arguments.page is None:
             raise ParameterError("--from needs --page: it only makes the page of a profile")

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from pyapsp.base.json import Record
-
-__all__ = ["configure", "run"]
+__all__ = ["configure", "lines", "read_profile", "run", "shown_time"]
 
 _SHOWN = 5
 
@@ -22,7 +20,10 @@ _SHOWN = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "words", nargs="*", metavar="FILE.cl NAME", help="kernel: its file and its name"
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="kernel: its file and its name; run: the command, after --",
     )
     parser.add_argument(
         "--args",
@@ -46,9 +47,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="kernel: define a macro",
     )
-    parser.add_argument("--warp", type=int, metavar="N", help="kernel: items of a warp")
+    parser.add_argument("--warp", type=int, metavar="N", help="kernel, run: items of a warp")
     parser.add_argument(
-        "--on", metavar="PROFILE.json", help="kernel: the profile of the device, for what limits it"
+        "--on",
+        metavar="PROFILE.json",
+        help="kernel, run: the profile of the device, for what limits a kernel",
     )
 
 
@@ -76,9 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.group,
         defines={macro: value or 1 for macro, _, value in pairs},
         width=arguments.warp,
-        profile=_profile(arguments.on),
+        profile=read_profile(arguments.on),
     )
-    show(record, printer(arguments))
+    say = printer(arguments)
+    for line in lines(record):
+        say(line)
     record = {"schema": "pyapsp kernel profile", **record, "made": made(arguments)}
     if arguments.output:
         write_json(arguments.output, record)
@@ -87,15 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def show(record: Record, say: Callable[[str], None]) -> None:
-    """Print the profile of a kernel."""
-    for line in _lines(record):
-        say(line)
-
-
-def _lines(record: Mapping[str, Any]) -> Iterator[str]:
+def lines(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a kernel."""
     items, group = ("x".join(map(str, record[name])) for name in ("items", "group"))
-    yield f"{record['kernel']}: {items} items in groups of {group}, {_time(record['seconds'])}"
+    yield f"{record['kernel']}: {items} items in groups of {group}, {shown_time(record['seconds'])}"
     if record["recorded"] < 1:
         yield f"  traces of {record['recorded']:.1%} of the groups"
     operations = sorted(record["operations"].items(), key=lambda pair: -pair[1])
@@ -117,7 +117,7 @@ def _lines(record: Mapping[str, Any]) -> Iterator[str]:
         )
     if (limits := record["limits"]) is not None:
         yield (
-            f"  bound by {limits['bound']}: at least {_time(limits['predicted'])}; "
+            f"  bound by {limits['bound']}: at least {shown_time(limits['predicted'])}; "
             f"could be {limits['potential']:.2f} times as fast"
         )
         for each in limits["advice"]:
@@ -125,11 +125,12 @@ def _lines(record: Mapping[str, Any]) -> Iterator[str]:
                 yield f"  up to {each['gain']:.2f} x  {each['criterion']}: {each['hint']}"
 
 
-def _time(seconds: float) -> str:
+def shown_time(seconds: float) -> str:
+    """Return seconds, in milliseconds if they are few."""
     return f"{seconds * 1e3:.4g} ms" if seconds < 1 else f"{seconds:.4g} s"
 
 
-def _profile(path: str | None) -> Mapping[str, object] | None:
+def read_profile(path: str | None) -> Mapping[str, object] | None:
     """Read the profile of a device."""
     from pyapsp.base.errors import FormatError
 

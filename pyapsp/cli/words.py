@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
@@ -32,7 +33,12 @@ class Parser(argparse.ArgumentParser):
         self, words: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Parse a command line; a command itself refuses what it does not know."""
+        words = sys.argv[1:] if words is None else words
         parsed, unknown = self.parse_known_args(words, namespace)
+        # a list of words is matched before the options, when there are none, and not after --
+        after = list(words[words.index("--") + 1 :]) if "--" in words else []
+        if getattr(parsed, "words", None) == [] and unknown in (after, ["--", *after]):
+            parsed.words, unknown = after, []
         if unknown:
             command = _commands(self)[parsed.command]
             names = [word.partition("=")[0] for word in unknown]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -126,8 +126,18 @@ class Analyst:
         shape: Shape,
         arguments: Sequence[Argument],
         local_bytes: int = 0,
+        clean: Callable[[], None] | None = None,
     ) -> LaunchTrace:
         """Launch a kernel once with each probe; its buffers are restored after each.
+
+        Parameters
+        ----------
+        recorder, queue, kernel, shape, arguments
+            What to launch.
+        local_bytes : int
+            Local memory of a group.
+        clean : callable, optional
+            Launches the kernel without probes, to time it; buffers are restored again.
 
         Raises
         ------
@@ -146,6 +156,9 @@ class Analyst:
         restore()
         log = recorder.addresses(queue, kernel, shape, arguments, counts)
         restore()
+        if clean is not None:
+            clean()
+            restore()
         queue.finish()
         return self._reduced(kernel, shape, local_bytes, counts, times, log)
 
@@ -161,12 +174,18 @@ class Analyst:
         found = self._accesses(log.trace)
         sizes = np.array([each.size for each in counts.program.blocks], float)
         waiting = 0.0
+        scalar = self.device.traits.scalar_groups
+        width = min(self.width, shape.in_group) if scalar else self.width
         values = Criteria(
-            divergence=traces.divergence(counts.counts, sizes, shape.in_group, self.width),
-            l1_granularity=criteria.granularity(found.useful, found.lines, self._line),
-            l2_granularity=criteria.granularity(found.useful, found.sectors, self._sector),
+            divergence=traces.divergence(counts.counts, sizes, shape.in_group, width),
             local_efficiency=criteria.local_efficiency(found.ideal_local, found.local),
         )
+        if width > 1:  # a single item has nobody to share a line with
+            values = replace(
+                values,
+                l1_granularity=criteria.granularity(found.useful, found.lines, self._line),
+                l2_granularity=criteria.granularity(found.useful, found.sectors, self._sector),
+            )
         launch = Launch(shape.in_group, shape.groups, local_bytes)
         units = units_of(self.device, self.width, shape.in_group)
         if units is not None:
@@ -178,7 +197,7 @@ class Analyst:
                 if not (times.unit < 0).any():
                     balance = criteria.unit_balance(activities, units.count)
                     values = replace(values, unit_balance=balance)
-                if not self.device.traits.scalar_groups:
+                if not scalar:
                     values = _in_units(values, activities, launch, units, waiting)
         scaled = {
             name: getattr(found, name) * log.every
@@ -192,8 +211,8 @@ class Analyst:
             replace(found, **scaled),
             float(traces.footprint(log.trace, self._sector) * log.every),
             values,
-            self._sites(counts, log),
-            _divergent(counts, sizes, self.width),
+            self._sites(counts, log) if width > 1 else [],
+            _divergent(counts, sizes, width),
             waiting,
             1 / max(counts.every, log.every),
         )

@@ -12,9 +12,10 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.profiling.instrument import Parameter
 from pyapsp.profiling.record import Argument
 
-__all__ = ["arguments_of"]
+__all__ = ["SCALARS", "arguments_of"]
 
-_SCALARS: dict[str, type[np.generic]] = {
+#: The types of numbers of OpenCL C.
+SCALARS: dict[str, type[np.generic]] = {
     "char": np.int8,
     "uchar": np.uint8,
     "short": np.int16,
@@ -68,7 +69,7 @@ def _argument(context: cl.Context, parameter: Parameter, word: str) -> Argument:
             return cl.Buffer(context, flags, hostbuf=_array(parameter, word))
         if parameter.space == "local":
             return cl.LocalMemory(int(word) * parameter.bytes)
-        dtype = np.dtype(_SCALARS[parameter.type])
+        dtype = np.dtype(SCALARS[parameter.type])
         value: np.generic = dtype.type(float(word) if dtype.kind == "f" else int(word))
         return value
     except (ValueError, OverflowError, KeyError, OSError) as error:
@@ -78,7 +79,7 @@ def _argument(context: cl.Context, parameter: Parameter, word: str) -> Argument:
 
 def _array(parameter: Parameter, word: str) -> np.ndarray:
     match = _VECTOR.fullmatch(parameter.type)
-    scalar = _SCALARS.get(match[1]) if match else None
+    scalar = SCALARS.get(match[1]) if match else None
     made = _MADE.fullmatch(word)
     if made is None:
         if not word.endswith(".npy"):

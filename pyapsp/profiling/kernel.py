@@ -23,9 +23,9 @@ from pyapsp.profiling.criteria import WEIGHTS, Copies, Criteria, quality, transf
 from pyapsp.profiling.model import Characterisation, analyse
 from pyapsp.profiling.record import Argument, Recorder, Shape
 
-__all__ = ["described", "profile_kernel", "source_of"]
+__all__ = ["described", "group_of", "profile_kernel", "source_of", "with_includes"]
 
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"[ \t]*$', re.MULTILINE)
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">][ \t]*$')
 _REPEAT = 5
 _GROUP = 64
 _SHOWN = 10
@@ -47,7 +47,25 @@ def source_of(file: str, defines: Mapping[str, str | int]) -> str:
     """
     if not Path(file).exists() and (root() / file).exists():
         return assemble(file, defines)
-    return headed("\n".join(_lines(Path(file), set())), defines)
+    text = Path(file).read_text(encoding="utf-8")
+    return headed("\n".join(_lines(text, file, [Path(file).parent], set())), defines)
+
+
+def with_includes(text: str, folders: Sequence[str]) -> str:
+    """Return a source without a file, with its includes.
+
+    Parameters
+    ----------
+    text : str
+    folders : sequence of str
+        Where they are.
+
+    Raises
+    ------
+    OSError
+        If an include cannot be read.
+    """
+    return "\n".join(_lines(text, "<source>", [Path(each) for each in folders], set()))
 
 
 def profile_kernel(
@@ -102,7 +120,7 @@ def profile_kernel(
         raise ParameterError.of("kernel", file, rule, kernel, parameters)
     program = Program(device, source)
     built = program.kernel(kernel)
-    shape = Shape(tuple(items), tuple(group or _group_of(device, built, items)))
+    shape = Shape(tuple(items), tuple(group or group_of(device, built, items)))
     with device_errors(device, 0):
         arguments = arguments_of(queue.context, parameters[kernel], words)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
@@ -181,7 +199,8 @@ def _seconds(
     return median(times[1:])
 
 
-def _group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
+def group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:
+    """Return a size of groups that a kernel can have, for a launch that leaves it to the driver."""
     query = cl.kernel_work_group_info.COMPILE_WORK_GROUP_SIZE
     required = cast("list[int]", kernel.get_work_group_info(query, device.handle))
     if all(required):
@@ -190,17 +209,19 @@ def _group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[i
     return [first, *[1] * (len(items) - 1)]
 
 
-def _lines(path: Path, files: set[Path]) -> list[str]:
+def _lines(text: str, name: str, folders: Sequence[Path], files: set[Path]) -> list[str]:
     """Return the lines of a file; each include is replaced by the file, once."""
-    files.add(path.resolve())
-    lines = [f'#line 1 "{path}"']
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    lines = [f'#line 1 "{name}"']
+    for number, line in enumerate(text.splitlines(), start=1):
         match = _INCLUDE.match(line)
         if match is None:
             lines.append(line)
             continue
-        included = path.parent / match[1]
+        found = [each / match[1] for each in folders if (each / match[1]).is_file()]
+        included = found[0] if found else folders[0] / match[1] if folders else Path(match[1])
         if included.resolve() not in files:
-            lines += _lines(included, files)
-        lines.append(f'#line {number + 1} "{path}"')
+            files.add(included.resolve())
+            inner = included.read_text(encoding="utf-8")
+            lines += _lines(inner, str(included), [included.parent, *folders], files)
+        lines.append(f'#line {number + 1} "{name}"')
     return lines

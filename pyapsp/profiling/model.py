@@ -287,7 +287,8 @@ def _advice(
             ("throughput_occupancy", 1.0 if full else 1 - (1 - values.occupancy) * memory, 1.0)
         )
     for name, part in (("l1_granularity", "caches"), ("l2_granularity", "memory")):
-        rows.append((name, values.known()[name], share[part]))
+        if name in values.known():
+            rows.append((name, values.known()[name], share[part]))
     if times["local"]:
         rows.append(("local_efficiency", device.local(_local(values)), share["local"]))
     advice = []

@@ -97,6 +97,16 @@ def test_blocks_of_functions(device):
     assert operations["store"] == 87
 
 
+def test_an_odd_number_of_counters(device):
+    counts, _ = record(device, "x[i] = 1; if (i < 0) return; x[i] = 2;", items=1, group=1)
+    assert counts.counts.shape == (1, 6)
+    assert counts.operations()["store"] == 2
+    counts, _ = record(device, "x[i] = 1;", items=1, group=1)
+    assert counts.counts.shape == (1, 4)
+    counts, _ = record(device, "if (i < 0) return;", items=1, group=1)
+    assert counts.counts.shape == (1, 5)
+
+
 def test_classes_of_operations(device):
     source = """
     __kernel void k(__global int *x)

@@ -77,6 +77,7 @@ class Program:
             raise CapabilityError(f"kernels need long_loops: {device.without('long_loops')}")
         self.device = device
         self.source = source
+        self.standard = standard
         self.hash = hashlib.sha256(source.encode()).hexdigest()[:16]
         options = [] if standard is None else [f"-cl-std={standard}"]
         options += [] if optimise else ["-cl-opt-disable"]

@@ -1,0 +1,311 @@
+"""Observe the launches and the copies of whatever runs in this process.
+
+While it observes, functions of PyOpenCL are replaced by others that call them and keep their
+events. At other times nothing is changed, and nothing is slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from math import prod
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.errors import DeviceError
+from pyapsp.base.json import Record
+from pyapsp.device import event_times
+from pyapsp.device.kernels import Program
+from pyapsp.profiling.criteria import Copies, Span
+from pyapsp.profiling.record import Argument
+from pyapsp.profiling.traces import overlapping
+
+__all__ = ["Command", "Launched", "Timeline", "observing"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_BETWEEN = ("write", "read")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that the device has run.
+
+    Attributes
+    ----------
+    kind : {"kernel", "write", "read", "copy", "fill", "map"}
+    name : str
+        That of the kernel, or the kind.
+    queue : int
+        Number of the queue, in the order of their first commands.
+    start, end : float
+        Seconds by the clock of the device.
+    size : int
+        Bytes that are moved; for a kernel its work-items.
+    """
+
+    kind: str
+    name: str
+    queue: int
+    start: float
+    end: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Launched:
+    """A launch before it happens.
+
+    Attributes
+    ----------
+    program : Program or None
+        Where the kernel is from; None if pyapsp has not built it.
+    kernel : pyopencl.Kernel
+    queue : pyopencl.CommandQueue
+    items : tuple of int
+    group : tuple of int or None
+    arguments : sequence
+    """
+
+    program: Program | None
+    kernel: cl.Kernel
+    queue: cl.CommandQueue
+    items: tuple[int, ...]
+    group: tuple[int, ...] | None
+    arguments: Sequence[Argument]
+
+
+@dataclass
+class Timeline:
+    """The commands of a run.
+
+    Attributes
+    ----------
+    untimed : int
+        Commands in queues without profiling, or that failed.
+    """
+
+    untimed: int = 0
+    _pending: list[tuple[str, str, int, int, cl.Event]] = field(default_factory=list)
+    _queues: dict[int, int] = field(default_factory=dict)
+    _buffers: dict[int, int] = field(default_factory=dict)
+    _read: list[Command] | None = None
+
+    def add(self, kind: str, name: str, queue: cl.CommandQueue, size: int, event: cl.Event) -> None:
+        """Add a command that was enqueued."""
+        number = self._queues.setdefault(queue.int_ptr, len(self._queues))
+        self._pending.append((kind, name, number, size, event))
+
+    def saw(self, *objects: object) -> None:
+        """Note the buffers among some objects."""
+        for each in objects:
+            if isinstance(each, cl.Buffer):
+                known = self._buffers.get(each.int_ptr, 0)
+                self._buffers[each.int_ptr] = max(known, each.size)
+
+    @property
+    def commands(self) -> list[Command]:
+        """All commands, by the time at which they started; waits for them."""
+        if self._read is None:
+            found = []
+            for kind, name, queue, size, event in self._pending:
+                try:
+                    start, end = event_times(event)
+                except DeviceError:
+                    self.untimed += 1
+                    continue
+                found.append(Command(kind, name, queue, start * 1e-9, end * 1e-9, size))
+            self._read = sorted(found, key=lambda each: each.start)
+        return self._read
+
+    @property
+    def kernels(self) -> list[Span]:
+        """When kernels ran."""
+        return [Span(each.start, each.end) for each in self.commands if each.kind == "kernel"]
+
+    @property
+    def copies(self) -> Copies:
+        """The transfers between host and device."""
+        moved = [each for each in self.commands if each.kind in _BETWEEN]
+        spans = [(Span(each.start, each.end), float(each.size)) for each in moved]
+        return Copies(
+            float(sum(each.size for each in moved)),
+            overlapping(spans, self.kernels),
+            float(sum(self._buffers.values())),
+        )
+
+    def chrome(self) -> Record:
+        """Return the events for the trace viewer of Chromium browsers and for Perfetto."""
+        commands = self.commands
+        first = commands[0].start if commands else 0.0
+        return {
+            "displayTimeUnit": "ns",
+            "traceEvents": [
+                {
+                    "name": each.name,
+                    "cat": each.kind,
+                    "ph": "X",
+                    "ts": (each.start - first) * 1e6,
+                    "dur": (each.end - each.start) * 1e6,
+                    "pid": 1,
+                    "tid": each.queue,
+                    "args": {"items" if each.kind == "kernel" else "bytes": each.size},
+                }
+                for each in commands
+            ],
+        }
+
+
+@contextmanager
+def observing(before: Callable[[Launched], None] | None = None) -> Iterator[Timeline]:
+    """Keep the events of all commands that are enqueued in the block.
+
+    Parameters
+    ----------
+    before : callable, optional
+        Called before each launch. What it enqueues itself is not observed.
+
+    Examples
+    --------
+    >>> with observing() as timeline:  # doctest: +SKIP
+    ...     pyapsp.solve(graph)
+    >>> len(timeline.commands)  # doctest: +SKIP
+    12
+    """
+    observer = _Observer(before)
+    before_us = [(owner, name, getattr(owner, name)) for owner, name, _ in observer.changes]
+    try:
+        for owner, name, change in observer.changes:
+            setattr(owner, name, change(getattr(owner, name)))
+        yield observer.timeline
+    finally:
+        for owner, name, original in before_us:
+            setattr(owner, name, original)
+
+
+class _Observer:
+    """The functions that take the place of those of PyOpenCL."""
+
+    def __init__(self, before: Callable[[Launched], None] | None) -> None:
+        self.timeline = Timeline()
+        self._before, self._busy = before, False
+        self._programs: dict[int, Program] = {}
+        self.changes: tuple[tuple[object, str, Callable[..., object]], ...] = (
+            (cl, "enqueue_copy", self._copy),
+            (cl, "enqueue_fill_buffer", self._fill),
+            (cl, "enqueue_map_buffer", self._map),
+            (cl, "enqueue_nd_range_kernel", self._enqueue),
+            (cl.Kernel, "__call__", self._launch),
+            (Program, "new_kernel", self._kernel),
+        )
+
+    def _kernel(
+        self, original: Callable[[Program, str], cl.Kernel]
+    ) -> Callable[[Program, str], cl.Kernel]:
+        """Remember from which program each kernel is."""
+
+        @wraps(original)
+        def new_kernel(program: Program, name: str) -> cl.Kernel:
+            kernel = original(program, name)
+            self._programs[kernel.int_ptr] = program
+            return kernel
+
+        return new_kernel
+
+    def _launch(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
+        """Observe the calls of kernels."""
+
+        @wraps(original)
+        def call(
+            kernel: cl.Kernel,
+            queue: cl.CommandQueue,
+            items: Sequence[int],
+            group: Sequence[int] | None,
+            *arguments: np.generic,
+            **more: object,
+        ) -> cl.Event:
+            if self._busy:
+                return original(kernel, queue, items, group, *arguments, **more)
+            size = tuple(items)
+            if more.get("g_times_l") and group is not None:
+                size = tuple(a * b for a, b in zip(items, group, strict=True))
+            if self._before is not None:
+                self._busy = True
+                try:
+                    program = self._programs.get(kernel.int_ptr)
+                    shape = size, None if group is None else tuple(group)
+                    self._before(Launched(program, kernel, queue, *shape, arguments))
+                finally:
+                    self._busy = False
+            event = original(kernel, queue, items, group, *arguments, **more)
+            self.timeline.saw(*arguments)
+            self.timeline.add("kernel", kernel.function_name, queue, prod(size), event)
+            return event
+
+        return call
+
+    def _enqueue(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+        @wraps(original)
+        def enqueue(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
+            event = original(*arguments, **more)
+            queue, kernel, items = arguments[:3]
+            if not self._busy and isinstance(kernel, cl.Kernel):
+                size = int(np.prod(items, dtype=np.int64))  # type: ignore[call-overload]
+                name = kernel.function_name
+                self.timeline.add("kernel", name, queue, size, event)  # type: ignore[arg-type]
+            return event
+
+        return enqueue
+
+    def _copy(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+        @wraps(original)
+        def copy(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
+            event = original(*arguments, **more)
+            queue, target, source = arguments[:3]
+            self.timeline.saw(target, source)
+            kind = "copy"
+            if not isinstance(source, cl.MemoryObject):
+                kind = "write"
+            elif not isinstance(target, cl.MemoryObject):
+                kind = "read"
+            size = more.get("byte_count") or _bytes(source if kind == "write" else target)
+            if kind == "copy" and "byte_count" not in more:
+                size = min(_bytes(source), _bytes(target))
+            if not self._busy:
+                self.timeline.add(kind, kind, queue, size, event)  # type: ignore[arg-type]
+            return event
+
+        return copy
+
+    def _fill(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+        @wraps(original)
+        def fill(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
+            event = original(*arguments, **more)
+            queue, _, _, _, size = arguments[:5]
+            if not self._busy:
+                self.timeline.add("fill", "fill", queue, size, event)  # type: ignore[arg-type]
+            return event
+
+        return fill
+
+    def _map(self, original: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(original)
+        def enqueue_map(*arguments: _P.args, **more: _P.kwargs) -> _R:
+            mapped = original(*arguments, **more)
+            if not self._busy and isinstance(mapped, tuple):
+                array, event = mapped
+                queue = arguments[0]
+                self.timeline.add("map", "map", queue, array.nbytes, event)  # type: ignore[arg-type]
+            return mapped
+
+        return enqueue_map
+
+
+def _bytes(memory: object) -> int:
+    if isinstance(memory, cl.MemoryObject):
+        return int(memory.size)
+    return memoryview(memory).nbytes  # type: ignore[arg-type]

@@ -1,0 +1,204 @@
+"""Profile everything that a call does: a timeline, and the criteria of each kernel."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import cast
+
+import pyopencl as cl
+
+from pyapsp.base.errors import CapabilityError, PyApspError
+from pyapsp.base.json import Record
+from pyapsp.device import Device, choose, event_seconds
+from pyapsp.device.kernels.source import headed
+from pyapsp.profiling.analysis import Analyst, LaunchTrace, mean
+from pyapsp.profiling.arguments import SCALARS
+from pyapsp.profiling.criteria import host_sync, transfer
+from pyapsp.profiling.instrument import Parameter
+from pyapsp.profiling.kernel import described, group_of, with_includes
+from pyapsp.profiling.model import Characterisation
+from pyapsp.profiling.observe import Command, Launched, Timeline, observing
+from pyapsp.profiling.record import Argument, Recorder, Shape
+
+__all__ = ["profile_run"]
+
+_MACRO = re.compile(r"-D\s*(\w+)(?:=(\S+))?")
+_FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
+_STANDARD = re.compile(r"-cl-std=(\S+)")
+# Launches 1, 2, 4, 8, ... of a kernel are traced, and so many at most.
+_TRACED = 6
+
+
+@dataclass
+class _Kernel:
+    """A kernel, its launches so far, and the traces of some, each with its seconds."""
+
+    launches: int = 0
+    traces: list[tuple[LaunchTrace, float]] = field(default_factory=list)
+    error: str | None = None
+
+
+def profile_run(
+    call: Callable[[], object],
+    *,
+    traces: bool = True,
+    width: int | None = None,
+    profile: Mapping[str, object] | None = None,
+) -> tuple[Record, Timeline]:
+    """Run a call, and describe what it did on devices.
+
+    Parameters
+    ----------
+    call : callable
+        Runs twice, first with traces of launches and then without, for the timeline.
+    traces : bool
+        False: it runs once, without traces.
+    width : int, optional
+        Items of a warp.
+    profile : mapping, optional
+        The profile of the device, for what limits the kernels.
+
+    Returns
+    -------
+    record : dict
+        ``seconds`` from the start of the first command to the end of the last, ``kernels``
+        (largest sum of ``seconds`` first; ``trace``: as `described` has it, of the longest launch
+        that was traced, with the mean of the criteria; ``error``: why it could not be traced),
+        ``commands`` of other kinds, ``host_sync`` and ``transfer``.
+    timeline : Timeline
+    """
+    tracer = _Tracer(width)
+    if traces:
+        with observing(tracer.before):
+            call()
+    with observing() as timeline:
+        call()
+    characterisation = None if profile is None else Characterisation.of(profile)
+    commands = timeline.commands
+    waited = host_sync(timeline.kernels) if timeline.kernels else 1.0
+    kernels: dict[str, list[Command]] = {}
+    others: dict[str, list[Command]] = {}
+    for each in commands:
+        (kernels if each.kind == "kernel" else others).setdefault(each.name, []).append(each)
+    rows: list[Record] = [
+        {
+            "kernel": name,
+            "launches": len(mine),
+            "seconds": sum(each.end - each.start for each in mine),
+            "error": tracer.kernels[name].error if name in tracer.kernels else None,
+            "trace": _described(tracer.kernels.get(name), characterisation, waited),
+        }
+        for name, mine in kernels.items()
+    ]
+    whole = max((each.end for each in commands), default=0.0)
+    rows.sort(key=lambda row: -cast(float, row["seconds"]))
+    record: Record = {
+        "seconds": whole - (commands[0].start if commands else 0.0),
+        "host_sync": waited,
+        "transfer": transfer(timeline.copies),
+        "copies": asdict(timeline.copies),
+        "untimed": timeline.untimed,
+        "kernels": rows,
+        "commands": {
+            kind: {
+                "commands": len(mine),
+                "seconds": sum(each.end - each.start for each in mine),
+                "bytes": sum(each.size for each in mine),
+            }
+            for kind, mine in others.items()
+        },
+    }
+    return record, timeline
+
+
+class _Tracer:
+    """Traces some launches of each kernel before they happen."""
+
+    def __init__(self, width: int | None) -> None:
+        self.kernels: dict[str, _Kernel] = {}
+        self._width = width
+        self._recorders: dict[tuple[str, str, str | None], Recorder] = {}
+        self._analysts: dict[str, Analyst] = {}
+
+    def before(self, launch: Launched) -> None:
+        """Trace a launch, and run its kernel once without probes; buffers are restored."""
+        found = self.kernels.setdefault(launch.kernel.function_name, _Kernel())
+        found.launches += 1
+        rare = found.launches & (found.launches - 1) == 0
+        if not rare or len(found.traces) >= _TRACED or found.error is not None:
+            return
+        try:
+            found.traces.append(self._traced(launch))
+        except (PyApspError, cl.Error) as error:
+            found.error = str(error)
+
+    def _traced(self, launch: Launched) -> tuple[LaunchTrace, float]:
+        device, source, standard = _built(launch)
+        if device.id not in self._analysts:
+            self._analysts[device.id] = Analyst(device, self._width)
+        analyst = self._analysts[device.id]
+        key = device.id, source, standard
+        if key not in self._recorders:
+            self._recorders[key] = Recorder(device, source, standard=standard, width=analyst.width)
+        recorder = self._recorders[key]
+        kernel, queue, name = launch.kernel, launch.queue, launch.kernel.function_name
+        group = launch.group or group_of(device, kernel, launch.items)
+        shape = Shape(launch.items, tuple(group))
+        arguments = _typed(recorder.program("blocks")[0].kernels[name], launch.arguments)
+        query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+        local = cast(int, kernel.get_work_group_info(query, device.handle))
+        times: list[float] = []
+
+        def clean() -> None:
+            everything = cast("list[cl.Buffer]", arguments)
+            times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
+
+        trace = analyst.trace(recorder, queue, name, shape, arguments, local, clean=clean)
+        return trace, times[0]
+
+
+def _built(launch: Launched) -> tuple[Device, str, str | None]:
+    """Return for what, from what, and as what version of OpenCL C a kernel was built."""
+    if launch.program is not None:
+        return launch.program.device, launch.program.source, launch.program.standard
+    device = choose(launch.queue.context)
+    program = cast("cl.Program", launch.kernel.get_info(cl.kernel_info.PROGRAM))
+    source = str(program.get_info(cl.program_info.SOURCE) or "")
+    if not source:
+        raise CapabilityError(
+            "its source is not known: it was built from a binary. PYOPENCL_NO_CACHE=1 in the "
+            "environment avoids this"
+        )
+    asked = cl.program_build_info.OPTIONS
+    options = str(program.get_build_info(device.handle, asked))  # type: ignore[no-untyped-call]
+    standard = _STANDARD.search(options)
+    macros = {name: value or 1 for name, value in _MACRO.findall(options)}
+    try:
+        source = with_includes(source, [each.strip("'\"") for each in _FOLDER.findall(options)])
+    except OSError as error:
+        raise CapabilityError(f"an include is not found: {error}") from None
+    return device, headed(source, macros), standard[1] if standard else None
+
+
+def _typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:
+    """Return arguments in which numbers of Python have the types of the parameters."""
+    if len(parameters) != len(arguments):
+        raise CapabilityError(f"{len(arguments)} arguments for {len(parameters)} parameters")
+    return [
+        SCALARS[parameter.type](argument)
+        if isinstance(argument, int | float) and parameter.type in SCALARS
+        else argument
+        for parameter, argument in zip(parameters, arguments, strict=True)
+    ]
+
+
+def _described(
+    kernel: _Kernel | None, device: Characterisation | None, waited: float
+) -> Record | None:
+    if kernel is None or not kernel.traces:
+        return None
+    longest, seconds = max(kernel.traces, key=lambda pair: pair[1])
+    values = mean([(trace.criteria, taken) for trace, taken in kernel.traces])
+    return described(replace(longest, criteria=values), seconds, device, waited)

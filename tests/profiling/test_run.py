@@ -1,0 +1,140 @@
+"""`profile run`: the timeline of a call, and the criteria of its kernels."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from pyapsp.cli import main
+from pyapsp.device.kernels import Program
+from pyapsp.profiling.observe import observing
+from pyapsp.profiling.run import profile_run
+
+ADD = """
+__kernel void add(__global int *x, const int y) { x[get_global_id(0)] += y; }
+"""
+JUMP = """
+__kernel void jump(__global int *x) { goto out; out: x[0] = 1; }
+"""
+
+
+@pytest.fixture
+def call(device):
+    program = Program(device, ADD)
+
+    def run():
+        queue = device.queue()
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+        cl.enqueue_fill_buffer(queue, x, np.zeros(1, np.int32), 0, 4 * 64)
+        cl.enqueue_copy(queue, x, np.arange(64, dtype=np.int32))
+        for _ in range(5):
+            program.kernel("add")(queue, (64,), (16,), x, np.int32(1))
+        out = np.empty(32, np.int32)
+        cl.enqueue_copy(queue, out, x)
+        run.outs.append(out)
+
+    run.outs = []
+    return run
+
+
+def test_commands_are_observed(call):
+    before = cl.enqueue_copy, cl.Kernel.__call__, Program.new_kernel
+    with observing() as timeline:
+        call()
+    assert (cl.enqueue_copy, cl.Kernel.__call__, Program.new_kernel) == before
+    commands = timeline.commands
+    assert [each.kind for each in commands] == ["fill", "write", *["kernel"] * 5, "read"]
+    assert [each.size for each in commands] == [256, 256, *[64] * 5, 128]
+    assert all(each.start <= each.end for each in commands)
+    assert all(a.end <= b.start for a, b in pairwise(commands))
+    assert (timeline.copies.copied, timeline.copies.allocated) == (384, 256)
+    assert timeline.copies.overlapping == 0
+    events = timeline.chrome()["traceEvents"]
+    assert [each["name"] for each in events[:3]] == ["fill", "write", "add"]
+    assert events[0]["ts"] == 0
+    assert events[2]["args"] == {"items": 64}
+    with pytest.raises(ZeroDivisionError), observing():
+        raise ZeroDivisionError
+    assert cl.enqueue_copy is before[0]
+
+
+def test_answers_stay_and_kernels_are_described(call):
+    record, _ = profile_run(call)
+    assert all((out == np.arange(5, 37)).all() for out in call.outs)
+    assert len(call.outs) == 2
+    (row,) = record["kernels"]
+    assert (row["kernel"], row["launches"], row["error"]) == ("add", 5, None)
+    assert row["trace"]["operations"] == {"load": 64, "store": 64, "int": 64}
+    assert row["trace"]["criteria"]["host_sync"] == record["host_sync"]
+    assert record["commands"]["read"]["bytes"] == 128
+    assert 0 < record["host_sync"] <= 1
+    assert record["transfer"] == max(0.5 - 384 / (256 + 384), 0)
+
+
+def test_the_timeline_alone_runs_the_call_once(call):
+    record, _ = profile_run(call, traces=False)
+    assert len(call.outs) == 1
+    assert record["kernels"][0]["trace"] is None
+
+
+def test_what_cannot_be_traced_is_said(device):
+    program = Program(device, JUMP)
+
+    def call():
+        queue = device.queue()
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
+        program.kernel("jump")(queue, (1,), (1,), x)
+        queue.finish()
+
+    rows = {row["kernel"]: row for row in profile_run(call)[0]["kernels"]}
+    assert "goto and labels are not supported" in rows["jump"]["error"]
+
+
+def test_programs_that_pyapsp_has_not_built(device, monkeypatch):
+    """With PyOpenCL, macros in options, numbers of Python, and sizes in groups."""
+
+    def call():
+        queue = device.queue()
+        x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+        # PyOpenCL would build it from a binary if it had built it before
+        program = cl.Program(queue.context, f"// {id(x)}\n{ADD.replace('+= y', '+= y * BY')}")
+        add = program.build(["-DBY=3"]).add
+        add.set_scalar_arg_dtypes([None, np.int32])
+        add(queue, (4,), (16,), x, 2, g_times_l=True)
+        queue.finish()
+
+    (row,) = profile_run(call)[0]["kernels"]
+    assert row["error"] is None
+    assert row["trace"]["items"] == [64]
+    assert row["trace"]["operations"] == {"load": 64, "store": 64, "int": 128}
+
+
+def test_a_command(device, tmp_path, capsys):
+    graph, trace, out = (str(tmp_path / name) for name in ("g.npz", "trace.json", "out.json"))
+    assert main(["generate", "random", "-n", "300", "-m", "900", "-o", graph]) == 0
+    options = ["--trace", trace, "-o", out]
+    command = ["bfs", graph, "--source", "1", "--method", "bfs-harish", "--device", device.id]
+    capsys.readouterr()
+    assert main(["profile", "run", *options, "--", *command]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("vertices reached") == 1
+    with open(trace, encoding="utf-8") as file:
+        assert {each["cat"] for each in json.load(file)["traceEvents"]} >= {"kernel", "read"}
+    with open(out, encoding="utf-8") as file:
+        record = json.load(file)
+    assert record["schema"] == "pyapsp run profile"
+    assert all(row["trace"] for row in record["kernels"])
+    assert main(["profile", "run", *options, "--", "bfs", "missing.gr", "--source", "1"]) == 3
+
+
+def test_a_python_program(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nprint(sys.argv[1:])\nsys.exit(len(sys.argv) - 2)\n")
+    words = ["profile", "run", "--no-traces", "--", "python", str(program)]
+    assert main([*words, "a"]) == 0
+    assert "['a']" in capsys.readouterr().out
+    assert main([*words, "a", "b", "c"]) == 2
