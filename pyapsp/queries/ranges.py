@@ -26,7 +26,7 @@ from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching
+from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching, values_of
 from pyapsp.registry import check_limits
 
 __all__ = ["Within", "within", "within_blocks"]
@@ -368,8 +368,9 @@ class _Rows:
         if not self.sources.size:
             return
         # at most so many values that ints count them, and those of one row always fit
-        size = max(_VALUES[self.options.device.traits.scalar_groups], self.graph.n)
         each = 4 * (1 + self.options.predecessors) + self.options.dtype.itemsize
+        wanted = _VALUES[self.options.device.traits.scalar_groups]
+        size = values_of(self.options, wanted, self.graph.n, each)
         with device_errors(self.options.device, 0):
             spare = 2 * size * each
             file = "queries/ranges.cl"

@@ -22,7 +22,7 @@ from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching, values_of
 from pyapsp.registry import check_limits
 
 __all__ = ["Pairs", "distances", "pairs"]
@@ -214,7 +214,7 @@ def pairs(
         search = _Search(graph, options, total, tails.size)
         wanted = _FIRST * search.workers.count
     while waiting.size:
-        some = _first_sources(waiting, tails, wanted)
+        some = _first_sources(waiting[: search.most], tails, wanted)
         started = time.perf_counter()
         left = search.pairs(some, tails, heads, found, routes)
         wanted = longer(wanted, time.perf_counter() - started)
@@ -326,10 +326,9 @@ def _checked(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.nda
 
 
 def _first_sources(waiting: np.ndarray, tails: np.ndarray, wanted: int) -> np.ndarray:
-    """Return the first pairs that wait: those of so many sources, but not too many pairs."""
-    some = waiting[:_DISTANCES]
-    changes = np.flatnonzero(np.diff(tails[some]))
-    return some[: changes[wanted - 1] + 1] if changes.size >= wanted else some
+    """Return those of the pairs that wait which have the first so many sources."""
+    changes = np.flatnonzero(np.diff(tails[waiting]))
+    return waiting[: changes[wanted - 1] + 1] if changes.size >= wanted else waiting
 
 
 class _Routes:
@@ -375,8 +374,10 @@ class _Search:
     ) -> None:
         self._graph, self._options = graph, options
         self._paths = pairs is not None and options.predecessors
-        self._size = max(_VALUES, graph.n)
-        spare = 4 * self._size * self._paths + _DISTANCES * options.dtype.itemsize
+        self._size = values_of(options, _VALUES, graph.n, 4)
+        width = options.dtype.itemsize + 8 * self._paths
+        self.most = values_of(options, _DISTANCES, 1, width)
+        spare = 4 * self._size * self._paths + self.most * width
         with device_errors(options.device, 0):
             self.workers = Workers(
                 graph,
@@ -431,7 +432,7 @@ class _Search:
     ) -> None:
         """Find the distances from all sources to all targets, in launches of some sources."""
         work, done, total = self.workers, 0, sources.size
-        most = max(_DISTANCES // targets.size, 1)
+        most = max(self.most // targets.size, 1)
         with device_errors(self._options.device, work.bytes):
             ends, wanted = self._sent(targets), min(_FIRST * work.count, most)
             costs = self._options.device.buffer(
