@@ -124,7 +124,7 @@ def nearest(
     Examples
     --------
     >>> import pyapsp
-    >>> graph = pyapsp.graph.generators.path(5)
+    >>> graph = pyapsp.graph.generators.path(5, max_weight=1)
     >>> found = pyapsp.nearest(graph, [0, 4], 2)
     >>> found.targets.tolist()
     [[0, 4], [0, 4], [0, 4], [4, 0], [4, 0]]

@@ -29,7 +29,7 @@ from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching, values_of
 from pyapsp.registry import check_limits
 
-__all__ = ["Within", "within", "within_blocks"]
+__all__ = ["RangeRows", "Within", "within", "within_blocks"]
 
 # Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
 # a block should stay in the caches, and on others; and sources of the first launch for a work-item.
@@ -206,7 +206,7 @@ def within(
     >>> found.path(2)
     [0, 2]
     """
-    rows = _Rows(
+    rows = RangeRows(
         "within",
         graph,
         sources,
@@ -260,7 +260,7 @@ def within_blocks(
     >>> [found.distances.nnz for found in pyapsp.within_blocks(graph, cutoff=5)]
     [5]
     """
-    rows = _Rows(
+    rows = RangeRows(
         "within_blocks",
         graph,
         sources,
@@ -277,7 +277,7 @@ def within_blocks(
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Sparse rows: the length of each, and the values of all."""
 
     lengths: np.ndarray
@@ -295,19 +295,19 @@ class _Block:
         for each in self.arrays:
             each.resize(size, refcheck=False)
 
-    def first(self, rows: int, lengths: np.ndarray) -> _Block:
+    def first(self, rows: int, lengths: np.ndarray) -> Block:
         """Return the first rows, of these lengths."""
         size = int(lengths[:rows].sum())
         befores = None if self.befores is None else self.befores[:size]
-        return _Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
+        return Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
 
-    def copy(self) -> _Block:
+    def copy(self) -> Block:
         """Return a block with its own arrays."""
         befores = None if self.befores is None else self.befores.copy()
-        return _Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
+        return Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
 
 
-class _Rows:
+class RangeRows:
     """A checked request for sparse rows; the arguments are those of `within`, after its name."""
 
     def __init__(
@@ -342,13 +342,13 @@ class _Rows:
         )
         self._tell = of_sources(progress)
 
-    def empty(self, size: int) -> _Block:
+    def empty(self, size: int) -> Block:
         """Return arrays for values."""
         befores = np.empty(size, np.int32) if self.options.predecessors else None
         costs = np.empty(size, self.options.dtype)
-        return _Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
+        return Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
 
-    def answer(self, some: slice, block: _Block) -> Within:
+    def answer(self, some: slice, block: Block) -> Within:
         """Return the rows of some of the sources."""
         starts = np.zeros(block.lengths.size + 1, np.int64)
         np.cumsum(block.lengths, out=starts[1:])
@@ -363,7 +363,7 @@ class _Rows:
             before.has_canonical_format = True
         return Within(distances, before, self.sources[some], self.graph.labels)
 
-    def blocks(self) -> Iterator[tuple[slice, _Block]]:
+    def blocks(self) -> Iterator[tuple[slice, Block]]:
         """Yield the rows of the next sources; the arrays are used again for the next block."""
         if not self.sources.size:
             return
@@ -401,7 +401,7 @@ class _Rows:
 class _Launches:
     """The buffers of a block of rows."""
 
-    def __init__(self, workers: Workers, options: PathOptions, packed: _Block) -> None:
+    def __init__(self, workers: Workers, options: PathOptions, packed: Block) -> None:
         self._workers, self._packed = workers, packed
         self._own = in_place(options.device.handle)
         device = options.device
