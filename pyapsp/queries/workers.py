@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import DeviceMemoryError, NegativeWeightError
-from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.base.errors import DeviceError, DeviceMemoryError, NegativeWeightError
+from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -137,6 +138,16 @@ class Workers:
         if rest + count * one.total > memory:
             raise DeviceMemoryError(rest + count * one.total, memory, hint)
         return count
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Convert errors of the driver; after one, this object cannot be used any more."""
+        try:
+            with device_errors(self.device, self.bytes):
+                yield
+        except DeviceError:
+            self.__dict__.clear()  # a stored error refers to this object, and so to its buffers
+            raise
 
     def launch(self, name: str, items: int, *arguments: cl.Buffer | np.generic) -> None:
         """Launch a kernel with this number of work-items, a multiple of the group."""
