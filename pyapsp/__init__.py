@@ -56,9 +56,11 @@ if TYPE_CHECKING:
     from pyapsp.queries import Nearest as Nearest
     from pyapsp.queries import Pairs as Pairs
     from pyapsp.queries import Within as Within
+    from pyapsp.queries import accessibility as accessibility
     from pyapsp.queries import distances as distances
     from pyapsp.queries import nearest as nearest
     from pyapsp.queries import pairs as pairs
+    from pyapsp.queries import reach as reach
     from pyapsp.queries import within as within
     from pyapsp.queries import within_blocks as within_blocks
     from pyapsp.registry import method as method
@@ -129,9 +131,11 @@ _NAMES = {
         "Nearest",
         "Pairs",
         "Within",
+        "accessibility",
         "distances",
         "nearest",
         "pairs",
+        "reach",
         "within",
         "within_blocks",
     ),

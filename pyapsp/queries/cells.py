@@ -124,7 +124,7 @@ def nearest(
     Examples
     --------
     >>> import pyapsp
-    >>> graph = pyapsp.graph.generators.path(5)
+    >>> graph = pyapsp.graph.generators.path(5, max_weight=1)
     >>> found = pyapsp.nearest(graph, [0, 4], 2)
     >>> found.targets.tolist()
     [[0, 4], [0, 4], [0, 4], [4, 0], [4, 0]]
@@ -204,33 +204,9 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
     entry = 16 if dtype.itemsize == 8 else 12
     sizes = [*(each.nbytes for each in arrays), 4 * n, 2 * n * entry, 8]
     check_memory([arcs_bytes(graph, dtype), *sizes], options)
-    defines = arithmetic_defines(device, dtype)
-    defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
-    program, watch = build(device, "queries/cells.cl", defines), Stopwatch()
     with device_errors(device, sum(sizes)):
-        queue = device.queue()
-        arcs = (
-            upload(queue, graph.indptr, watch),
-            upload(queue, graph.indices, watch),
-            upload(queue, graph.weights, watch, dtype),
-        )
-        *labels, final, heap, state = (device.buffer(max(size, 4)) for size in sizes)
-        numbers = np.int32(n), np.int32(k)
-        program.kernel("clear_labels")(queue, (_CLEARING,), None, *labels, final, *numbers)
-        given = upload(queue, starts.astype(np.int32), watch), np.int32(starts.size)
-        start = program.kernel("start_labels")
-        start(queue, (1,), (1,), *given, *labels[:2], heap, state, numbers[1])
-        most, now = _FIRST, np.array([starts.size, 0], np.int32)
-        limits = *numbers, options.farthest_in(dtype), np.int32(options.cutoff is None)
-        while now[0]:
-            began = time.perf_counter()
-            memory = *arcs, *labels, final, heap, state
-            program.kernel("pass_labels")(queue, (1,), (1,), *memory, *limits, np.int32(most))
-            cl.enqueue_copy(queue, now, state)
-            most = min(longer(most, time.perf_counter() - began), 2**30)
-        for array, buffer in zip(arrays, labels, strict=True):
-            cl.enqueue_copy(queue, array, buffer)
-    if now[1] and _is_lost(graph, options, found):
+        clipped = _search(graph, options, starts, arrays, sizes)
+    if clipped and _is_lost(graph, options, found):
         raise too_large(graph, dtype)
     return found
 
@@ -245,6 +221,52 @@ def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
         own[starts] = True
         graph = graph.with_checked_arcs(~own[graph.indices])
     return _labels_of(graph, options, starts, 1)
+
+
+def _search(
+    graph: Graph,
+    options: PathOptions,
+    starts: np.ndarray,
+    arrays: Sequence[np.ndarray],
+    sizes: Sequence[int],
+) -> bool:
+    """Fill the arrays of labels; return whether a sum was too large for its type.
+
+    Parameters
+    ----------
+    graph, options, starts
+        As for `_labels_of`.
+    arrays : sequence of (n, k) ndarray
+    sizes : sequence of int
+        Bytes of the buffers: those of the arrays, the final labels, the heap, the state.
+    """
+    device, (n, k) = options.device, arrays[0].shape
+    defines = arithmetic_defines(device, options.dtype)
+    defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
+    program, watch = build(device, "queries/cells.cl", defines), Stopwatch()
+    queue = device.queue()
+    arcs = (
+        upload(queue, graph.indptr, watch),
+        upload(queue, graph.indices, watch),
+        upload(queue, graph.weights, watch, options.dtype),
+    )
+    *labels, final, heap, state = (device.buffer(max(size, 4)) for size in sizes)
+    numbers = np.int32(n), np.int32(k)
+    program.kernel("clear_labels")(queue, (_CLEARING,), None, *labels, final, *numbers)
+    given = upload(queue, starts.astype(np.int32), watch), np.int32(starts.size)
+    start = program.kernel("start_labels")
+    start(queue, (1,), (1,), *given, *labels[:2], heap, state, numbers[1])
+    most, now = _FIRST, np.array([starts.size, 0], np.int32)
+    limits = *numbers, options.farthest_in(options.dtype), np.int32(options.cutoff is None)
+    while now[0]:
+        began = time.perf_counter()
+        memory = *arcs, *labels, final, heap, state
+        program.kernel("pass_labels")(queue, (1,), (1,), *memory, *limits, np.int32(most))
+        cl.enqueue_copy(queue, now, state)
+        most = min(longer(most, time.perf_counter() - began), 2**30)
+    for array, buffer in zip(arrays, labels, strict=True):
+        cl.enqueue_copy(queue, array, buffer)
+    return bool(now[1])
 
 
 def _is_lost(graph: Graph, options: PathOptions, found: Labels) -> bool:

@@ -26,10 +26,10 @@ from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching
+from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching, values_of
 from pyapsp.registry import check_limits
 
-__all__ = ["Within", "within", "within_blocks"]
+__all__ = ["RangeRows", "Within", "within", "within_blocks"]
 
 # Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
 # a block should stay in the caches, and on others; and sources of the first launch for a work-item.
@@ -206,7 +206,7 @@ def within(
     >>> found.path(2)
     [0, 2]
     """
-    rows = _Rows(
+    rows = RangeRows(
         "within",
         graph,
         sources,
@@ -260,7 +260,7 @@ def within_blocks(
     >>> [found.distances.nnz for found in pyapsp.within_blocks(graph, cutoff=5)]
     [5]
     """
-    rows = _Rows(
+    rows = RangeRows(
         "within_blocks",
         graph,
         sources,
@@ -277,7 +277,7 @@ def within_blocks(
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Sparse rows: the length of each, and the values of all."""
 
     lengths: np.ndarray
@@ -295,19 +295,19 @@ class _Block:
         for each in self.arrays:
             each.resize(size, refcheck=False)
 
-    def first(self, rows: int, lengths: np.ndarray) -> _Block:
+    def first(self, rows: int, lengths: np.ndarray) -> Block:
         """Return the first rows, of these lengths."""
         size = int(lengths[:rows].sum())
         befores = None if self.befores is None else self.befores[:size]
-        return _Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
+        return Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
 
-    def copy(self) -> _Block:
+    def copy(self) -> Block:
         """Return a block with its own arrays."""
         befores = None if self.befores is None else self.befores.copy()
-        return _Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
+        return Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
 
 
-class _Rows:
+class RangeRows:
     """A checked request for sparse rows; the arguments are those of `within`, after its name."""
 
     def __init__(
@@ -342,13 +342,13 @@ class _Rows:
         )
         self._tell = of_sources(progress)
 
-    def empty(self, size: int) -> _Block:
+    def empty(self, size: int) -> Block:
         """Return arrays for values."""
         befores = np.empty(size, np.int32) if self.options.predecessors else None
         costs = np.empty(size, self.options.dtype)
-        return _Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
+        return Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
 
-    def answer(self, some: slice, block: _Block) -> Within:
+    def answer(self, some: slice, block: Block) -> Within:
         """Return the rows of some of the sources."""
         starts = np.zeros(block.lengths.size + 1, np.int64)
         np.cumsum(block.lengths, out=starts[1:])
@@ -363,24 +363,21 @@ class _Rows:
             before.has_canonical_format = True
         return Within(distances, before, self.sources[some], self.graph.labels)
 
-    def blocks(self) -> Iterator[tuple[slice, _Block]]:
+    def blocks(self) -> Iterator[tuple[slice, Block]]:
         """Yield the rows of the next sources; the arrays are used again for the next block."""
         if not self.sources.size:
             return
         # at most so many values that ints count them, and those of one row always fit
-        size = max(_VALUES[self.options.device.traits.scalar_groups], self.graph.n)
         each = 4 * (1 + self.options.predecessors) + self.options.dtype.itemsize
+        wanted = _VALUES[self.options.device.traits.scalar_groups]
+        size = values_of(self.options, wanted, self.graph.n, each)
+        packed, total = self.empty(size), self.sources.size
         with device_errors(self.options.device, 0):
-            spare = 2 * size * each
-            file = "queries/ranges.cl"
-            workers = Workers(self.graph, self.options, file, self.sources.size, spare)
-        packed = self.empty(size)
-        with device_errors(self.options.device, workers.bytes):
-            launches = _Launches(workers, self.options, packed)
-        done, total, wanted = 0, self.sources.size, _FIRST * workers.count
+            launches = _Launches(self.graph, self.options, total, packed, 2 * size * each)
+        done, wanted = 0, _FIRST * launches.count
         while done < total:
             some, started = self.sources[done : done + wanted], time.perf_counter()
-            with device_errors(self.options.device, workers.bytes):
+            with launches.at_work():
                 lengths = launches.run(some)
             if launches.lost:
                 raise too_large(self.graph, self.options.dtype)
@@ -397,45 +394,46 @@ class _Rows:
                 wanted = min(longer(some.size, time.perf_counter() - started), max(fits, 1))
 
 
-class _Launches:
-    """The buffers of a block of rows."""
+class _Launches(Workers):
+    """Searches whose rows are packed into arrays."""
 
-    def __init__(self, workers: Workers, options: PathOptions, packed: _Block) -> None:
-        self._workers, self._packed = workers, packed
-        self._own = in_place(options.device.handle)
-        device = options.device
-        self._found = [device.buffer(each.nbytes) for each in packed.arrays]
+    def __init__(
+        self, graph: Graph, options: PathOptions, searches: int, packed: Block, spare: int
+    ) -> None:
+        super().__init__(graph, options, "queries/ranges.cl", searches, spare)
+        self._packed, self._own = packed, in_place(self.device.handle)
+        sizes = [each.nbytes for each in packed.arrays]
+        self._found = [self.device.buffer(size) for size in sizes]
         if self._own:
-            self._targets = [shared(workers.queue, each) for each in packed.arrays]
+            self._targets = [shared(self.queue, each) for each in packed.arrays]
         else:
-            self._targets = [device.buffer(each.nbytes) for each in packed.arrays]
-        self._state = device.buffer(4 * STATE)
+            self._targets = [self.device.buffer(size) for size in sizes]
+        self._state = self.device.buffer(4 * STATE)
         self.lost = False
 
     def run(self, sources: np.ndarray) -> np.ndarray:
         """Search from these sources; return the lengths of the rows of the first of them."""
-        work, count = self._workers, sources.size
-        state = np.zeros(STATE, np.int32)
+        count, state = sources.size, np.zeros(STATE, np.int32)
         rows = np.full((count, 2), -1, np.int32)
-        cl.enqueue_copy(work.queue, self._state, state)
-        places = upload(work.queue, rows, work.watch)
-        work.launch(
+        cl.enqueue_copy(self.queue, self._state, state)
+        places = upload(self.queue, rows, self.watch)
+        self.launch(
             "within",
-            work.count,
-            *work.arcs,
-            upload(work.queue, sources.astype(np.int32), work.watch),
+            self.count,
+            *self.arcs,
+            upload(self.queue, sources.astype(np.int32), self.watch),
             np.int32(count),
-            work.n,
-            work.farthest,
-            work.checks,
-            *work.memory,
+            self.n,
+            self.farthest,
+            self.checks,
+            *self.memory,
             self._state,
             places,
             *self._found,
             np.int32(self._packed.vertices.size),
         )
-        cl.enqueue_copy(work.queue, state, self._state)
-        cl.enqueue_copy(work.queue, rows, places)
+        cl.enqueue_copy(self.queue, state, self._state)
+        cl.enqueue_copy(self.queue, rows, places)
         self.lost = bool(state[LOST])
         without = np.flatnonzero(rows[:, _PLACE] < 0)
         complete = int(without[0]) if without.size else count
@@ -443,11 +441,11 @@ class _Launches:
         starts = np.cumsum(lengths) - lengths
         if complete:
             befores = zip(self._found[2:], self._targets[2:], strict=True)
-            work.launch(
+            self.launch(
                 "pack_rows",
-                complete * work.group,
+                complete * self.group,
                 places,
-                upload(work.queue, starts.astype(np.int32), work.watch),
+                upload(self.queue, starts.astype(np.int32), self.watch),
                 *self._found[:2],
                 *(buffer for pair in befores for buffer in pair),
                 *self._targets[:2],
@@ -455,7 +453,7 @@ class _Launches:
         used = int(lengths.sum())
         for target, array in zip(self._targets, self._packed.arrays, strict=True):
             if self._own:
-                read_back(work.queue, target, array)
+                read_back(self.queue, target, array)
             elif used:
-                cl.enqueue_copy(work.queue, array[:used], target)
+                cl.enqueue_copy(self.queue, array[:used], target)
         return lengths

@@ -22,7 +22,7 @@ from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact, resolve
 from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching, values_of
 from pyapsp.registry import check_limits
 
 __all__ = ["Pairs", "distances", "pairs"]
@@ -211,12 +211,14 @@ def pairs(
     waiting = np.argsort(tails, kind="stable")
     total, tell = np.unique(tails).size, of_sources(progress)
     if tails.size:
-        search = _Search(graph, options, total, tails.size)
-        wanted = _FIRST * search.workers.count
+        with device_errors(options.device, 0):
+            search = _Search(graph, options, total, tails.size, in_pairs=True)
+        wanted = _FIRST * search.count
     while waiting.size:
-        some = _first_sources(waiting, tails, wanted)
+        some = _first_sources(waiting[: search.most], tails, wanted)
         started = time.perf_counter()
-        left = search.pairs(some, tails, heads, found, routes)
+        with search.at_work():
+            left = search.pairs(some, tails, heads, found, routes)
         wanted = longer(wanted, time.perf_counter() - started)
         if left.size:  # there was no room for all paths
             wanted = max(wanted // 8, 1)
@@ -305,14 +307,37 @@ def distances(
     )
     shape = tails.size, heads.size
     rows = np.empty(shape, options.dtype) if out is None else _checked(out, shape, options.dtype)
-    tell = of_sources(progress)
     if 0 in shape:
         return rows
     if heads.size < tails.size and is_exact(graph, options.dtype):
-        _Search(graph.reversed(), options, heads.size, None).rows(heads, tails, rows.T, tell)
+        _fill(graph.reversed(), options, heads, tails, rows.T, of_sources(progress))
     else:
-        _Search(graph, options, tails.size, None).rows(tails, heads, rows, tell)
+        _fill(graph, options, tails, heads, rows, of_sources(progress))
     return rows
+
+
+def _fill(
+    graph: Graph,
+    options: PathOptions,
+    sources: np.ndarray,
+    targets: np.ndarray,
+    rows: np.ndarray,
+    tell: Callable[[int, int], None] | None,
+) -> None:
+    """Find the distances from all sources to all targets, in launches of some sources."""
+    done, total = 0, sources.size
+    with device_errors(options.device, 0):
+        search = _Search(graph, options, total, total * targets.size, in_pairs=False)
+    most = max(search.most // targets.size, 1)
+    wanted = min(_FIRST * search.count, most)
+    while done < total:
+        some, started = sources[done : done + wanted], time.perf_counter()
+        with search.at_work():
+            rows[done : done + some.size] = search.rows(some, targets)
+        done += some.size
+        wanted = min(longer(some.size, time.perf_counter() - started), most)
+        if tell is not None:
+            tell(done, total)
 
 
 def _checked(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
@@ -326,10 +351,9 @@ def _checked(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.nda
 
 
 def _first_sources(waiting: np.ndarray, tails: np.ndarray, wanted: int) -> np.ndarray:
-    """Return the first pairs that wait: those of so many sources, but not too many pairs."""
-    some = waiting[:_DISTANCES]
-    changes = np.flatnonzero(np.diff(tails[some]))
-    return some[: changes[wanted - 1] + 1] if changes.size >= wanted else some
+    """Return those of the pairs that wait which have the first so many sources."""
+    changes = np.flatnonzero(np.diff(tails[waiting]))
+    return waiting[: changes[wanted - 1] + 1] if changes.size >= wanted else waiting
 
 
 class _Routes:
@@ -358,38 +382,32 @@ class _Routes:
         return starts, whole
 
 
-class _Search:
+class _Search(Workers):
     """A graph on the device, for searches to targets.
 
     Parameters
     ----------
     graph : Graph
     options : PathOptions
-    searches : int
-    pairs : int or None
-        The number of pairs; None: each source has the same targets.
+    searches, distances : int
+        The numbers of searches and of distances to come.
+    in_pairs : bool
+        Whether each source has targets of its own.
     """
 
     def __init__(
-        self, graph: Graph, options: PathOptions, searches: int, pairs: int | None
+        self, graph: Graph, options: PathOptions, searches: int, distances: int, *, in_pairs: bool
     ) -> None:
         self._graph, self._options = graph, options
-        self._paths = pairs is not None and options.predecessors
-        self._size = max(_VALUES, graph.n)
-        spare = 4 * self._size * self._paths + _DISTANCES * options.dtype.itemsize
-        with device_errors(options.device, 0):
-            self.workers = Workers(
-                graph,
-                options,
-                _FILE,
-                searches,
-                spare,
-                defines={"PYAPSP_PAIRS": int(pairs is not None)},
-                wanted=True,
-            )
-            device = options.device
-            self._state = device.buffer(4 * STATE)
-            self._vertices = device.buffer(4 * self._size) if self._paths else None
+        self._paths = in_pairs and options.predecessors
+        self._size = values_of(options, _VALUES, graph.n, 4) if self._paths else 0
+        width = options.dtype.itemsize + 8 * self._paths
+        self.most = min(values_of(options, _DISTANCES, 1, width), distances)
+        spare = 4 * self._size + self.most * width
+        defines = {"PYAPSP_PAIRS": int(in_pairs)}
+        super().__init__(graph, options, _FILE, searches, spare, defines, wanted=True)
+        self._state = self.device.buffer(4 * STATE)
+        self._vertices = self.device.buffer(4 * self._size) if self._paths else None
 
     def pairs(
         self,
@@ -400,57 +418,36 @@ class _Search:
         routes: _Routes,
     ) -> np.ndarray:
         """Find these pairs, in the order of their sources; return those that had no room."""
-        work, count = self.workers, some.size
-        first = np.flatnonzero(np.diff(tails[some], prepend=-1))
-        starts = np.append(first, count).astype(np.int32)
+        count, first = some.size, np.flatnonzero(np.diff(tails[some], prepend=-1))
+        starts = upload(self.queue, np.append(first, count).astype(np.int32), self.watch)
         lengths, rows = np.empty(count, self._options.dtype), np.zeros((count, 2), np.int32)
-        with device_errors(self._options.device, work.bytes):
-            costs = self._options.device.buffer(lengths.nbytes)
-            places = self._options.device.buffer(rows.nbytes) if self._paths else None
-            more = (places, self._vertices, np.int32(self._size)) if self._paths else ()
-            ends = self._sent(tails[some[first]]), np.int32(first.size), self._sent(heads[some])
-            used = self._launch(*ends, upload(work.queue, starts, work.watch), costs, *more)
-            cl.enqueue_copy(work.queue, lengths, costs)
-            found[some] = lengths
-            if places is None or self._vertices is None:
-                return some[:0]
-            cl.enqueue_copy(work.queue, rows, places)
-            vertices = np.empty(used, np.int32)
-            if used:
-                cl.enqueue_copy(work.queue, vertices, self._vertices)
-        there = rows[:, 0] >= 0
-        routes.add(some[there], rows[there], vertices)
-        return some[~there]
+        costs = self.device.buffer(lengths.nbytes)
+        ends = self._sent(tails[some[first]]), np.int32(first.size), self._sent(heads[some])
+        if self._vertices is None:
+            self._launched(*ends, starts, costs)
+        else:
+            places = self.device.buffer(rows.nbytes)
+            more = places, self._vertices, np.int32(self._size)
+            vertices = np.empty(self._launched(*ends, starts, costs, *more), np.int32)
+            cl.enqueue_copy(self.queue, rows, places)
+            if vertices.size:
+                cl.enqueue_copy(self.queue, vertices, self._vertices)
+            there = rows[:, 0] >= 0
+            routes.add(some[there], rows[there], vertices)
+        cl.enqueue_copy(self.queue, lengths, costs)
+        found[some] = lengths
+        return some[rows[:, 0] < 0]
 
-    def rows(
-        self,
-        sources: np.ndarray,
-        targets: np.ndarray,
-        rows: np.ndarray,
-        tell: Callable[[int, int], None] | None,
-    ) -> None:
-        """Find the distances from all sources to all targets, in launches of some sources."""
-        work, done, total = self.workers, 0, sources.size
-        most = max(_DISTANCES // targets.size, 1)
-        with device_errors(self._options.device, work.bytes):
-            ends, wanted = self._sent(targets), min(_FIRST * work.count, most)
-            costs = self._options.device.buffer(
-                self._options.dtype.itemsize * targets.size * min(most, total)
-            )
-        while done < total:
-            some, started = sources[done : done + wanted], time.perf_counter()
-            part = np.empty((some.size, targets.size), self._options.dtype)
-            with device_errors(self._options.device, work.bytes):
-                given = self._sent(some), np.int32(some.size), ends, np.int32(targets.size)
-                self._launch(*given, costs)
-                cl.enqueue_copy(work.queue, part, costs)
-            rows[done : done + some.size] = part
-            done += some.size
-            wanted = min(longer(some.size, time.perf_counter() - started), most)
-            if tell is not None:
-                tell(done, total)
+    def rows(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Find the distances from some sources to all targets."""
+        found = np.empty((sources.size, targets.size), self._options.dtype)
+        costs = self.device.buffer(found.nbytes)
+        ends = np.int32(sources.size), self._sent(targets), np.int32(targets.size)
+        self._launched(self._sent(sources), *ends, costs)
+        cl.enqueue_copy(self.queue, found, costs)
+        return found
 
-    def _launch(
+    def _launched(
         self,
         sources: cl.Buffer,
         searches: np.generic,
@@ -460,17 +457,16 @@ class _Search:
         *paths: cl.Buffer | np.generic,
     ) -> int:
         """Launch searches; return the number of vertices of their paths."""
-        work = self.workers
         state = np.zeros(STATE, np.int32)
-        cl.enqueue_copy(work.queue, self._state, state)
-        limits = work.n, work.farthest, work.checks
-        given = *work.arcs, sources, searches, targets, starts, *limits, *work.memory
-        work.launch("find_targets", work.count, *given, self._state, costs, *paths)
-        cl.enqueue_copy(work.queue, state, self._state)
+        cl.enqueue_copy(self.queue, self._state, state)
+        limits = self.n, self.farthest, self.checks
+        given = *self.arcs, sources, searches, targets, starts, *limits, *self.memory
+        self.launch("find_targets", self.count, *given, self._state, costs, *paths)
+        cl.enqueue_copy(self.queue, state, self._state)
         if state[LOST]:
             raise too_large(self._graph, self._options.dtype)
         return int(state[USED])
 
     def _sent(self, numbers: np.ndarray) -> cl.Buffer:
         """Return a buffer with vertices."""
-        return upload(self.workers.queue, numbers.astype(np.int32), self.workers.watch)
+        return upload(self.queue, numbers.astype(np.int32), self.watch)

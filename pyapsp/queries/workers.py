@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import DeviceMemoryError, NegativeWeightError
-from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.base.errors import DeviceError, DeviceMemoryError, NegativeWeightError
+from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
 from pyapsp.paths import PathOptions
 
-__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "longer", "searching"]
+__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "longer", "searching", "values_of"]
 
 #: Places in the state of ``cl/queries/search.h``, and its size.
 USED, LOST, STATE = 1, 3, 4
 # Work-items of a group and groups for each compute unit, on devices whose groups are not scalar;
 # and the part of the memory that the work-items may have together.
 _GROUP, _GROUPS, _PART = 32, 4, 4
+# The part of the memory that a buffer for answers may have.
+_PART_OF_BUFFER = 16
 # Seconds of a launch: shorter ones are followed by longer ones.
 _SHORT, _LONG = 0.025, 0.2
 
@@ -123,10 +126,10 @@ class Workers:
 
     def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
         """Return the number of work-items: as many as the device runs, and as fit."""
-        capabilities = self.device.capabilities
-        memory, hint = capabilities.global_memory, "use a narrower dtype"
-        if options.memory_limit is not None and options.memory_limit < memory:
-            memory, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
+        capabilities, memory = self.device.capabilities, memory_of(options)
+        hint = "use a narrower dtype"
+        if memory < capabilities.global_memory:
+            hint = f"raise memory_limit or {hint}"
         units = capabilities.compute_units
         wanted = units if self.group == 1 else units * self.group * _GROUPS
         fits = min((memory - rest) // _PART, int(capabilities.max_allocation)) // max(one.total, 1)
@@ -136,10 +139,39 @@ class Workers:
             raise DeviceMemoryError(rest + count * one.total, memory, hint)
         return count
 
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Convert errors of the driver; after one, this object cannot be used any more."""
+        try:
+            with device_errors(self.device, self.bytes):
+                yield
+        except DeviceError:
+            self.__dict__.clear()  # a stored error refers to this object, and so to its buffers
+            raise
+
     def launch(self, name: str, items: int, *arguments: cl.Buffer | np.generic) -> None:
         """Launch a kernel with this number of work-items, a multiple of the group."""
         kernel = self.program.kernel(name)
         kernel(self.queue, (items,), (self.group,), *arguments)
+
+
+def memory_of(options: PathOptions) -> int:
+    """Return the bytes of device memory that a call may use."""
+    memory, limit = options.device.capabilities.global_memory, options.memory_limit
+    return memory if limit is None else min(memory, limit)
+
+
+def values_of(options: PathOptions, wanted: int, least: int, each: int) -> int:
+    """Return the number of values of a buffer: as many as are wanted if these take a small part.
+
+    Parameters
+    ----------
+    options : PathOptions
+    wanted, least : int
+    each : int
+        Bytes of a value.
+    """
+    return max(min(wanted, memory_of(options) // _PART_OF_BUFFER // each), least)
 
 
 def longer(count: int, seconds: float) -> int:

@@ -114,6 +114,10 @@ RUNS = {
     ),
     "diameter": lambda device: summaries.diameter(GRAPH, device=device),
     "eccentricity": lambda device: summaries.eccentricity(ONES, device=device),
+    "betweenness": lambda device: pyapsp.betweenness_centrality(ONES, device=device),
+    "within": lambda device: pyapsp.within(GRAPH, cutoff=9, device=device).to_columns(),
+    "pairs": lambda device: pyapsp.pairs(GRAPH, 0, [3, 9], paths=True, device=device).to_columns(),
+    "nearest": lambda device: pyapsp.nearest(GRAPH, [3, 9], 2, device=device).to_columns(),
     "certificate": certified,
     "bulk": bulk_program,
     "stream": streamed,
@@ -204,7 +208,17 @@ def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, m
 
 @pytest.mark.parametrize("kind", ["allocation", "late allocation"])
 @pytest.mark.parametrize(
-    "name", ["fw-blocked", "fw-minplus", "near-far", "row_blocks", "solve_many"]
+    "name",
+    [
+        "fw-blocked",
+        "fw-minplus",
+        "near-far",
+        "row_blocks",
+        "solve_many",
+        "within",
+        "pairs",
+        "nearest",
+    ],
 )
 def test_who_keeps_the_error_keeps_no_buffers(name, kind, device, faults, live):
     run = RUNS[name]

@@ -13,7 +13,7 @@ import pyopencl as cl
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, choose, device_errors
-from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -245,59 +245,80 @@ def _sums(
 ) -> np.ndarray:
     """Return the sums over the sources, for each vertex or arc."""
     memory_limit = check_limits(memory_limit, progress, owner)
-    options, tell = (
-        Options(choose(device), _DOUBLE, memory_limit=memory_limit),
-        of_sources(progress),
-    )
+    options = Options(choose(device), _DOUBLE, memory_limit=memory_limit)
     size, chosen = graph.m if arcs else graph.n, options.device
-    weighted = not graph.is_unweighted
-    group = (
-        1 if chosen.traits.scalar_groups else min(_GROUP, chosen.capabilities.max_work_group_size)
-    )
+    weighted, most = not graph.is_unweighted, chosen.capabilities.max_work_group_size
+    group = 1 if chosen.traits.scalar_groups else min(_GROUP, most)
     defines = arithmetic_defines(chosen, _DOUBLE) | {
         "PYAPSP_GROUP": group,
         "PYAPSP_WEIGHTED": int(weighted),
         "PYAPSP_ARCS": int(arcs),
     }
-    program, watch = build(chosen, "all_pairs/summaries/betweenness.cl", defines), Stopwatch()
+    program = build(chosen, "all_pairs/summaries/betweenness.cl", defines)
     if not sources.size or not size:
         return np.zeros(size)
     each = [(8 if weighted else 4) * graph.n, 4 * graph.n, 8 * graph.n, 8 * graph.n, 8 * size]
     each += [32 * graph.n] if weighted else []
     slots = _slots(options, group, sources.size, each)
-    sizes = [slots * bytes_ for bytes_ in each]
+    sizes = [slots * one for one in each]
     fixed = 8 * (graph.n + 1) + (12 if weighted else 4) * graph.m + 4 * sources.size + 4
     check_memory([fixed, *sizes], options)
-    sums = np.empty(size)
     with device_errors(chosen, fixed + sum(sizes)):
-        queue = chosen.queue()
-        costs, order, counts, shares, totals, *heap = (chosen.buffer(each) for each in sizes)
-        rows = [upload(queue, graph.indptr, watch), upload(queue, graph.indices, watch)]
-        if weighted:
-            rows += [upload(queue, graph.weights, watch, _DOUBLE), *heap]
-        given = upload(queue, sources.astype(np.int32), watch)
-        state, flag_of = chosen.buffer(4), np.zeros(1, np.int32)
-        cl.enqueue_copy(queue, state, flag_of)
-        shape = (slots,), (group,)
-        cleared = np.int64(slots * graph.n), np.int64(slots * size)
-        program.kernel("clear_sums")(queue, *shape, costs, totals, *cleared)
-        kernel, done, wanted = program.kernel("betweenness"), 0, slots
-        while done < sources.size:
-            started, end = time.perf_counter(), min(done + wanted, sources.size)
-            limits = np.int32(done), np.int32(end), np.int32(graph.n), np.int64(graph.m)
-            memory = costs, order, counts, shares, totals, state
-            kernel(queue, *shape, *rows, given, *limits, *memory, np.int32(endpoints))
-            queue.finish()
-            seconds = time.perf_counter() - started
-            done = end
-            if seconds < _LONG:  # a multiple of the slots, so that a source has the same one
-                wanted *= 4 if seconds < _SHORT else 2
-            if tell is not None:
-                tell(done, sources.size)
-        program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(size))
-        cl.enqueue_copy(queue, sums, totals)
-        cl.enqueue_copy(queue, flag_of, state)
-    if flag_of[0]:
+        shape, tell = ((slots,), (group,)), of_sources(progress)
+        return _added(graph, sources, program, shape, sizes, endpoints, tell)
+
+
+def _added(
+    graph: Graph,
+    sources: np.ndarray,
+    program: Program,
+    shape: tuple[tuple[int], tuple[int]],
+    sizes: Sequence[int],
+    endpoints: bool,
+    tell: Callable[[int, int], None] | None,
+) -> np.ndarray:
+    """Search from all sources, and return the sums.
+
+    Parameters
+    ----------
+    graph, sources, endpoints
+        As for `_sums`.
+    program : Program
+    shape : tuple
+        The numbers of work-items, and of those of a group.
+    sizes : sequence of int
+        Bytes of the buffers: costs, order, counts, shares, sums; and heaps if there are weights.
+    tell : callable or None
+    """
+    device, watch, slots = program.device, Stopwatch(), shape[0][0]
+    queue = device.queue()
+    costs, order, counts, shares, totals, *heap = (device.buffer(size) for size in sizes)
+    rows = [upload(queue, graph.indptr, watch), upload(queue, graph.indices, watch)]
+    if heap:
+        rows += [upload(queue, graph.weights, watch, _DOUBLE), *heap]
+    given = upload(queue, sources.astype(np.int32), watch)
+    state, clipped = device.buffer(4), np.zeros(1, np.int32)
+    cl.enqueue_copy(queue, state, clipped)
+    cleared = np.int64(slots * graph.n), np.int64(sizes[4] // 8)
+    program.kernel("clear_sums")(queue, *shape, costs, totals, *cleared)
+    kernel, done, wanted = program.kernel("betweenness"), 0, slots
+    while done < sources.size:
+        started, end = time.perf_counter(), min(done + wanted, sources.size)
+        limits = np.int32(done), np.int32(end), np.int32(graph.n), np.int64(graph.m)
+        memory = costs, order, counts, shares, totals, state
+        kernel(queue, *shape, *rows, given, *limits, *memory, np.int32(endpoints))
+        queue.finish()
+        seconds = time.perf_counter() - started
+        done = end
+        if seconds < _LONG:  # a multiple of the slots, so that a source has the same one
+            wanted *= 4 if seconds < _SHORT else 2
+        if tell is not None:
+            tell(done, sources.size)
+    sums = np.empty(sizes[4] // 8 // slots)
+    program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(sums.size))
+    cl.enqueue_copy(queue, sums, totals)
+    cl.enqueue_copy(queue, clipped, state)
+    if clipped[0]:
         raise PrecisionError("there are more shortest paths than float64 can count, above 1.8e308")
     return sums
 

@@ -1,0 +1,153 @@
+"""`reach` and `accessibility`: sums over the vertices up to a distance from each source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike, Weight
+from pyapsp.graph.validation import array
+from pyapsp.queries.ranges import RangeRows
+
+__all__ = ["accessibility", "reach"]
+
+
+def reach(
+    graph: GraphLike,
+    sources: int | Sequence[int] | np.ndarray | None = None,
+    cutoff: float | None = None,
+    *,
+    directed: bool = True,
+    weight: Weight = ...,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Count the other vertices up to a distance from each source.
+
+    The time of a source depends on what it reaches, and the answer has one number for it.
+
+    Parameters
+    ----------
+    graph, sources, cutoff, directed, weight, device, memory_limit, progress
+        As for `within`.
+
+    Returns
+    -------
+    (k,) ndarray of int64
+
+    Raises
+    ------
+    PyApspError
+        As `within`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> pyapsp.reach(pyapsp.graph.generators.path(5, max_weight=1), cutoff=1)
+    array([1, 2, 2, 2, 1])
+    """
+    rows = RangeRows(
+        "reach",
+        graph,
+        sources,
+        cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=None,
+        predecessors=False,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    counts = np.zeros(rows.sources.size, np.int64)
+    for some, block in rows.blocks():
+        counts[some] = block.lengths - 1
+    return counts
+
+
+def accessibility(
+    graph: GraphLike,
+    opportunities: ArrayLike,
+    cutoff: float | None = None,
+    *,
+    sources: int | Sequence[int] | np.ndarray | None = None,
+    decay: Callable[[np.ndarray], np.ndarray] | None = None,
+    directed: bool = True,
+    weight: Weight = ...,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> np.ndarray:
+    """Add up what is at the vertices up to a distance from each source.
+
+    Parameters
+    ----------
+    graph, cutoff, sources, directed, weight, device, memory_limit, progress
+        As for `within`.
+    opportunities : (n,) or (n, c) array_like of numbers
+        What is at each vertex, for instance its shops, or its jobs of c kinds.
+    decay : callable, optional
+        Called with arrays of distances, returns for each a factor of what is there. None: 1.
+
+    Returns
+    -------
+    (k,) or (k, c) ndarray of float64
+        What is at the source itself counts, at distance 0. The same call on the same device returns
+        the same bits.
+
+    Raises
+    ------
+    ParameterError
+        If the opportunities are no such array, or `decay` returns something else.
+    PyApspError
+        As `within`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.graph.generators.path(4, max_weight=1)
+    >>> pyapsp.accessibility(graph, [0, 0, 10, 4], 2)
+    array([10., 14., 14., 14.])
+    >>> pyapsp.accessibility(graph, [0, 0, 10, 4], 2, decay=lambda d: 1 / (1 + d))
+    array([ 3.33333333,  6.33333333, 12.        ,  9.        ])
+    """
+    owner = "accessibility"
+    rows = RangeRows(
+        owner,
+        graph,
+        sources,
+        cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=None,
+        predecessors=False,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    there = array("opportunities", opportunities)
+    if there.dtype.kind not in "biuf" or there.ndim not in (1, 2) or len(there) != rows.graph.n:
+        rule = f"numbers of shape ({rows.graph.n},) or ({rows.graph.n}, c)"
+        got = f"{there.dtype} of shape {there.shape}"
+        raise ParameterError.of("opportunities", owner, rule, got)
+    if decay is not None and not callable(decay):
+        raise ParameterError.of("decay", owner, "a function of distances", decay)
+    there = there.astype(np.float64)
+    sums = np.zeros((rows.sources.size, *there.shape[1:]))
+    for some, block in rows.blocks():
+        values = there[block.vertices]
+        if decay is not None:
+            factors = np.asarray(decay(block.costs.copy()), np.float64)
+            if factors.shape != block.costs.shape:
+                rule = f"a function that returns shape {block.costs.shape} for it"
+                raise ParameterError.of("decay", owner, rule, factors.shape)
+            values *= factors if values.ndim == 1 else factors[:, None]
+        # no row is empty, as its source is in it
+        starts = np.cumsum(block.lengths) - block.lengths
+        sums[some] = np.add.reduceat(values, starts, axis=0)
+    return sums
