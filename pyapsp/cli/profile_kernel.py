@@ -41,10 +41,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "-D",
-        dest="defines",
+        "--define",
+        metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        metavar="NAME=VALUE",
         help="kernel: define a macro",
     )
     parser.add_argument("--warp", type=int, metavar="N", help="kernel, run: items of a warp")
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ParameterError.of("words", "profile kernel", rule, " ".join(arguments.words))
     check_outputs(arguments.output)
     file, name = arguments.words
-    pairs = (each.partition("=") for each in arguments.defines)
+    pairs = (each.partition("=") for each in arguments.define)
     record = profile_kernel(
         choose(arguments.device),
         file,

@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from typing import Any
 
+from pyapsp.cli.options import add_size
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 from pyapsp.cli.profile_kernel import lines, read_profile, shown_time
 
@@ -28,14 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run: only the timeline, without the criteria of kernels; the command runs once",
     )
-    parser.add_argument(
-        "-n",
-        dest="size",
-        type=int,
-        default=2**20,
-        metavar="N",
-        help="primitives: how many numbers, a power of two (2^20)",
-    )
+    add_size(parser, "primitives: how many numbers, a power of two (2^20)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -94,7 +88,7 @@ def run_primitives(arguments: argparse.Namespace) -> int:
     rows, failed = [], []
     for each in IMPLEMENTATIONS:
         try:
-            row = score(each, device, arguments.size, width=arguments.warp, profile=profile)
+            row = score(each, device, arguments.n or 2**20, width=arguments.warp, profile=profile)
         except PyApspError as error:
             failed.append({"implementation": each.name, "error": str(error)})
             say(f"{each.primitive:22} {each.name}: {error}")

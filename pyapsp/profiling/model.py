@@ -128,8 +128,7 @@ class Characterisation:
             "int": "i32.add",
             "float": "f32.add",
             "double": "f64.add",
-            "half": "f16.add",
-            "special": "f32.sin",
+            "special": "f32.native_sin",
         }
         rates = {name: rows.rate("throughput", operation=op) for name, op in classes.items()}
         paths = rows.curve("divergence", "paths")

@@ -13,7 +13,7 @@ from pyapsp.profiling.criteria import Units
 __all__ = ["units_of", "width_of"]
 
 # Architectures of GPUs: items, groups, bytes of local memory, and registers of a unit.
-# Source: CUDA C++ Programming Guide, technical specifications per compute capability.
+# Source: the vendor's programming guide, technical specifications per compute capability.
 _KNOWN = {
     "sm_30": (2048, 16, 49152, 65536),
     "sm_35": (2048, 16, 49152, 65536),
