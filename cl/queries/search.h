@@ -166,7 +166,7 @@ static inline int search_from(const int source, __global const long *first,
 }
 
 /* Return the place of `count` values, or -1 if there is no room. */
-static int room_for(volatile __global int *used, const int count, const int capacity)
+static inline int room_for(volatile __global int *used, const int count, const int capacity)
 {
     for (;;) {
         const int before = atomic_or(used, 0);

@@ -1,221 +1,46 @@
-"""Measure what a device can do, or what a kernel makes of it.
+"""Measure what a device can do, and what kernels make of it.
 
-device: latency, throughput and bandwidth, and what they depend on. Each microbenchmark stresses one
-part of the device: an operation, a level of the memory, barriers, launches, copies. Its answer is
-checked. The instructions of the compiled loop are counted where the driver gives its code. -o
-writes all rows as JSON, --page a page with the curves (it needs the extra report). --from makes the
-page of a profile that was measured before. Exit code 1 when an answer was wrong.
-
---energy adds joules and watts, from the sensor of the device: nvml (GPUs; the extra energy), amdsmi
-(GPUs) or rapl (processors). Without a sensor these are null. Each of these benchmarks is repeated
-for seconds, because sensors are slow. If the sensor fails, the file is written without the rest,
-and the exit code is 4.
-
-kernel FILE.cl NAME: run a kernel of any OpenCL C file with probes, and print its criteria: how well
-it uses the device, which lines waste memory accesses or lanes, and, with --on PROFILE.json from
-profile device, what limits it and what to change first. It needs the extra profile of pyapsp.
-
-run -- COMMAND: run a command of pyapsp, or a Python program (FILE.py), and print its kernels with
-their criteria, and its copies. --trace writes the timeline for the trace viewer of a browser. The
-command runs twice: the first time, without output, some launches of each kernel are traced.
-
-primitives: criteria, quality and speedup over NumPy of reductions, scans, sorts and others, of
-PyOpenCL and of pyapsp; with --on also the weights that they give for this device.
+device measures a device; kernel runs a kernel of any OpenCL C file with probes; run does so with
+all kernels of a command or a program; primitives compares reductions, scans, sorts and others.
 
 For example:
   pyapsp profile device --quick
-  pyapsp profile device --device gpu -o profile.json
-  pyapsp profile device --energy -o profile.json
-  pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
+  pyapsp profile kernel --help
   pyapsp profile run --trace timeline.json -- bfs rome99.gr --source 1
-  pyapsp profile device --from profile.json --page profile.html
 """
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
-from pyapsp.cli import profile_kernel, profile_run
-from pyapsp.cli.options import add_device, add_json, add_output
-from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
-
-if TYPE_CHECKING:
-    from pyapsp.base.json import Json, Record
+from pyapsp.cli import profile_device, profile_kernel, profile_primitives, profile_run
 
 __all__ = ["configure", "run"]
 
-# those of pyapsp.profiling.suite.PARTS, named here so that --help does not load NumPy
-_PARTS = ("arithmetic", "curves", "memory", "copies", "scheduling")
+_PARTS = {
+    "device": profile_device,
+    "kernel": profile_kernel,
+    "run": profile_run,
+    "primitives": profile_primitives,
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument(
-        "what", choices=["device", "kernel", "run", "primitives"], help="what is measured"
-    )
-    profile_kernel.configure(parser)
-    profile_run.configure(parser)
-    add_device(parser)
-    add_output(parser, "PROFILE.json", "write the profile to this file")
-    parser.add_argument("--page", metavar="PAGE.html", help="write a page with the curves")
-    parser.add_argument(
-        "--from",
-        dest="profile",
-        metavar="PROFILE.json",
-        help="measure nothing, and make the page of this profile",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
-    )
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=_PARTS,
-        default=_PARTS,
-        metavar="PART",
-        help=f"run only these parts: {', '.join(_PARTS)}",
-    )
-    parser.add_argument(
-        "--energy",
-        nargs="?",
-        const="auto",
-        metavar="SENSOR",
-        help="measure energy, too, with this sensor: nvml, rapl, amdsmi or none; without a name, "
-        "with the first one that can be read",
-    )
-    parser.add_argument(
-        "--train",
-        type=float,
-        default=5.0,
-        metavar="SECONDS",
-        help="how long a benchmark is repeated for its energy (5)",
-    )
-    add_json(parser)
+    """Add the commands of this command."""
+    parts = parser.add_subparsers(dest="part", metavar="PART", required=True)
+    for name, module in _PARTS.items():
+        about, mark, examples = (module.__doc__ or "").partition("For example:\n")
+        part = parts.add_parser(
+            name,
+            help=about.partition("\n")[0],
+            description=about.rstrip(),
+            epilog=mark + examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.configure(part)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, and print and write the profile."""
-    if arguments.what == "kernel":
-        return profile_kernel.run(arguments)
-    if arguments.what == "run":
-        return profile_run.run(arguments)
-    if arguments.what == "primitives":
-        return profile_run.run_primitives(arguments)
-    return _run_device(arguments)
-
-
-def _run_device(arguments: argparse.Namespace) -> int:
-    """Measure a device, print the rows, and write the profile and its page."""
-    from pyapsp.base.errors import ParameterError
-
-    if arguments.profile is not None:
-        if arguments.page is None:
-            raise ParameterError("--from needs --page: it only makes the page of a profile")
-        _write_page(arguments)
-        return 0
-    if not 0 < arguments.train < math.inf:
-        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
-    return _measure(arguments)
-
-
-def _measure(arguments: argparse.Namespace) -> int:
-    from pyapsp.base.errors import SensorError
-    from pyapsp.device import choose
-    from pyapsp.device.energy import EnergyMeter
-    from pyapsp.device.sensors import open_sensor
-    from pyapsp.profiling.suite import profile_device
-
-    device = choose(arguments.device)
-    check_outputs(arguments.output, arguments.page)
-    make_page = None if arguments.page is None else _page_maker()
-    say = printer(arguments)
-    say(f"{device}")
-    meter = None
-    if arguments.energy is not None:
-        sensor = open_sensor(device, arguments.energy)
-        say(f"sensor: {sensor.name}")
-        meter = EnergyMeter(sensor, arguments.train)
-    measured = profile_device(
-        device,
-        quick=arguments.quick,
-        parts=arguments.only,
-        meter=meter,
-        report=lambda row: say(_line(row)),
-    )
-    profile = {**measured, "made": made(arguments)}
-    if arguments.output:
-        write_json(arguments.output, profile)
-        say(f"-> {arguments.output}")
-    if make_page is not None:
-        _write_text(arguments.page, make_page(profile))
-        say(f"-> {arguments.page}")
-    if arguments.json:
-        print_json(profile)
-    if meter is not None:
-        meter.sensor.close()
-        about = profile["sensor"]
-        assert isinstance(about, Mapping)
-        if about["error"] is not None:
-            raise SensorError(meter.sensor.name, str(about["error"]))
-    failed = profile["failed"]
-    assert isinstance(failed, list)
-    return int(any(each["wrong"] for each in failed))
-
-
-def _write_page(arguments: argparse.Namespace) -> None:
-    """Make the page of a profile that was measured before."""
-    check_outputs(arguments.page, inputs=[arguments.profile])
-    make_page = _page_maker()
-    from pyapsp.bench.report.device_profile import read_profile
-
-    _write_text(arguments.page, make_page(read_profile(arguments.profile)))
-    printer(arguments)(f"-> {arguments.page}")
-
-
-def _page_maker() -> Callable[[Record], str]:
-    from pyapsp.base.extras import extra
-
-    with extra("report", "pyapsp profile --page"):
-        from pyapsp.bench.report.device_profile import profile_page
-    return profile_page
-
-
-def _write_text(path: str, text: str) -> None:
-    from pyapsp.base.files import atomic_write
-
-    with atomic_write(path) as file:
-        file.write(text)
-
-
-def _line(row: Record) -> str:
-    """Return a line about a row, or about a benchmark that failed."""
-    if "error" in row:
-        return f"{'WRONG' if row['wrong'] else 'left out'}: {row['error']}"
-    parameters = row["parameters"]
-    assert isinstance(parameters, Mapping)
-    place = ", ".join(_shown(name, value) for name, value in parameters.items())
-    rate = row["rate"]
-    assert isinstance(rate, float)
-    line = f"{row['benchmark']:17} {place:44} {_scaled(rate):>9} {row['unit']}/s"
-    if row["benchmark"] in ("latency", "latency of loads", "local latency", "barrier", "launch"):
-        line += f", {row['nanoseconds']:.4g} ns"
-    if row.get("counted") is not None:
-        line += f", {row['counted']} instructions for {row['operations']} operations"
-    if row.get("joules") is not None:
-        line += f", {row['watts']:.4g} W, {row['nanojoules']:.4g} nJ"
-    return line
-
-
-def _shown(name: str, value: Json) -> str:
-    return str(value) if name in ("operation", "type", "memory") else f"{name} {value}"
-
-
-def _scaled(rate: float) -> str:
-    """Return a number with a prefix, e.g. 1.23 G."""
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if rate >= factor:
-            return f"{rate / factor:.3g} {prefix}"
-    return f"{rate:.3g} "
+    """Run the command that was named."""
+    code: int = _PARTS[arguments.part].run(arguments)
+    return code

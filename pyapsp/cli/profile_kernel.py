@@ -1,4 +1,12 @@
-"""The part of `pyapsp profile` that runs kernels with probes."""
+"""Run a kernel of any OpenCL C file with probes, and print its criteria.
+
+They say how well it uses the device, which lines waste memory accesses or lanes, and, with --on
+PROFILE.json from "pyapsp profile device", what limits it and what to change first. It needs the
+extra profile of pyapsp.
+
+For example:
+  pyapsp profile kernel scale.cl scale --args random:4096 zeros:4096 2.0 --global 4096 --local 64
+"""
 
 from __future__ import annotations
 
@@ -7,37 +15,40 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["configure", "lines", "read_profile", "run", "shown_time"]
+__all__ = ["add_tracing", "configure", "lines", "read_profile", "run", "shown_time"]
 
 _SHOWN = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="WORD",
-        help="kernel: its file and its name; run: the command, after --",
-    )
+    parser.add_argument("file", metavar="FILE.cl", help="a file of OpenCL C")
+    parser.add_argument("name", metavar="NAME", help="the kernel")
     parser.add_argument(
         "--args",
         nargs="+",
         default=[],
         metavar="ARG",
-        help="kernel: its arguments. Global memory: zeros:N, ones:N, range:N or random:N with N "
+        help="its arguments. Global memory: zeros:N, ones:N, range:N or random:N with N "
         "elements, or a .npy file. Local memory: the number of elements. Otherwise a number",
     )
     parser.add_argument(
-        "--global", dest="items", type=int, nargs="+", metavar="N", help="kernel: the work-items"
+        "--global",
+        dest="items",
+        type=int,
+        nargs="+",
+        required=True,
+        metavar="N",
+        help="the work-items, in up to three dimensions",
     )
     parser.add_argument(
-        "--local", dest="group", type=int, nargs="+", metavar="N", help="kernel: those of a group"
+        "--local", dest="group", type=int, nargs="+", metavar="N", help="those of a group"
     )
     parser.add_argument(
         "-D",
@@ -45,35 +56,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="kernel: define a macro",
+        help="define a macro",
     )
-    parser.add_argument("--warp", type=int, metavar="N", help="kernel, run: items of a warp")
+    add_tracing(parser)
+    add_device(parser)
+    add_output(parser, "PROFILE.json", "write the profile to this file")
+    add_json(parser)
+
+
+def add_tracing(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that runs kernels with probes takes."""
+    parser.add_argument("--warp", type=int, metavar="N", help="work-items of a warp")
     parser.add_argument(
-        "--on",
-        metavar="PROFILE.json",
-        help="kernel, run: the profile of the device, for what limits a kernel",
+        "--on", metavar="PROFILE.json", help="the profile of the device, for what limits a kernel"
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a kernel with probes, and print and write what is known of it."""
-    from pyapsp.base.errors import ParameterError
     from pyapsp.base.extras import extra
     from pyapsp.device import choose
 
     with extra("profile", "pyapsp profile kernel"):
         from pyapsp.profiling.kernel import profile_kernel
 
-    if len(arguments.words) != 2 or not arguments.items:
-        rule = "FILE.cl NAME, with --args and --global"
-        raise ParameterError.of("words", "profile kernel", rule, " ".join(arguments.words))
     check_outputs(arguments.output)
-    file, name = arguments.words
     pairs = (each.partition("=") for each in arguments.define)
     record = profile_kernel(
         choose(arguments.device),
-        file,
-        name,
+        arguments.file,
+        arguments.name,
         arguments.args,
         arguments.items,
         arguments.group,

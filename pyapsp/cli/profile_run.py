@@ -1,4 +1,14 @@
-"""The part of `pyapsp profile` that runs whole commands."""
+"""Run a command of pyapsp, or a Python program, and print its kernels and copies.
+
+Kernels come with their criteria, and with --on PROFILE.json from "pyapsp profile device" with what
+limits them. --trace writes the timeline for the trace viewer of a browser. The command runs twice:
+the first time, without output, some launches of each kernel are traced. It needs the extra profile
+of pyapsp.
+
+For example:
+  pyapsp profile run --trace timeline.json -- bfs rome99.gr --source 1
+  pyapsp profile run -o profile.json -- program.py
+"""
 
 from __future__ import annotations
 
@@ -9,27 +19,29 @@ import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict
 from typing import Any
 
-from pyapsp.cli.options import add_size
+from pyapsp.cli.options import add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
-from pyapsp.cli.profile_kernel import lines, read_profile, shown_time
+from pyapsp.cli.profile_kernel import add_tracing, lines, read_profile, shown_time
 
-__all__ = ["configure", "run", "run_primitives"]
+__all__ = ["configure", "run"]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
-        "--trace", metavar="TRACE.json", help="run: write the timeline to this file"
+        "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command, after --"
     )
+    parser.add_argument("--trace", metavar="TRACE.json", help="write the timeline to this file")
     parser.add_argument(
         "--no-traces",
         action="store_true",
-        help="run: only the timeline, without the criteria of kernels; the command runs once",
+        help="only the timeline, without the criteria of kernels; the command runs once",
     )
-    add_size(parser, "primitives: how many numbers, a power of two (2^20)")
+    add_tracing(parser)
+    add_output(parser, "PROFILE.json", "write the profile to this file")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,8 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     # kernels that PyOpenCL loads from its cache have no source
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
-    if not arguments.words:
-        raise ParameterError.of("words", "profile run", "a command after --", "")
+    words = arguments.words[arguments.words[:1] == ["--"] :]
+    if not words:
+        raise ParameterError.of("COMMAND", "profile run", "a command after --", "")
     check_outputs(arguments.output, arguments.trace)
     with extra("profile", "pyapsp profile run"):
         from pyapsp.profiling.run import profile_run
@@ -52,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         if any(codes):
             return
         with redirect_stdout(io.StringIO() if quiet or arguments.json else sys.stdout):
-            codes.append(_called(arguments.words))
+            codes.append(_called(words))
 
     record, timeline = profile_run(
         call,
@@ -72,53 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(record)
     return 0
-
-
-def run_primitives(arguments: argparse.Namespace) -> int:
-    """Score the implementations of primitives, and fit weights."""
-    from pyapsp.base.errors import ParameterError, PyApspError
-    from pyapsp.base.extras import extra
-    from pyapsp.device import choose
-
-    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
-    check_outputs(arguments.output)
-    with extra("profile", "pyapsp profile primitives"):
-        from pyapsp.profiling.primitives import IMPLEMENTATIONS, fitted, score
-    device, say, profile = choose(arguments.device), printer(arguments), read_profile(arguments.on)
-    rows, failed = [], []
-    for each in IMPLEMENTATIONS:
-        try:
-            row = score(each, device, arguments.n or 2**20, width=arguments.warp, profile=profile)
-        except PyApspError as error:
-            failed.append({"implementation": each.name, "error": str(error)})
-            say(f"{each.primitive:22} {each.name}: {error}")
-            continue
-        rows.append(row)
-        say(
-            f"{each.primitive:22} {each.name:30} {row['speedup']:8.2f} x NumPy, quality "
-            f"{row['quality']:.2f}"
-        )
-    weights = None
-    try:
-        found = fitted(rows)
-        weights = asdict(found)
-        say(f"weights: {dict(found.weights)}, R2 {found.r2:.2f}")
-    except ParameterError as error:
-        say(f"no weights: {error}")
-    record = {
-        "schema": "pyapsp primitives",
-        "device": device.describe(),
-        "rows": rows,
-        "failed": failed,
-        "weights": weights,
-        "made": made(arguments),
-    }
-    if arguments.output:
-        write_json(arguments.output, record)
-        say(f"-> {arguments.output}")
-    if arguments.json:
-        print_json(record)
-    return int(bool(failed))
 
 
 def _called(words: Sequence[str]) -> int:

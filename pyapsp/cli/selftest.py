@@ -224,6 +224,7 @@ def _summaries(device: Device) -> str | None:
                 others / distances.sum(axis=0),
             ),
             ("distance_histogram", pyapsp.distance_histogram(graph, device=device), histogram),
+            *_centralities(graph, device),
         ]
         for what, answer, expected in answers:
             if not (
@@ -231,6 +232,51 @@ def _summaries(device: Device) -> str | None:
             ):
                 return f"{what} of {name}: not what SciPy's distances give"
     return None
+
+
+def _centralities(graph: Graph, device: Device) -> list[tuple[str, ArrayLike, ArrayLike]]:
+    """Return sums over shortest paths or distances, and what they are by their definition."""
+    import numpy as np
+
+    import pyapsp
+
+    n = graph.n
+    arcs = (graph.to_scipy() != 0).toarray().astype(float)
+    hops = _distances(arcs)
+    # a path of as many arcs as the distance is a shortest one
+    counts, paths = np.eye(n), np.eye(n)
+    for length in range(1, int(hops.max()) + 1):
+        paths = paths @ arcs
+        counts += paths * (hops == length)
+    pairs = ~np.eye(n, dtype=bool)
+
+    def through(u: int, v: int, length: int) -> float:
+        """Return the sum of the parts of shortest paths that take an arc, or visit u = v."""
+        on = pairs & (hops[:, u, None] + length + hops[None, v] == hops)
+        return float((np.outer(counts[:, u], counts[v]) / counts)[on].sum())
+
+    ends = 2 * (n - 1)  # paths from and to a vertex are not counted as through it
+    vertices = [(through(v, v, 0) - ends) / ((n - 1) * (n - 2)) for v in range(n)]
+    tails, heads, _ = graph.arcs()
+    edges = [
+        (through(u, v, 1) + (0 if graph.directed else through(v, u, 1))) / (n * (n - 1))
+        for u, v in zip(tails.tolist(), heads.tolist(), strict=True)
+    ]
+    inverse = np.zeros((n, n))
+    inverse[pairs] = 1 / _distances(graph)[pairs]
+    return [
+        ("betweenness_centrality", pyapsp.betweenness_centrality(graph, device=device), vertices),
+        (
+            "edge_betweenness_centrality",
+            pyapsp.edge_betweenness_centrality(graph, device=device),
+            edges,
+        ),
+        (
+            "harmonic_centrality",
+            pyapsp.harmonic_centrality(graph, device=device),
+            inverse.sum(axis=0),
+        ),
+    ]
 
 
 def _graph(name: str) -> Graph:

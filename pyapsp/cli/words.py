@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
@@ -33,14 +32,10 @@ class Parser(argparse.ArgumentParser):
         self, words: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Parse a command line; a command itself refuses what it does not know."""
-        words = sys.argv[1:] if words is None else words
         parsed, unknown = self.parse_known_args(words, namespace)
-        # a list of words is matched before the options, when there are none, and not after --
-        after = list(words[words.index("--") + 1 :]) if "--" in words else []
-        if getattr(parsed, "words", None) == [] and unknown in (after, ["--", *after]):
-            parsed.words, unknown = after, []
         if unknown:
             command = _commands(self)[parsed.command]
+            command = _commands(command)[parsed.part] if _commands(command) else command
             names = [word.partition("=")[0] for word in unknown]
             hints = (meant(name, options_of(command)) for name in names if name.startswith("--"))
             hint = next(filter(None, hints), "")
@@ -49,8 +44,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def options_of(command: argparse.ArgumentParser) -> list[str]:
-    """Return the options of a command."""
-    return [option for action in command._actions for option in action.option_strings]
+    """Return the options of a command, and of the commands in it."""
+    own = [option for action in command._actions for option in action.option_strings]
+    return own + [option for part in _commands(command).values() for option in options_of(part)]
 
 
 def _commands(parser: argparse.ArgumentParser) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_every_argument_is_described(name):
 FREE = {
     *("COLUMN", "FROM", "TO", "VERTEX", "NAME=VALUE", "NAME[=VALUE]", "NAME", "FORMULA", "RECIPE"),
     *("N", "M", "K", "P", "LENGTH", "SECONDS", "SIZE", "TOLERANCE"),
-    *("NAME", "NAME=KIND:QUANTITY", "WORD", "ARG", "SENSOR", "PART"),
+    *("NAME", "NAME=KIND:QUANTITY", "COMMAND", "WORD", "ARG", "SENSOR", "PART"),
 }
 
 
@@ -180,7 +180,9 @@ def test_json_is_where_facts_are_printed():
     with_json = {name for name, action in ARGUMENTS if "--json" in action.option_strings}
     told = {f"pyapsp {case.split()[0]}" for case in JSON}
     # these have tests of their own
-    assert with_json == told | {"pyapsp doctor", "pyapsp tune", "pyapsp selftest", "pyapsp profile"}
+    own = {"pyapsp doctor", "pyapsp tune", "pyapsp selftest"}
+    own |= {f"pyapsp profile {part}" for part in ("device", "kernel", "run", "primitives")}
+    assert with_json == told | own
 
 
 def test_json_has_neither_nan_nor_types_of_numpy(tmp_path):

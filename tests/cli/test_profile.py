@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from pyapsp.cli import main
-from pyapsp.cli import profile as profile_command
+from pyapsp.cli import profile_device
 from pyapsp.device import sensors
 from pyapsp.device.sensors import Sensor
 from pyapsp.errors import CapabilityError
@@ -58,7 +58,7 @@ def test_the_profile_is_printed_and_written(short, tmp_path, capsys):
 
 
 def test_only_the_parts_that_are_named_run(short, tmp_path, capsys):
-    assert profile_command._PARTS == suite.PARTS
+    assert profile_device._PARTS == suite.PARTS
     assert main(["profile", "device", "--only", "arithmetic", "copies", "--json"]) == 0
     profile = json.loads(capsys.readouterr().out)
     assert profile["results"] == profile["failed"] == []

@@ -250,7 +250,7 @@ def test_the_extra_for_users_has_no_tools_of_developers():
         return found
 
     users = ("bulk", "cpu", "energy", "intel", "matching", "mining", "networkx", "report")
-    users += ("simulation", "sparse", "workflow")
+    users += ("profile", "simulation", "sparse", "workflow")
     assert packages("all") == set().union(*map(packages, users))
     assert not packages("all") & {"pytest", "mypy", "ruff", "sphinx", "hypothesis", "build"}
 
