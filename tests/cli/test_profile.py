@@ -8,8 +8,7 @@ from functools import partial
 
 import pytest
 
-from pyapsp.cli import main
-from pyapsp.cli import profile_device
+from pyapsp.cli import main, profile_device
 from pyapsp.device import sensors
 from pyapsp.device.sensors import Sensor
 from pyapsp.errors import CapabilityError
