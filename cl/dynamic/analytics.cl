@@ -275,27 +275,6 @@ __kernel GROUP void rows_sum(LISTS, __global const value_t *x, __global value_t 
     }
 }
 
-static inline void add_to(volatile __global uint *at, const float value)
-{
-    uint old = 0, seen = as_uint(value);
-    while ((seen = atomic_cmpxchg(at, old, as_uint(as_float(old) + value))) != old)
-        old = seen;
-}
-
-/* Add the share of each vertex to its neighbours. */
-__kernel GROUP void rows_push(LISTS, __global const float *share, volatile __global uint *y, ROWS)
-{
-    const int lane = GROUP_PLACE % lanes;
-    FOR_ROWS (at, *count, lanes) {
-        TAKE_ROW(v, size, at)
-        if (size > 0) {
-            __global const int *row = ROW_HEADS(v);
-            for (int k = lane; k < size; k += lanes)
-                add_to(&y[row[k]], share[v]);
-        }
-    }
-}
-
 /* New ranks from what neighbours gave: `base` and a part of that. A vertex shares its rank among its
  * neighbours, or with `whole` gives all of it to each. Each group sums how much they change, and the
  * ranks of vertices without edges, whose share goes to all; with `whole` it sums all ranks. */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pyopencl as cl
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
@@ -23,7 +22,7 @@ def pagerank(
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
-        An undirected one is faster: its vertices read what they are given.
+        A directed one is reversed first, on the host.
     damping : float
         In [0, 1].
     tolerance : float
@@ -74,7 +73,7 @@ def katz(
     Parameters
     ----------
     graph : Hornet, CsrRows or graph-like
-        An undirected one is faster: its vertices read what they are given.
+        A directed one is reversed first, on the host.
     alpha : float
         Positive, and less than the reciprocal of the largest eigenvalue of A.
     beta : float
@@ -123,20 +122,18 @@ class _Ranks:
 
     def __init__(self, rows: Rows, *, whole: bool) -> None:
         self._rows, self._whole = rows, np.int32(whole)
-        self._run = run = Run(rows, rows.program())
+        self._run = self._givers = run = Run(rows, rows.program())
+        if not rows.symmetric:
+            entering = rows.reversed()
+            self._givers = Run(entering, entering.program())
         self._rank, self._given = (run.filled(0, rows.n, np.float32) for _ in range(2))
         self._share = run.buffer(4 * rows.n)
         self._groups = min(-(-rows.n // rows.group), rows.items // rows.group)
         self._sums = run.buffer(8 * self._groups)
 
     def give(self) -> None:
-        """Add up what the neighbours of each vertex give."""
-        if self._rows.symmetric:
-            self._run.over_rows("rows_sum", self._share, self._given)
-            return
-        zero = np.zeros(1, np.int32)
-        cl.enqueue_fill_buffer(self._rows.queue, self._given, zero, 0, 4 * self._rows.n)
-        self._run.over_rows("rows_push", self._share, self._given)
+        """Add up what the neighbours of each vertex give, always in the same order."""
+        self._givers.over_rows("rows_sum", self._share, self._given)
 
     def renew(self, base: float, factor: float) -> tuple[float, float]:
         """Make new ranks; return the sum of the changes, and that of the ranks without neighbours.

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import csr_array
 
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
@@ -75,6 +76,17 @@ class Rows(ABC):
     def defines(self) -> dict[str, str | int]:
         """Return the macros of this kind of rows."""
 
+    @abstractmethod
+    def structure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offsets and the heads of the rows, on the host."""
+
+    def reversed(self) -> Rows:
+        """Return the rows of the reversed graph, without weights."""
+        indptr, indices = self.structure()
+        ones = np.ones(indices.size, np.int8)
+        columns = csr_array((ones, indices, indptr), shape=(self.n, self.n)).tocsc()
+        return _Compressed(self.queue, self.device, columns.indptr, columns.indices, self.there)
+
     @property
     def group(self) -> int:
         """Work-items of a group."""
@@ -115,7 +127,7 @@ class HornetRows(Rows):
     """The rows of a container, as they are now."""
 
     def __init__(self, graph: Hornet) -> None:
-        self._store = graph._store
+        self._graph, self._store = graph, graph._store
         self.device, self.queue = graph.device, graph._store.queue
         self.n, self.m, self.symmetric = graph.n, graph.m, not graph.directed
         self.there = graph._vertices.there.copy()
@@ -133,6 +145,11 @@ class HornetRows(Rows):
         own = [store.degree, store.place, store.regions, *store.arenas(0, known)]
         return own + (store.arenas(1, known) if weights else [])
 
+    def structure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offsets and the heads of the rows, on the host."""
+        now = self._graph.snapshot()
+        return now.indptr, now.indices
+
     @property
     def slots(self) -> int:
         """All places of blocks are below this number."""
@@ -145,7 +162,47 @@ class HornetRows(Rows):
         return {"PYAPSP_HORNET": 1, "PYAPSP_BITS": bits, "PYAPSP_ARENAS": known}
 
 
-class CsrRows(Rows):
+class _Compressed(Rows):
+    """Compressed sparse rows on a device."""
+
+    def __init__(
+        self,
+        queue: cl.CommandQueue,
+        device: Device,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        there: NDArray[np.bool_],
+        weights: np.ndarray | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.queue, self.device = queue, device
+        self.n, self.m, self.there, self.symmetric = there.size, indices.size, there, symmetric
+        # a CPU uses the memory of the arrays
+        self._arrays = indptr.astype(np.int64, copy=False), indices.astype(np.int32, copy=False)
+        watch = Stopwatch()
+        self._rows = [upload(queue, array, watch) for array in self._arrays]
+        self._weights = [] if weights is None else [upload(queue, weights, watch)]
+        self._weight = None if weights is None else weights.dtype
+
+    @property
+    def weight(self) -> np.dtype | None:
+        """The type of the weights; None: all are 1."""
+        return self._weight
+
+    def structure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the offsets and the heads of the rows, on the host."""
+        return self._arrays
+
+    def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
+        """Return the offsets and the heads, and the weights."""
+        return [*self._rows, *(self._weights if weights else [])]
+
+    def defines(self) -> dict[str, str | int]:
+        """Return the macros of this kind of rows."""
+        return {"PYAPSP_HORNET": 0}
+
+
+class CsrRows(_Compressed):
     """Compressed sparse rows on a device.
 
     Parameters
@@ -169,33 +226,20 @@ class CsrRows(Rows):
         device: DeviceLike = None,
     ) -> None:
         source: Graph = as_graph(graph, weight=attribute)
-        self.device = device if isinstance(device, Device) else choose(device)
-        self.queue = self.device.queue()
-        self.n, self.m, self.symmetric = source.n, source.m, not source.directed
-        self.there = np.ones(self.n, bool)
-        unweighted = source.is_unweighted and weight is None
-        kind = source.dtype if weight is None else weight
-        self._weight = None if unweighted else number_type("CsrRows", "weight", kind)
-        watch = Stopwatch()
-        self._arrays = source.indptr, source.indices  # a CPU uses their memory
-        self._rows = [upload(self.queue, array, watch) for array in self._arrays]
-        self._weights: list[cl.Buffer] = []
-        if self._weight is not None:
-            values = values_of("CsrRows", "weight", self._weight, source.weights)
-            self._weights = [upload(self.queue, values, watch)]
-
-    @property
-    def weight(self) -> np.dtype | None:
-        """The type of the weights; None: all are 1."""
-        return self._weight
-
-    def arguments(self, *, weights: bool = False) -> list[cl.Buffer]:
-        """Return the offsets and the heads, and the weights."""
-        return [*self._rows, *(self._weights if weights else [])]
-
-    def defines(self) -> dict[str, str | int]:
-        """Return the macros of this kind of rows."""
-        return {"PYAPSP_HORNET": 0}
+        device = device if isinstance(device, Device) else choose(device)
+        values = None
+        if not (source.is_unweighted and weight is None):
+            kind = number_type("CsrRows", "weight", source.dtype if weight is None else weight)
+            values = values_of("CsrRows", "weight", kind, source.weights)
+        super().__init__(
+            device.queue(),
+            device,
+            source.indptr,
+            source.indices,
+            np.ones(source.n, bool),
+            values,
+            not source.directed,
+        )
 
 
 #: A graph whose rows kernels can read.

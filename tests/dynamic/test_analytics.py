@@ -64,7 +64,8 @@ def test_ranks(pair, device):
     assert np.allclose(found[there], [right[vertex] for vertex in there], rtol=1e-3, atol=1e-7)
     gone = np.setdiff1d(np.arange(400), there)
     assert (found[gone] == 0).all()
-    assert (analytics.pagerank(HornetRows(held)) == found).all()
+    for _ in range(5):
+        assert (analytics.pagerank(HornetRows(held)) == found).all()
 
 
 def test_katz(pair, device):

@@ -48,6 +48,7 @@ ERRORS = {
     "NegativeCycleError": ([0, 1, 0], -2, ["a", "b", "a"]),
     "DeviceMemoryError": (2, 1, "take less"),
     "KernelBuildError": ("log", "source"),
+    "SensorError": ("rapl", "no right to read"),
     "RankError": (1, "host", "ParameterError", "cause"),
     "DiskSpaceError": (2, 1, "make room"),
 }
