@@ -251,7 +251,7 @@ def test_groups_must_fill_the_launch():
         Shape((100,), (64,))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("probe", ["blocks", "addresses"])
 def test_all_our_kernels_can_be_instrumented(probe):
     for path in sorted(root().rglob("*.cl")):
