@@ -345,6 +345,7 @@ def _other_integer_operations() -> list[Operation]:
             "(x < b) ? y : c",
             lambda x, y, b, c: np.where(x < b, y, c),
             count=2,
+            start=(70, 7),
             operands=(64, 3, 1),
             instructions=_in(
                 r"v?pcmpgtd|v?p?blendv\w+|cmp|cmov\w+",
