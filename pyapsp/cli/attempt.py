@@ -91,8 +91,14 @@ def attempt(
     """Run a command with limits; return why it left no record, or None if it left one."""
     killed_before = _killed_for_memory()
     with log.open("wb") as file:
+        # an exception while the process begins would leave it running
+        told: list[int] = []
+        handler = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
         try:
+            signal.signal(signal.SIGTERM, handler)
+            if told:
+                raise SystemExit(128 + told[0])
             why = _watched(process, seconds, megabytes)
         finally:
             _end(process)
