@@ -14,8 +14,8 @@
 static inline ulong profile_clock(void)
 {
     uint before, low, after;
-    asm volatile("mov.u32 %0, %%clock_hi; mov.u32 %1, %%clock; mov.u32 %2, %%clock_hi;"
-                 : "=r"(before), "=r"(low), "=r"(after));
+    __asm__ volatile("mov.u32 %0, %%clock_hi; mov.u32 %1, %%clock; mov.u32 %2, %%clock_hi;"
+                     : "=r"(before), "=r"(low), "=r"(after));
     /* the upper half may change between the readings, when the lower one starts again at 0 */
     return (ulong)(low < 0x80000000u ? after : before) << 32 | low;
 }
@@ -23,7 +23,7 @@ static inline ulong profile_clock(void)
 static inline uint profile_unit(void)
 {
     uint unit;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
+    __asm__ volatile("mov.u32 %0, %%smid;" : "=r"(unit));
     return unit;
 }
 
