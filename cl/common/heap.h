@@ -2,7 +2,8 @@
  *
  *     entry  0 | 1 2 3 4 | 5 6 7 8  9 10 11 12  13 ...      the children of i: 4 i + 1 to 4 i + 4
  *
- * It needs common/types.h with PYAPSP_WIDTH 1.
+ * It needs common/types.h with PYAPSP_WIDTH 1. A file with entries of another kind defines ENTRY, their
+ * type, and IS_NEARER(a, b), their order, before.
  *
  * Source    D. B. Johnson, Information Processing Letters 4(3), 1975,
  *           doi:10.1016/0020-0190(75)90001-0.
@@ -12,18 +13,22 @@
 
 #define FANOUT 4
 
+#ifndef ENTRY
 typedef struct {
     value_t cost;
     int vertex;
 } entry_t;
+#define ENTRY entry_t
+#define IS_NEARER(a, b) ((a).cost < (b).cost)
+#endif
 
 /* Put an entry where the heap has a hole, or above it. */
-static inline void rise(__global entry_t *heap, int hole, const entry_t entry)
+static inline void rise(__global ENTRY *heap, int hole, const ENTRY entry)
 {
     while (hole > 0) {
         const int parent = (hole - 1) / FANOUT;
-        const entry_t above = heap[parent];
-        if (above.cost <= entry.cost)
+        const ENTRY above = heap[parent];
+        if (!IS_NEARER(entry, above))
             break;
         heap[hole] = above;
         hole = parent;
@@ -32,20 +37,21 @@ static inline void rise(__global entry_t *heap, int hole, const entry_t entry)
 }
 
 /* Put an entry where the heap has a hole, or below it. */
-static inline void sink(__global entry_t *heap, const int size, int hole, const entry_t entry)
+static inline void sink(__global ENTRY *heap, const int size, int hole, const ENTRY entry)
 {
     for (;;) {
         int child = FANOUT * hole + 1;
         if (child >= size)
             break;
         const int end = min(child + FANOUT, size);
-        value_t least = heap[child].cost;
+        ENTRY least = heap[child];
         for (int other = child + 1; other < end; other++) {
-            const value_t next = heap[other].cost;
-            child = next < least ? other : child;
-            least = next < least ? next : least;
+            const ENTRY next = heap[other];
+            const bool nearer = IS_NEARER(next, least);
+            child = nearer ? other : child;
+            least = nearer ? next : least;
         }
-        if (least >= entry.cost)
+        if (!IS_NEARER(least, entry))
             break;
         heap[hole] = heap[child];
         hole = child;
@@ -54,7 +60,7 @@ static inline void sink(__global entry_t *heap, const int size, int hole, const 
 }
 
 /* Order the first `size` entries as a heap; return the size. */
-static inline int ordered(__global entry_t *heap, const int size)
+static inline int ordered(__global ENTRY *heap, const int size)
 {
     for (int hole = (size + 2) / FANOUT; hole-- > 0;)
         sink(heap, size, hole, heap[hole]);

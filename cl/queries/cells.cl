@@ -12,8 +12,8 @@
  *           costs       n k values; infinity where there is no label
  *           targets     n k ints
  *           befores     with PYAPSP_PREDECESSORS: the vertex that passed on the label
- *           heap        2 n entries. A vertex has one with its first label that is not final; others are
- *                       out of date, and are removed when the heap is full.
+ *           heap        2 n entries. A vertex has at least one with its first label that is not final;
+ *                       when the heap is full, all but one of these and those out of date are removed.
  *           state       the size of the heap; whether a distance is too large for the type
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1, and
@@ -32,7 +32,6 @@
 #include "common/types.h"
 #include "common/group_size.h"
 
-#define FANOUT 4
 #define NONE -9999
 
 typedef struct {
@@ -41,6 +40,9 @@ typedef struct {
     int vertex;
 } entry_t;
 
+#define ENTRY entry_t
+#define IS_NEARER(a, b) is_nearer((a).cost, (a).target, b)
+
 enum { SIZE, LOST };
 
 static inline bool is_nearer(const value_t cost, const int target, const entry_t than)
@@ -48,65 +50,37 @@ static inline bool is_nearer(const value_t cost, const int target, const entry_t
     return cost < than.cost || (cost == than.cost && target < than.target);
 }
 
-static inline void rise(__global entry_t *heap, int hole, const entry_t entry)
-{
-    while (hole > 0) {
-        const int parent = (hole - 1) / FANOUT;
-        if (!is_nearer(entry.cost, entry.target, heap[parent]))
-            break;
-        heap[hole] = heap[parent];
-        hole = parent;
-    }
-    heap[hole] = entry;
-}
-
-static inline void sink(__global entry_t *heap, const int size, int hole, const entry_t entry)
-{
-    for (;;) {
-        int child = FANOUT * hole + 1;
-        if (child >= size)
-            break;
-        const int end = min(child + FANOUT, size);
-        entry_t least = heap[child];
-        for (int other = child + 1; other < end; other++) {
-            const entry_t next = heap[other];
-            if (is_nearer(next.cost, next.target, least)) {
-                least = next;
-                child = other;
-            }
-        }
-        if (!is_nearer(least.cost, least.target, entry))
-            break;
-        heap[hole] = least;
-        hole = child;
-    }
-    heap[hole] = entry;
-}
+#include "common/heap.h"
 
 /* Whether an entry is that of the first label of its vertex that is not final. */
 static inline bool is_current(const entry_t entry, __global const value_t *costs,
                               __global const int *targets, __global const int *final, const int k)
 {
-    if (final[entry.vertex] == k)
+    const int place = final[entry.vertex];
+    if (place < 0 || place == k)
         return false;
-    const size_t label = (size_t)entry.vertex * k + final[entry.vertex];
+    const size_t label = (size_t)entry.vertex * k + place;
     return costs[label] == entry.cost && targets[label] == entry.target;
 }
 
+/* Put an entry into the heap; if there is no room, keep one current entry of each vertex before. A
+ * label that was displaced is put a second time when it is the first again. */
 static int put(__global entry_t *heap, int size, const entry_t entry,
                __global const value_t *costs, __global const int *targets,
-               __global const int *final, const int n, const int k)
+               __global int *final, const int n, const int k)
 {
     if (size == 2 * n) {
         int kept = 0;
         for (int i = 0; i < size; i++) {
             const entry_t each = heap[i];
-            if (is_current(each, costs, targets, final, k))
+            if (is_current(each, costs, targets, final, k)) {
                 heap[kept++] = each;
+                final[each.vertex] = ~final[each.vertex]; /* negative: it has an entry */
+            }
         }
-        for (int hole = (kept - 2) / FANOUT; hole >= 0 && kept > 0; hole--)
-            sink(heap, kept, hole, heap[hole]);
-        size = kept;
+        for (int i = 0; i < kept; i++)
+            final[heap[i].vertex] = ~final[heap[i].vertex];
+        size = ordered(heap, kept);
     }
     rise(heap, size, entry);
     return size + 1;
