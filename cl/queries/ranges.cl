@@ -43,7 +43,7 @@ __kernel GROUP void within(__global const long *first, __global const int *heads
         rows[2 * row] = place;
         rows[2 * row + 1] = reached;
         if (place < 0)
-            state[FULL] = 1;
+            atomic_xchg(state + FULL, 1);
         FOR_REACHED(memory, n, v)
             if (place >= 0) {
                 vertices[place] = v;

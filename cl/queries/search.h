@@ -161,7 +161,7 @@ static inline int search_from(const int source, __global const long *first,
         }
     }
     if (checks && beyond && leads_beyond(first, heads, memory, n))
-        state[LOST] = 1;
+        atomic_xchg(state + LOST, 1);
     return taken;
 }
 

@@ -123,9 +123,7 @@ def _on_device(options: AllPairsOptions, n: int) -> AllPairsOptions:
     """Return the options of an answer that stays on the device; the run has the memory left."""
     rows = DeviceRows(options.device, (options.count(n), n), options.dtype)
     check_memory([rows.nbytes], options)
-    memory = options.device.capabilities.global_memory
-    limit = memory if options.memory_limit is None else min(options.memory_limit, memory)
-    return replace(options, device_rows=rows, memory_limit=limit - rows.nbytes)
+    return replace(options, device_rows=rows, memory_limit=options.memory - rows.nbytes)
 
 
 def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[DeviceLike]:

@@ -13,7 +13,7 @@ from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
 from pyapsp.queries.cells import cells_of
-from pyapsp.queries.workers import searching
+from pyapsp.queries.workers import asked
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
 
@@ -74,14 +74,8 @@ def nearest_of(
 
     Of starts at the same distance, that with the smallest number is returned.
     """
-    options = searching(
-        graph,
-        np.dtype(np.float64),
-        None,
-        owner="dijkstra",
-        memory_limit=None,
-        cutoff=cutoff,
-        predecessors=with_predecessors,
+    graph, options = asked(
+        "dijkstra", graph, dtype=np.float64, cutoff=cutoff, predecessors=with_predecessors
     )
     found = cells_of(graph, options, starts)
     if found.befores is None:

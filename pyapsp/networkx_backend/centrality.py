@@ -17,7 +17,7 @@ from pyapsp.networkx_backend.rows import Lengths, Node
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries import distances
 from pyapsp.queries.cells import cells_of
-from pyapsp.queries.workers import searching
+from pyapsp.queries.workers import asked
 
 __all__ = [
     "betweenness_centrality",
@@ -137,11 +137,6 @@ def voronoi_cells(
 def _nearest(graph: Graph, starts: np.ndarray) -> np.ndarray:
     """Return the nearest start of each vertex."""
     with networkx_errors():
-        options = searching(
-            graph,
-            np.dtype(np.int64 if graph.dtype.kind == "i" else np.float64),
-            choose(device()),
-            owner="voronoi_cells",
-            memory_limit=None,
-        )
+        dtype = np.int64 if graph.dtype.kind == "i" else np.float64
+        graph, options = asked("voronoi_cells", graph, dtype=dtype, device=choose(device()))
         return cells_of(graph, options, starts).targets[:, 0]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
@@ -92,7 +93,8 @@ def accessibility(
     opportunities : (n,) or (n, c) array_like of numbers
         What is at each vertex, for instance its shops, or its jobs of c kinds.
     decay : callable, optional
-        Called with arrays of distances, returns for each a factor of what is there. None: 1.
+        Called with an array of distances, returns for each, whatever the others are, a factor of
+        what is there. How many distances come together may differ from run to run. None: 1.
 
     Returns
     -------
@@ -140,14 +142,13 @@ def accessibility(
     there = there.astype(np.float64)
     sums = np.zeros((rows.sources.size, *there.shape[1:]))
     for some, block in rows.blocks():
-        values = there[block.vertices]
+        factors = np.ones(block.costs.size)
         if decay is not None:
             factors = np.asarray(decay(block.costs.copy()), np.float64)
             if factors.shape != block.costs.shape:
                 rule = f"a function that returns shape {block.costs.shape} for it"
                 raise ParameterError.of("decay", owner, rule, factors.shape)
-            values *= factors if values.ndim == 1 else factors[:, None]
-        # no row is empty, as its source is in it
-        starts = np.cumsum(block.lengths) - block.lengths
-        sums[some] = np.add.reduceat(values, starts, axis=0)
+        starts = np.append(0, np.cumsum(block.lengths))
+        shape = block.lengths.size, rows.graph.n
+        sums[some] = csr_array((factors, block.vertices, starts), shape=shape) @ there
     return sums

@@ -13,16 +13,16 @@ from numpy.typing import DTypeLike
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight
 from pyapsp.graph.frames import Tabular
-from pyapsp.graph.validation import flag, integer
+from pyapsp.graph.validation import integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import too_large
-from pyapsp.numbers.precision import infinity, resolve
-from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.numbers.precision import infinity
+from pyapsp.paths import PathOptions, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import arcs_bytes, longer, searching
-from pyapsp.registry import check_limits, check_memory
+from pyapsp.queries.workers import arcs_bytes, asked, longer
+from pyapsp.registry import check_memory
 
 __all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 
@@ -131,20 +131,18 @@ def nearest(
     >>> found.distances[3]
     array([1., 3.])
     """
-    cutoff = farthest(cutoff, "nearest")
-    memory_limit = check_limits(memory_limit, None, "nearest")
-    directed = flag("directed", "nearest", directed)
-    graph = as_graph(graph, directed, weight=weight, copy=False)
+    graph, options = asked(
+        "nearest",
+        graph,
+        cutoff=cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=dtype,
+        device=device,
+        memory_limit=memory_limit,
+    )
     ends = np.unique(vertices(targets, graph.n, "nearest", "targets"))
     k = integer("k", "nearest", k, 1)
-    options = searching(
-        graph,
-        resolve(graph, dtype, "nearest")[0],
-        device,
-        owner="nearest",
-        memory_limit=memory_limit,
-        cutoff=cutoff,
-    )
     found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
     missing = k - found.targets.shape[1]
     if missing:
@@ -272,12 +270,13 @@ def _search(
 def _is_lost(graph: Graph, options: PathOptions, found: Labels) -> bool:
     """Return whether a label is missing because its distance is too large for its type."""
     tails, heads, weights = graph.arcs()
-    largest = float(options.farthest_in(options.dtype))
+    largest = options.farthest_in(options.dtype)
     lacking = found.targets[heads, -1] == NO_PREDECESSOR
-    tails, heads, weights = tails[lacking], heads[lacking], weights[lacking]
+    tails, heads, weights = tails[lacking], heads[lacking], weights[lacking].astype(options.dtype)
     for each in range(found.targets.shape[1]):
         start = found.targets[tails, each]
-        far = found.costs[tails, each].astype(np.float64) + weights > largest
+        with np.errstate(over="ignore"):  # integer types hold a sum of two distances
+            far = found.costs[tails, each] + weights > largest
         known = (found.targets[heads] == start[:, None]).any(axis=1)
         if np.any(far & (start != NO_PREDECESSOR) & ~known):
             return True

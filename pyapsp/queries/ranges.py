@@ -19,15 +19,13 @@ from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight
 from pyapsp.graph.frames import Tabular
-from pyapsp.graph.validation import flag, vertex
+from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
-from pyapsp.numbers.precision import resolve
-from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.paths import PathOptions, vertices
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import LOST, STATE, Workers, longer, searching, values_of
-from pyapsp.registry import check_limits
+from pyapsp.queries.workers import LOST, STATE, Workers, asked, longer, values_of
 
 __all__ = ["RangeRows", "Within", "within", "within_blocks"]
 
@@ -278,7 +276,19 @@ def within_blocks(
 
 @dataclass(frozen=True)
 class Block:
-    """Sparse rows: the length of each, and the values of all."""
+    """Sparse rows, one after the other.
+
+    Attributes
+    ----------
+    lengths : (k,) int64 ndarray
+        The number of values of each row.
+    vertices : (c,) int32 ndarray
+        Those of all rows; in each row in the order of their numbers.
+    costs : (c,) ndarray
+        Their distances.
+    befores : (c,) int32 ndarray or None
+        Their predecessors.
+    """
 
     lengths: np.ndarray
     vertices: np.ndarray
@@ -308,7 +318,24 @@ class Block:
 
 
 class RangeRows:
-    """A checked request for sparse rows; the arguments are those of `within`, after its name."""
+    """A checked request for sparse rows.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the function, for messages; the others are the arguments of `within`.
+
+    Attributes
+    ----------
+    graph : Graph
+    options : PathOptions
+    sources : (k,) int64 ndarray
+
+    Raises
+    ------
+    PyApspError
+        As `within`.
+    """
 
     def __init__(
         self,
@@ -325,21 +352,21 @@ class RangeRows:
         memory_limit: int | None,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        cutoff = farthest(cutoff, owner)
-        memory_limit = check_limits(memory_limit, progress, owner)
-        directed = flag("directed", owner, directed)
-        self.graph: Graph = as_graph(graph, directed, weight=weight, copy=False)
+        self.graph, self.options = asked(
+            owner,
+            graph,
+            cutoff=cutoff,
+            directed=directed,
+            weight=weight,
+            dtype=dtype,
+            device=device,
+            memory_limit=memory_limit,
+            progress=progress,
+            predecessors=predecessors,
+            sparse=True,
+        )
         n = self.graph.n
         self.sources = np.arange(n) if sources is None else vertices(sources, n, owner)
-        self.options: PathOptions = searching(
-            self.graph,
-            resolve(self.graph, dtype, owner)[0],
-            device,
-            owner=owner,
-            memory_limit=memory_limit,
-            cutoff=cutoff,
-            predecessors=flag("predecessors", owner, predecessors),
-        )
         self._tell = of_sources(progress)
 
     def empty(self, size: int) -> Block:

@@ -16,14 +16,13 @@ from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import too_large
-from pyapsp.numbers.precision import infinity, is_exact, resolve
-from pyapsp.paths import PathOptions, farthest, vertices
-from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, searching, values_of
-from pyapsp.registry import check_limits
+from pyapsp.numbers.precision import infinity, is_exact
+from pyapsp.paths import PathOptions, vertices
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["Pairs", "distances", "pairs"]
 
@@ -187,10 +186,19 @@ def pairs(
     >>> found.path(0)
     [0, 2, 1]
     """
-    cutoff = farthest(cutoff, "pairs")
-    memory_limit = check_limits(memory_limit, progress, "pairs")
-    directed, paths = flag("directed", "pairs", directed), flag("paths", "pairs", paths)
-    graph = as_graph(graph, directed, weight=weight, copy=False)
+    paths = flag("paths", "pairs", paths)
+    graph, options = asked(
+        "pairs",
+        graph,
+        cutoff=cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=dtype,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        predecessors=paths,
+    )
     tails = vertices(sources, graph.n, "pairs")
     heads = vertices(targets, graph.n, "pairs", "targets")
     if tails.size != heads.size and np.ndim(sources) and np.ndim(targets):
@@ -198,21 +206,12 @@ def pairs(
         raise ParameterError.of("targets", "pairs", rule, heads.size)
     both = np.broadcast_arrays(tails, heads)
     tails, heads = (np.array(each) for each in both)
-    options = searching(
-        graph,
-        resolve(graph, dtype, "pairs")[0],
-        device,
-        owner="pairs",
-        memory_limit=memory_limit,
-        cutoff=cutoff,
-        predecessors=paths,
-    )
     found, routes = np.empty(tails.size, options.dtype), _Routes(tails.size)
     waiting = np.argsort(tails, kind="stable")
     total, tell = np.unique(tails).size, of_sources(progress)
     if tails.size:
         with device_errors(options.device, 0):
-            search = _Search(graph, options, total, tails.size, in_pairs=True)
+            search = _Search(graph, options, total, tails.size)
         wanted = _FIRST * search.count
     while waiting.size:
         some = _first_sources(waiting[: search.most], tails, wanted)
@@ -287,23 +286,21 @@ def distances(
     array([[ 3., inf],
            [ 2., inf]])
     """
-    cutoff = farthest(cutoff, "distances")
-    memory_limit = check_limits(memory_limit, progress, "distances")
-    directed = flag("directed", "distances", directed)
-    copy = isinstance(out, np.ndarray) and shares_memory(graph, out)
-    graph = as_graph(graph, directed, weight=weight, copy=copy)
+    graph, options = asked(
+        "distances",
+        graph,
+        cutoff=cutoff,
+        directed=directed,
+        weight=weight,
+        dtype=out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        copy=isinstance(out, np.ndarray) and shares_memory(graph, out),
+    )
     tails, heads = (
         np.arange(graph.n) if each is None else vertices(each, graph.n, "distances", name)
         for name, each in (("sources", sources), ("targets", targets))
-    )
-    wanted_type = out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype
-    options = searching(
-        graph,
-        resolve(graph, wanted_type, "distances")[0],
-        device,
-        owner="distances",
-        memory_limit=memory_limit,
-        cutoff=cutoff,
     )
     shape = tails.size, heads.size
     rows = np.empty(shape, options.dtype) if out is None else _checked(out, shape, options.dtype)
@@ -327,7 +324,7 @@ def _fill(
     """Find the distances from all sources to all targets, in launches of some sources."""
     done, total = 0, sources.size
     with device_errors(options.device, 0):
-        search = _Search(graph, options, total, total * targets.size, in_pairs=False)
+        search = _Search(graph, options, total, total * targets.size, targets.size)
     most = max(search.most // targets.size, 1)
     wanted = min(_FIRST * search.count, most)
     while done < total:
@@ -357,7 +354,13 @@ def _first_sources(waiting: np.ndarray, tails: np.ndarray, wanted: int) -> np.nd
 
 
 class _Routes:
-    """The paths of pairs, as they are found."""
+    """The paths of pairs, as they are found.
+
+    Parameters
+    ----------
+    count : int
+        The number of pairs.
+    """
 
     def __init__(self, count: int) -> None:
         self._lengths = np.zeros(count, np.int64)
@@ -391,20 +394,26 @@ class _Search(Workers):
     options : PathOptions
     searches, distances : int
         The numbers of searches and of distances to come.
-    in_pairs : bool
-        Whether each source has targets of its own.
+    each : int, optional
+        The number of targets of every source; by default each source has its own.
     """
 
     def __init__(
-        self, graph: Graph, options: PathOptions, searches: int, distances: int, *, in_pairs: bool
+        self,
+        graph: Graph,
+        options: PathOptions,
+        searches: int,
+        distances: int,
+        each: int | None = None,
     ) -> None:
         self._graph, self._options = graph, options
-        self._paths = in_pairs and options.predecessors
+        self._paths = options.predecessors
         self._size = values_of(options, _VALUES, graph.n, 4) if self._paths else 0
         width = options.dtype.itemsize + 8 * self._paths
-        self.most = min(values_of(options, _DISTANCES, 1, width), distances)
-        spare = 4 * self._size + self.most * width
-        defines = {"PYAPSP_PAIRS": int(in_pairs)}
+        self.most = min(values_of(options, _DISTANCES, each or 1, width), distances)
+        ends = 4 * (2 * self.most if each is None else each + self.most // each)
+        spare = 4 * self._size + self.most * width + ends
+        defines = {"PYAPSP_PAIRS": int(each is None)}
         super().__init__(graph, options, _FILE, searches, spare, defines, wanted=True)
         self._state = self.device.buffer(4 * STATE)
         self._vertices = self.device.buffer(4 * self._size) if self._paths else None

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
+from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import DeviceError, DeviceMemoryError, NegativeWeightError
+from pyapsp.base.errors import (
+    DeviceError,
+    DeviceMemoryError,
+    NegativeWeightError,
+    ParameterError,
+)
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.validation import flag
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
-from pyapsp.paths import PathOptions
+from pyapsp.numbers.precision import resolve
+from pyapsp.paths import PathOptions, farthest
+from pyapsp.registry import check_limits
 
-__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "longer", "searching", "values_of"]
+__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "asked", "longer", "values_of"]
 
 #: Places in the state of ``cl/queries/search.h``, and its size.
 USED, LOST, STATE = 1, 3, 4
@@ -30,17 +39,33 @@ _PART_OF_BUFFER = 16
 _SHORT, _LONG = 0.025, 0.2
 
 
-def searching(
-    graph: Graph,
-    dtype: np.dtype,
-    device: DeviceLike,
-    *,
+def asked(
     owner: str,
-    memory_limit: int | None,
+    graph: GraphLike,
+    *,
     cutoff: float | None = None,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
     predecessors: bool = False,
-) -> PathOptions:
-    """Check that Dijkstra's algorithm can search a graph in this type, and return the options.
+    sparse: bool = False,
+    copy: bool = False,
+) -> tuple[Graph, PathOptions]:
+    """Check the arguments that all functions here have; return the graph and the options.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the function, for messages.
+    graph, cutoff, directed, weight, dtype, device, memory_limit, progress, predecessors
+        As for `within`.
+    sparse : bool
+        Whether the answer is a sparse array of SciPy.
+    copy : bool
+        Whether the caller may write to the arrays of the graph.
 
     Raises
     ------
@@ -48,24 +73,39 @@ def searching(
         If there is a negative weight.
     PrecisionError
         If the type does not hold the weights.
+    PyApspError
+        As `within`.
     """
+    cutoff = farthest(cutoff, owner)
+    memory_limit = check_limits(memory_limit, progress, owner)
+    graph = as_graph(graph, flag("directed", owner, directed), weight=weight, copy=copy)
+    kind = resolve(graph, dtype, owner)[0]
+    if sparse and kind == np.float16:
+        raise ParameterError.of("dtype", owner, "a type that sparse arrays of SciPy hold", kind)
     if graph.has_negative:
         raise NegativeWeightError(
             f"{owner} needs non-negative weights, and one is {graph.min_weight}: use solve"
         )
-    check_weights(graph, dtype)
+    check_weights(graph, kind)
     options = PathOptions(
         choose(device),
-        dtype,
-        predecessors=predecessors,
+        kind,
+        predecessors=flag("predecessors", owner, predecessors),
         memory_limit=memory_limit,
         cutoff=cutoff,
     )
-    return options.computed_in(dtype)
+    return graph, options.computed_in(kind)
 
 
 class Workers:
     """A graph on the device, and the memory of its work-items.
+
+    Attributes
+    ----------
+    count, group : int
+        The work-items, and those of a group.
+    bytes : int
+        What the graph, the work-items and `spare` take.
 
     Parameters
     ----------
@@ -85,7 +125,7 @@ class Workers:
     Raises
     ------
     DeviceMemoryError
-        If the memory of the device is too small for one work-item.
+        If the memory of the device is too small for one group of work-items.
     """
 
     def __init__(
@@ -126,7 +166,7 @@ class Workers:
 
     def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
         """Return the number of work-items: as many as the device runs, and as fit."""
-        capabilities, memory = self.device.capabilities, memory_of(options)
+        capabilities, memory = self.device.capabilities, options.memory
         hint = "use a narrower dtype"
         if memory < capabilities.global_memory:
             hint = f"raise memory_limit or {hint}"
@@ -155,12 +195,6 @@ class Workers:
         kernel(self.queue, (items,), (self.group,), *arguments)
 
 
-def memory_of(options: PathOptions) -> int:
-    """Return the bytes of device memory that a call may use."""
-    memory, limit = options.device.capabilities.global_memory, options.memory_limit
-    return memory if limit is None else min(memory, limit)
-
-
 def values_of(options: PathOptions, wanted: int, least: int, each: int) -> int:
     """Return the number of values of a buffer: as many as are wanted if these take a small part.
 
@@ -171,7 +205,7 @@ def values_of(options: PathOptions, wanted: int, least: int, each: int) -> int:
     each : int
         Bytes of a value.
     """
-    return max(min(wanted, memory_of(options) // _PART_OF_BUFFER // each), least)
+    return max(min(wanted, options.memory // _PART_OF_BUFFER // each), least)
 
 
 def longer(count: int, seconds: float) -> int:

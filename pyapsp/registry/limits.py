@@ -56,12 +56,11 @@ def check_memory(buffers: Sequence[int], options: Options) -> None:
         allocation.
     """
     capabilities = options.device.capabilities
-    available = capabilities.global_memory
     hint = f"use a narrower dtype or a device with more memory than {options.device.name}"
-    if options.memory_limit is not None and options.memory_limit < available:
-        available, hint = options.memory_limit, "raise memory_limit or use a narrower dtype"
-    if sum(buffers) > available:
-        raise DeviceMemoryError(sum(buffers), available, hint)
+    if options.memory < capabilities.global_memory:
+        hint = "raise memory_limit or use a narrower dtype"
+    if sum(buffers) > options.memory:
+        raise DeviceMemoryError(sum(buffers), options.memory, hint)
     if max(buffers, default=0) > capabilities.max_allocation:
         raise DeviceMemoryError(
             max(buffers),

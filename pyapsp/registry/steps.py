@@ -86,6 +86,12 @@ class Options:
     memory_limit: int | None = field(default=None, kw_only=True)
     progress: Callable[[int, int], None] | None = field(default=None, kw_only=True)
 
+    @property
+    def memory(self) -> int:
+        """The bytes of device memory that the call may use."""
+        whole = self.device.capabilities.global_memory
+        return whole if self.memory_limit is None else min(whole, self.memory_limit)
+
 
 @dataclass(frozen=True)
 class Plan(Generic[_Input, _Options, _State]):
@@ -121,9 +127,7 @@ class Plan(Generic[_Input, _Options, _State]):
     @property
     def spare_bytes(self) -> int:
         """The device memory that the run may use and does not."""
-        available = self.options.device.capabilities.global_memory
-        limit = self.options.memory_limit
-        return (available if limit is None else min(available, limit)) - self.device_bytes
+        return self.options.memory - self.device_bytes
 
 
 #: A plan whose input and state are not looked at.

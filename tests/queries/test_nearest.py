@@ -97,6 +97,9 @@ def test_distances_beyond_the_type(device):
         pyapsp.nearest(line, [0], dtype="int16", device=device)
     with pytest.raises(PrecisionError, match="too large for int16"):
         pyapsp.nearest(line, [0, 3], 2, dtype="int16", device=device)
+    long = Graph.from_arcs(3, [0, 1], [1, 2], [2**61, 2**61 - 1])
+    with pytest.raises(PrecisionError, match="too large for int64"):
+        pyapsp.nearest(long, [2], dtype="int64", device=device)
     # no vertex needs the far target
     found = pyapsp.nearest(line, [0, 3], 1, dtype="int16", device=device)
     assert found.distances[:, 0].tolist() == [0, 9000, 9000, 0]

@@ -191,6 +191,8 @@ def test_wrong_arguments(device):
         pyapsp.within(drawn(1, kind="real"), cutoff=3, dtype="int32", device=device)
     with pytest.raises(DeviceMemoryError, match="memory_limit"):
         pyapsp.within(graph, cutoff=3, memory_limit=1000, device=device)
+    with pytest.raises(ParameterError, match="a type that sparse arrays of SciPy hold"):
+        pyapsp.within(graph, dtype="float16", device=device)
     found = pyapsp.within(graph, cutoff=3, device=device)
     with pytest.raises(ParameterError, match="predecessors=True"):
         found.path(3)

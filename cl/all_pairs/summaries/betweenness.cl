@@ -17,7 +17,8 @@
  *             heap    2 n entries, with PYAPSP_WEIGHTED
  *             sums    n doubles, or with PYAPSP_ARCS a double for each arc
  *
- *           state: 1 if there are more paths than a double can count
+ *           state: bit 0: there are more paths than a double can count; bit 1: a vertex is reached only
+ *           by weights that are lost in a sum
  *
  * Parameters  those of common/types.h with PYAPSP_WIDTH 1 and PYAPSP_VALUE double, and
  *             PYAPSP_WEIGHTED  0  1: arcs have weights above zero; 0: each has length 1
@@ -105,7 +106,7 @@ betweenness(__global const long *first, __global const int *heads,
 #endif
             __global const int *sources, const int begin, const int end, const int n, const long m,
             __global cost_t *costs, __global int *order, __global double *counts,
-            __global double *shares, __global double *sums, __global int *state,
+            __global double *shares, __global double *sums, volatile __global int *state,
             const int endpoints)
 {
     const size_t slot = get_global_id(0);
@@ -166,8 +167,8 @@ betweenness(__global const long *first, __global const int *heads,
 #endif
             }
             const double delta = count * share;
-            if (isinf(count))
-                *state = 1;
+            if (isinf(count) || count == 0)
+                atomic_or(state, isinf(count) ? 1 : 2);
             shares[u] = (1 + delta) / count;
 #if !PYAPSP_ARCS
             if (place > 0)

@@ -416,10 +416,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     most = _PLANES * max(-(-graph.n.bit_length() // _PLANES), 1)
     longest = graph.n * (words * 4 * (3 + 2 * most - _PLANES) + 12)
     capabilities = options.device.capabilities
-    memory = capabilities.global_memory
-    if options.memory_limit is not None:
-        memory = min(memory, options.memory_limit)
-    room = memory // _PART
+    room = options.memory // _PART
     if options.device.kind == "cpu":
         room = min(room, _CACHE * capabilities.compute_units)
     answer = _answer(graph, options) * words * _BITS
@@ -427,7 +424,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     arcs = (8 * (graph.n + 1) + 4 * graph.m) * (1 + graph.directed) + 12 * (graph.n + graph.m)
     fits = min(
         room // max(one + answer, 1),
-        (memory - arcs) // max(longest + answer, 1),
+        (options.memory - arcs) // max(longest + answer, 1),
         capabilities.max_allocation // max(largest, 1),
     )
     blocks = max(min(wanted, fits), 1)

@@ -207,10 +207,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
     width, capabilities = parameters.integer("sources"), options.device.capabilities
     wanted = -(-options.count(graph.n) // width)
     one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
-    memory = capabilities.global_memory
-    if options.memory_limit is not None:
-        memory = min(memory, options.memory_limit)
-    room = memory // _PART // (sum(one) + _lists(graph, 1))
+    room = options.memory // _PART // (sum(one) + _lists(graph, 1))
     fits = min(room, int(capabilities.max_allocation) // max(one))
     each = _VISITS // (width * max(graph.n + graph.m, 1))
     each = min(max(each, _LEAST[options.device.traits.scalar_groups]), _BLOCKS)

@@ -60,7 +60,7 @@ def betweenness_centrality(
     sources : (k,) sequence of int, optional
         Search from these different vertices, instead of drawn ones.
     seed : int, optional
-        Of the random numbers. The same seed draws the vertices that NetworkX draws.
+        Of the random numbers, with `k`. The same seed draws the vertices that NetworkX draws.
     normalized : bool
         Divide by the number of pairs. False: in an undirected graph each pair counts once.
     endpoints : bool
@@ -85,7 +85,8 @@ def betweenness_centrality(
     GraphError
         If a weight is not positive: then there may be infinitely many shortest paths.
     PrecisionError
-        If there are more shortest paths than float64 can count, above 1.8e308.
+        If there are more shortest paths than float64 can count, above 1.8e308; or if a vertex is
+        reached only by a weight that is lost in the sum with a distance.
     PyApspError
         As `solve`.
 
@@ -180,6 +181,10 @@ def _sources(
     owner: str,
 ) -> tuple[np.ndarray, bool]:
     """Return the vertices to search from, and whether these are all."""
+    if seed is not None:
+        seed = integer("seed", owner, seed, 0)
+        if k is None:
+            raise ParameterError(f"{owner} takes seed only with k, which draws vertices")
     if sources is not None:
         if k is not None:
             raise ParameterError(f"{owner} takes either k or sources, not both")
@@ -192,7 +197,7 @@ def _sources(
     k = integer("k", owner, k, 1, max(graph.n, 1))
     if k >= graph.n:  # as in NetworkX
         return np.arange(graph.n), True
-    return sampled(graph.n, k, None if seed is None else integer("seed", owner, seed, 0)), False
+    return sampled(graph.n, k, seed), False
 
 
 def _scales(
@@ -318,18 +323,17 @@ def _added(
     program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(sums.size))
     cl.enqueue_copy(queue, sums, totals)
     cl.enqueue_copy(queue, clipped, state)
-    if clipped[0]:
+    if clipped[0] & 1:
         raise PrecisionError("there are more shortest paths than float64 can count, above 1.8e308")
+    if clipped[0]:
+        raise PrecisionError("a weight is lost in the sum with a distance that is much larger")
     return sums
 
 
 def _slots(options: Options, group: int, sources: int, each: list[int]) -> int:
     """Return the number of work-items: as many as are used and fit, in whole groups."""
     capabilities = options.device.capabilities
-    memory = capabilities.global_memory
-    if options.memory_limit is not None:
-        memory = min(memory, options.memory_limit)
     wanted = _SLOTS if group == 1 else capabilities.compute_units * group * _GROUPS
-    fits = min(memory // _PART // sum(each), int(capabilities.max_allocation) // max(each))
+    fits = min(options.memory // _PART // sum(each), int(capabilities.max_allocation) // max(each))
     groups = min(wanted, fits, -(-sources // group) * group) // group
     return max(groups, 1) * group

@@ -10,7 +10,7 @@ from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Weight, as_graph
-from pyapsp.registry import Method
+from pyapsp.registry import Method, check_limits
 
 __all__ = ["harmonic_centrality"]
 
@@ -55,6 +55,7 @@ def harmonic_centrality(
     >>> pyapsp.harmonic_centrality(graph).round(3)
     array([0.7  , 0.833, 0.533])
     """
+    memory_limit = check_limits(memory_limit, progress, "harmonic_centrality")
     graph = as_graph(graph, weight=weight, copy=False)
     searched = Searches(
         graph.reversed() if graph.directed else graph,

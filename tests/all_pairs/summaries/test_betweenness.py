@@ -159,12 +159,29 @@ def test_wrong_arguments(device):
         pyapsp.betweenness_centrality(graph, 0)
     with pytest.raises(ParameterError, match="at least one"):
         pyapsp.betweenness_centrality(graph, sources=[])
+    with pytest.raises(ParameterError, match="seed only with k"):
+        pyapsp.betweenness_centrality(graph, seed=3)
+    with pytest.raises(ParameterError, match="seed only with k"):
+        pyapsp.edge_betweenness_centrality(graph, sources=[1], seed=3)
+    with pytest.raises(ParameterError, match="'progress' parameter of harmonic_centrality"):
+        pyapsp.harmonic_centrality(graph, progress="x", device=device)
     zero = Graph.from_arcs(2, [0], [1], [0])
     with pytest.raises(GraphError, match="above zero, and one is 0"):
         pyapsp.edge_betweenness_centrality(zero, weight=..., device=device)
     assert pyapsp.betweenness_centrality(zero, device=device).tolist() == [0, 0]
     with pytest.raises(DeviceMemoryError, match="memory_limit"):
         pyapsp.betweenness_centrality(graph, memory_limit=500, device=device)
+
+
+@pytest.mark.parametrize("weights", [[1e20, 1, 1e20], [1e20, 1, 1]])
+def test_a_weight_that_is_lost_in_a_distance_is_told(weights, device):
+    graph = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], weights)
+    with pytest.raises(PrecisionError, match="lost in the sum"):
+        pyapsp.betweenness_centrality(graph, weight=..., device=device)
+    # it is not needed: a shorter way is exact
+    graph = Graph.from_arcs(4, [0, 1, 2, 0], [1, 2, 3, 2], [1e20, 1, 1, 1])
+    found = pyapsp.betweenness_centrality(graph, weight=..., normalized=False, device=device)
+    assert found.tolist() == [0, 0, 2, 0]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
