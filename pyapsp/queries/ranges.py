@@ -16,7 +16,7 @@ from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.base.files import atomic_write, check_suffix
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
-from pyapsp.device import DeviceLike, device_errors
+from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.graph import Graph, GraphLike, Weight
@@ -399,8 +399,7 @@ class RangeRows:
         wanted = _VALUES[self.options.device.traits.scalar_groups]
         size = values_of(self.options, wanted, self.graph.n, each)
         packed, total = self.empty(size), self.sources.size
-        with device_errors(self.options.device, 0):
-            launches = _Launches(self.graph, self.options, total, packed, 2 * size * each)
+        launches = _Launches(self.graph, self.options, total, packed, 2 * size * each)
         done, wanted = 0, _FIRST * launches.count
         while done < total:
             some, started = self.sources[done : done + wanted], time.perf_counter()
@@ -430,12 +429,13 @@ class _Launches(Workers):
         super().__init__(graph, options, "queries/ranges.cl", searches, spare)
         self._packed, self._own = packed, in_place(self.device.handle)
         sizes = [each.nbytes for each in packed.arrays]
-        self._found = [self.device.buffer(size) for size in sizes]
-        if self._own:
-            self._targets = [shared(self.queue, each) for each in packed.arrays]
-        else:
-            self._targets = [self.device.buffer(size) for size in sizes]
-        self._state = self.device.buffer(4 * STATE)
+        with self.at_work():
+            self._found = [self.device.buffer(size) for size in sizes]
+            if self._own:
+                self._targets = [shared(self.queue, each) for each in packed.arrays]
+            else:
+                self._targets = [self.device.buffer(size) for size in sizes]
+            self._state = self.device.buffer(4 * STATE)
         self.lost = False
 
     def run(self, sources: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
-from pyapsp.device import DeviceLike, device_errors
+from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph, GraphLike, Weight
 from pyapsp.graph.frames import Tabular
@@ -210,8 +210,7 @@ def pairs(
     waiting = np.argsort(tails, kind="stable")
     total, tell = np.unique(tails).size, of_sources(progress)
     if tails.size:
-        with device_errors(options.device, 0):
-            search = _Search(graph, options, total, tails.size)
+        search = _Search(graph, options, total, tails.size)
         wanted = _FIRST * search.count
     while waiting.size:
         some = _first_sources(waiting[: search.most], tails, wanted)
@@ -323,8 +322,7 @@ def _fill(
 ) -> None:
     """Find the distances from all sources to all targets, in launches of some sources."""
     done, total = 0, sources.size
-    with device_errors(options.device, 0):
-        search = _Search(graph, options, total, total * targets.size, targets.size)
+    search = _Search(graph, options, total, total * targets.size, targets.size)
     most = max(search.most // targets.size, 1)
     wanted = min(_FIRST * search.count, most)
     while done < total:
@@ -415,8 +413,9 @@ class _Search(Workers):
         spare = 4 * self._size + self.most * width + ends
         defines = {"PYAPSP_PAIRS": int(each is None)}
         super().__init__(graph, options, _FILE, searches, spare, defines, wanted=True)
-        self._state = self.device.buffer(4 * STATE)
-        self._vertices = self.device.buffer(4 * self._size) if self._paths else None
+        with self.at_work():
+            self._state = self.device.buffer(4 * STATE)
+            self._vertices = self.device.buffer(4 * self._size) if self._paths else None
 
     def pairs(
         self,

@@ -155,14 +155,15 @@ class Workers:
         one, arcs = _one(graph.n, dtype, wanted), arcs_bytes(graph, dtype)
         self.count = self._workers(options, one, arcs + spare, searches)
         self.bytes = arcs + spare + self.count * one.total
-        weights = upload(self.queue, graph.weights, self.watch, dtype)
-        offsets = upload(self.queue, graph.indptr, self.watch)
-        self.arcs = offsets, upload(self.queue, graph.indices, self.watch), weights
-        self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in one.sizes)
-        nodes, _, *marks = self.memory
-        for buffer, size in zip(marks, one.sizes[2:], strict=True):
-            cleared = np.int64(self.count * graph.n), np.int64(self.count * size // 8)
-            self.launch("clear_memory", self.count, nodes, buffer, *cleared)
+        with self.at_work():
+            weights = upload(self.queue, graph.weights, self.watch, dtype)
+            offsets = upload(self.queue, graph.indptr, self.watch)
+            self.arcs = offsets, upload(self.queue, graph.indices, self.watch), weights
+            self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in one.sizes)
+            nodes, _, *marks = self.memory
+            for buffer, size in zip(marks, one.sizes[2:], strict=True):
+                cleared = np.int64(self.count * graph.n), np.int64(self.count * size // 8)
+                self.launch("clear_memory", self.count, nodes, buffer, *cleared)
 
     def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
         """Return the number of work-items: as many as the device runs, and as fit."""
