@@ -21,19 +21,28 @@ from typing import Literal
 from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
 from pyapsp.device.kernels.source import flattened
+from pyapsp.profiling.edits import Edits, begin, last_child, stop
 from pyapsp.profiling.opencl_c import Unit, parse
+from pyapsp.profiling.opencl_types import (
+    SPACES,
+    VECTORS,
+    Parameter,
+    Space,
+    class_of,
+    elements_of,
+    parameter_of,
+    pointed,
+)
 
 __all__ = ["PROBES", "Block", "Instrumented", "Parameter", "Probe", "Site", "instrument"]
 
 Probe = Literal["blocks", "warps", "addresses"]
 PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses")
-_Space = Literal["global", "local", "constant"]
 # Kinds of jumps that leave a statement.
 _Jumps = frozenset[CursorKind]
 _NONE: _Jumps = frozenset()
 
 _K = CursorKind
-_SPACES: Mapping[int, _Space] = {1: "global", 2: "local", 3: "constant"}
 _GENERIC = 5
 _ARRAYS = (
     TypeKind.CONSTANTARRAY,
@@ -41,23 +50,6 @@ _ARRAYS = (
     TypeKind.VARIABLEARRAY,
     TypeKind.DEPENDENTSIZEDARRAY,
 )
-_VECTORS = (TypeKind.VECTOR, TypeKind.EXTVECTOR)
-_NAMES = {
-    TypeKind.CHAR_S: "char",
-    TypeKind.SCHAR: "char",
-    TypeKind.UCHAR: "uchar",
-    TypeKind.SHORT: "short",
-    TypeKind.USHORT: "ushort",
-    TypeKind.INT: "int",
-    TypeKind.UINT: "uint",
-    TypeKind.LONG: "long",
-    TypeKind.ULONG: "ulong",
-    TypeKind.HALF: "half",
-    TypeKind.FLOAT: "float",
-    TypeKind.DOUBLE: "double",
-}
-_QUALIFIERS = ("const", "volatile", "restrict", "__global", "__local", "__constant", "__private")
-_CLASSES = {TypeKind.FLOAT: "float", TypeKind.DOUBLE: "double", TypeKind.HALF: "half"}
 _ARITHMETIC = ("int", "float", "double", "half", "special")
 _FREE = re.compile(
     r"get_\w+|as_\w+|convert_\w+|mem_fence|read_mem_fence|write_mem_fence|atomic_work_item_fence"
@@ -71,9 +63,6 @@ _SPECIAL = re.compile(
 _ATOMIC = re.compile(r"atom(ic)?_\w+")
 _VECTOR_ACCESS = re.compile(r"v(load|store)(a?_half)?(\d*)\w*")
 _GROUP_COPY = re.compile(r"async_work_group_\w+|wait_group_events")
-# The pragmas of one line, up to where a statement begins: after the line or in it.
-_PRAGMAS = re.compile(r"^[ \t]*(#[ \t]*pragma\b[^\n]*(\n\s*)?)\Z", re.MULTILINE)
-_LONGEST_LINE = 400
 # Builtin functions that write to memory through a pointer, but are no accesses here.
 _OUT = re.compile(r"fract|modf|sincos|frexp|remquo|lgamma_r")
 
@@ -136,27 +125,6 @@ class Site:
     offset: int
     size: int
     block: int
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kernel.
-
-    Attributes
-    ----------
-    name : str
-    type : str
-        The type of a number, or that of what a pointer points to, without qualifiers.
-    bytes : int
-        The size of that type.
-    space : {"global", "local", "constant"} or None
-        The address space of a pointer; None for a number.
-    """
-
-    name: str
-    type: str
-    bytes: int
-    space: _Space | None
 
 
 @dataclass(frozen=True)
@@ -234,7 +202,7 @@ def _instrumented(
     head = f"#define PYAPSP_PROBE {PROBES.index(probe) + 1}\n"
     head += (clock + "\n" if probe == "warps" else "") + flattened("profiling/probes.h")
     return Instrumented(
-        f"{head}\n{writer.text()}\n",
+        f"{head}\n{writer.edits.text()}\n",
         tuple(
             Block(each.function, *unit.place(each.line), dict(each.operations))
             for each in writer.blocks
@@ -262,8 +230,7 @@ class _Writer:
         self.kernels: dict[str, tuple[Parameter, ...]] = {}
         self._unit, self._probe = unit, probe
         self._source = unit.text
-        # (place, 0 after or 1 before what is there, number of the edit, end of the old text, text)
-        self._edits: list[tuple[int, int, int, int, str]] = []
+        self.edits = Edits(unit.text)
         self._functions = {each.spelling: _is_kernel(each, unit.text) for each in unit.functions()}
         self._name, self._kernel = "", False
         self._block = 0
@@ -271,27 +238,9 @@ class _Writer:
         self._depth = 0
         self._path = "profile_p0"
 
-    def text(self) -> str:
-        """Return the text with all edits."""
-        parts, at = [], 0
-        for place, _, _, end, text in sorted(self._edits):
-            # what comes before a pragma is on a line of its own
-            apart = "\n" if self._source[place : place + 1] == "#" else ""
-            parts += [self._source[at:place], text + apart]
-            at = end
-        return "".join([*parts, self._source[at:]])
-
-    # Edits
-
-    def _before(self, place: int, text: str) -> None:
-        self._edits.append((place, 1, len(self._edits), place, text))
-
-    def _after(self, place: int, text: str) -> None:
-        self._edits.append((place, 0, len(self._edits), place, text))
-
     def _around(self, node: Cursor, before: str) -> None:
         """Insert text with an opening parenthesis; the caller closes it after the children."""
-        self._before(_start(node), before)
+        self.edits.before(begin(node), before)
 
     # Functions
 
@@ -302,20 +251,20 @@ class _Writer:
         self._path, self._depth = "profile_p0", 0
         self._parameters(node)
         self._new(body)
-        inside = _start(body) + 1
+        inside = begin(body) + 1
         if self._kernel:
-            self.kernels[node.spelling] = tuple(map(_parameter, node.get_arguments()))
-            self._before(
+            self.kernels[node.spelling] = tuple(map(parameter_of, node.get_arguments()))
+            self.edits.before(
                 inside,
                 "profile_t profile_s = profile_start(profile_out, profile_room, profile_every); "
                 "profile_t *const profile_ = &profile_s; ",
             )
             if self._probe == "addresses":
-                self._before(inside, "const ulong profile_p0 = 0; ")
+                self.edits.before(inside, "const ulong profile_p0 = 0; ")
         self._count_here(inside)
         self._compound(body)
         if self._kernel and self._probe == "warps":
-            self._after(_end(body) - 1, " profile_end(profile_); ")
+            self.edits.after(stop(body) - 1, " profile_end(profile_); ")
 
     def _parameters(self, node: Cursor) -> None:
         """Add the parameters of the probes."""
@@ -325,12 +274,12 @@ class _Writer:
         elif self._probe == "addresses":
             more += ", const ulong profile_p0"
         opening = self._source.index("(", node.location.offset)
-        closing = self._closing(opening)
+        closing = self.edits.closing(opening)
         inner = self._source[opening + 1 : closing].strip()
         if inner in ("", "void"):
-            self._edits.append((opening + 1, 1, len(self._edits), closing, more))
+            self.edits.replace(opening + 1, closing, more)
         else:
-            self._after(closing, f", {more}")
+            self.edits.after(closing, f", {more}")
 
     # Blocks
 
@@ -342,7 +291,7 @@ class _Writer:
 
     def _count_here(self, place: int) -> None:
         if self._probe == "blocks":
-            self._before(place, f"profile_block(profile_, {self._block}); ")
+            self.edits.before(place, f"profile_block(profile_, {self._block}); ")
 
     def _counted(self, node: Cursor) -> None:
         """Visit an expression that is a block of its own: it may be evaluated or not."""
@@ -355,30 +304,30 @@ class _Writer:
             self._around(node, f"(profile_block(profile_, {self._block}), ")
         self._value(node)
         if wrapped:
-            self._after(_end(node), ")")
+            self.edits.after(stop(node), ")")
 
     def _add(self, kind: str, count: int = 1) -> None:
         self.blocks[self._block].operations[kind] += count
 
     def _add_typed(self, kind: Type) -> None:
-        self._add(*_class_of(kind))
+        self._add(*class_of(kind))
 
     # Statements; each returns the jumps that leave it
 
     def _statement(self, node: Cursor, start: int | None = None) -> _Jumps:
-        start = _start(node) if start is None else start
+        start = begin(node) if start is None else start
         kind = node.kind
         if kind == _K.COMPOUND_STMT:
             return self._compound(node)
         if kind == _K.UNEXPOSED_STMT:  # attributes or a pragma before a statement
-            return self._statement(_last(node), min(start, _start(node)))
+            return self._statement(last_child(node), min(start, begin(node)))
         if kind == _K.DECL_STMT:
             for each in node.get_children():
                 self._declaration(each)
         elif kind == _K.IF_STMT:
             return self._if(node)
         elif kind in (_K.FOR_STMT, _K.WHILE_STMT, _K.DO_STMT):
-            return self._loop(node, self._with_pragmas(start))
+            return self._loop(node, self.edits.with_pragmas(start))
         elif kind == _K.SWITCH_STMT:
             return self._switch(node)
         elif kind in (_K.CASE_STMT, _K.DEFAULT_STMT):
@@ -389,8 +338,8 @@ class _Writer:
             for each in node.get_children():
                 self._value(each)
             if self._kernel and self._probe == "warps":
-                self._before(start, "{ profile_end(profile_); ")
-                self._after(self._end_of(node), " }")
+                self.edits.before(start, "{ profile_end(profile_); ")
+                self.edits.after(self.edits.end_of(node), " }")
             return frozenset((kind,))
         elif kind in (_K.GOTO_STMT, _K.LABEL_STMT, _K.INDIRECT_GOTO_STMT):
             raise self._unit.error(node, "goto and labels are not supported in a profile")
@@ -405,7 +354,7 @@ class _Writer:
         for each in node.get_children():
             if left and each.kind not in (_K.CASE_STMT, _K.DEFAULT_STMT):
                 self._new(each)
-                self._count_here(self._with_pragmas(_start(each)))
+                self._count_here(self.edits.with_pragmas(begin(each)))
             found = self._statement(each)
             left = bool(found)
             jumps |= found
@@ -415,15 +364,15 @@ class _Writer:
         """Visit a statement that is a block of its own, with text at its start."""
         self._new(node)
         compound = node.kind == _K.COMPOUND_STMT
-        place = _start(node) + 1 if compound else self._with_pragmas(_start(node))
+        place = begin(node) + 1 if compound else self.edits.with_pragmas(begin(node))
         if not compound:
-            self._before(place, "{ ")
+            self.edits.before(place, "{ ")
         if inside:
-            self._before(place, inside)
+            self.edits.before(place, inside)
         self._count_here(place)
         jumps = self._statement(node)
         if not compound:
-            self._after(self._end_of(node), " }")
+            self.edits.after(self.edits.end_of(node), " }")
         return jumps
 
     def _if(self, node: Cursor) -> _Jumps:
@@ -444,7 +393,7 @@ class _Writer:
         here = f"profile_mix({path}, {self._loops}, {turn}"
         traced = self._probe == "addresses"
         if traced:
-            self._before(start, f"{{ uint {turn} = 0;\n")
+            self.edits.before(start, f"{{ uint {turn} = 0;\n")
         if first is not None:
             if first.kind == _K.DECL_STMT:
                 self._statement(first)
@@ -466,7 +415,7 @@ class _Writer:
         self._depth -= 1
         self._block, self._path = block, path
         if traced:
-            self._after(self._end_of(node), " }")
+            self.edits.after(self.edits.end_of(node), " }")
         return jumps & {_K.RETURN_STMT}
 
     def _parts(self, node: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
@@ -476,11 +425,11 @@ class _Writer:
             return None, children[0], None, children[1]
         if node.kind == _K.DO_STMT:
             return None, children[1], None, children[0]
-        opening = self._source.index("(", _start(node))
-        ends = self._semicolons(opening)
+        opening = self._source.index("(", begin(node))
+        ends = self.edits.semicolons(opening)
         parts: list[Cursor | None] = [None, None, None]
         for each in children[:-1]:
-            parts[sum(_start(each) > end for end in ends)] = each
+            parts[sum(begin(each) > end for end in ends)] = each
         return parts[0], parts[1], parts[2], children[-1]
 
     def _switch(self, node: Cursor) -> _Jumps:
@@ -494,11 +443,11 @@ class _Writer:
 
     def _case(self, node: Cursor) -> _Jumps:
         """Visit what follows a label of a switch: a block that earlier cases may fall into."""
-        inner = _last(node)
+        inner = last_child(node)
         if inner.kind in (_K.CASE_STMT, _K.DEFAULT_STMT):
             return self._case(inner)
         self._new(inner)
-        self._count_here(self._with_pragmas(_start(inner)))
+        self._count_here(self.edits.with_pragmas(begin(inner)))
         return self._statement(inner)
 
     def _declaration(self, node: Cursor) -> None:
@@ -507,7 +456,7 @@ class _Writer:
         text = self._source
         start = node.location.offset
         for each in node.get_children():
-            if "=" in text[start : _start(each)] and each.kind != _K.TYPE_REF:
+            if "=" in text[start : begin(each)] and each.kind != _K.TYPE_REF:
                 self._value(each)
 
     # Expressions
@@ -558,12 +507,12 @@ class _Writer:
         return (
             node.kind == _K.UNEXPOSED_EXPR
             and len(children) == 1
-            and children[0].type.get_canonical().kind in _VECTORS
-            and self._source[_end(children[0]) : _end(node)].lstrip(" )\n\t").startswith(".")
+            and children[0].type.get_canonical().kind in VECTORS
+            and self._source[stop(children[0]) : stop(node)].lstrip(" )\n\t").startswith(".")
         )
 
     def _binary(self, node: Cursor, left: Cursor, right: Cursor) -> None:
-        operator = self._source[_end(left) : _start(right)].strip()
+        operator = self._source[stop(left) : begin(right)].strip()
         if operator == "=":
             self._expression(left, "store")
             self._value(right)
@@ -580,8 +529,8 @@ class _Writer:
             self._add_typed(left.type)
 
     def _unary(self, node: Cursor, child: Cursor, role: str) -> None:
-        before = self._source[_start(node) : _start(child)].strip()
-        operator = before or self._source[_end(child) : _end(node)].strip()
+        before = self._source[begin(node) : begin(child)].strip()
+        operator = before or self._source[stop(child) : stop(node)].strip()
         if operator == "*":
             self._named(node, role)
         elif operator == "&":
@@ -599,7 +548,7 @@ class _Writer:
         space = None if role == "none" else self._space(node)
         children = list(node.get_children())
         member = node.kind == _K.MEMBER_REF_EXPR and children
-        if children and children[0].type.get_canonical().kind in _VECTORS:
+        if children and children[0].type.get_canonical().kind in VECTORS:
             self._elements_of_vector(node, children, role)
             return
         if space in ("global", "local"):
@@ -630,11 +579,11 @@ class _Writer:
             return
         whole = vector.type.get_canonical()
         item = whole.element_type.get_size()
-        names = self._source[_end(vector) : _end(node)].strip(" .\n\t)")
+        names = self._source[stop(vector) : stop(node)].strip(" .\n\t)")
         if children[1:]:  # any of them
             elements = list(range(whole.element_count))
         else:
-            elements = _elements(names, whole.element_count)
+            elements = elements_of(names, whole.element_count)
         offset = min(elements) * item
         size = (max(elements) + 1) * item - offset
         recorded = self._record(node, role, space, offset, size, node.type)
@@ -642,7 +591,7 @@ class _Writer:
         self._named(vector, "none")
         self._close(vector)
 
-    def _space(self, node: Cursor) -> _Space | None:
+    def _space(self, node: Cursor) -> Space | None:
         """Return the address space of an object; None if it is private or an array."""
         kind = node.type
         if kind.kind == TypeKind.INVALID or kind.get_canonical().kind in _ARRAYS:
@@ -652,16 +601,16 @@ class _Writer:
             raise self._unit.error(
                 node, "pointers without an address space are not supported in a profile"
             )
-        return _SPACES.get(number)
+        return SPACES.get(number)
 
     def _record(
         self, node: Cursor, role: str, space: str, offset: int, size: int, kind: Type | None
     ) -> int:
         """Add a site, and return its number."""
-        many = _class_of(kind)[1] if kind is not None else 1
+        many = class_of(kind)[1] if kind is not None else 1
         for each in ("load", "store") if role == "update" else (role,):
             self._add(each if space == "global" else f"local {each}", many)
-        text = " ".join(self._source[_start(node) : _end(node)].split())
+        text = " ".join(self._source[begin(node) : stop(node)].split())
         where = self._unit.place(node.location.line)
         self.sites.append(Site(*where, text, space, role, offset, size, self._block))
         return len(self.sites) - 1
@@ -669,11 +618,13 @@ class _Writer:
     def _wrap(self, node: Cursor, kind: Type, site: int) -> None:
         """Let an object be reached through a probe, which records its address."""
         if self._probe == "addresses":
-            self._before(_start(node), f"(*({self._pointer_to(node, kind)}){self._access(site)}&(")
+            self.edits.before(
+                begin(node), f"(*({self._pointer_to(node, kind)}){self._access(site)}&("
+            )
 
     def _close(self, node: Cursor) -> None:
         if self._probe == "addresses":
-            self._after(_end(node), ")))")
+            self.edits.after(stop(node), ")))")
 
     def _access(self, site: int) -> str:
         return f"profile_access(profile_, {site}, {self._path}, (ulong)(size_t)"
@@ -698,7 +649,7 @@ class _Writer:
                 more += f", profile_mix({self._path}, {self._loops}, 0)"
             for each in given:
                 self._value(each)
-            self._after(_end(node) - 1, f", {more}" if given else more)
+            self.edits.after(stop(node) - 1, f", {more}" if given else more)
         elif _GROUP_COPY.fullmatch(name):
             raise self._unit.error(node, f"{name} is not supported in a profile")
         elif name in _BARRIERS:
@@ -709,7 +660,7 @@ class _Writer:
             for each in given:
                 self._value(each)
             if timed:
-                self._after(_end(node), ", profile_go(profile_))")
+                self.edits.after(stop(node), ", profile_go(profile_))")
         elif match := _VECTOR_ACCESS.fullmatch(name):
             self._vector_access(node, given, match[1], match[2] or "", int(match[3] or 1))
         elif _ATOMIC.fullmatch(name) and name != "atomic_work_item_fence":
@@ -719,25 +670,25 @@ class _Writer:
 
     def _builtin(self, node: Cursor, name: str, given: list[Cursor]) -> None:
         for each in given:
-            if _OUT.fullmatch(name) and _target(each.type)[1]:
+            if _OUT.fullmatch(name) and pointed(each.type)[1]:
                 raise self._unit.error(node, f"{name} with a result in shared memory")
             self._value(each)
         if _SPECIAL.fullmatch(name):
-            self._add("special", _class_of(node.type)[1])
+            self._add("special", class_of(node.type)[1])
         elif not _FREE.fullmatch(name) and node.type.kind != TypeKind.VOID:
             self._add_typed(node.type)
 
     def _atomic(self, node: Cursor, given: list[Cursor]) -> None:
         pointer, *others = given
-        kind, target, space = pointer.type, *_target(pointer.type)
+        kind, target, space = pointer.type, *pointed(pointer.type)
         if space is None:
             raise self._unit.error(node, "atomic operations need a known address space")
         site = self._record(pointer, "atomic", space, 0, max(target.get_size(), 4), None)
         if self._probe == "addresses":
-            self._before(_start(pointer), f"(({kind.spelling}){self._access(site)}(")
+            self.edits.before(begin(pointer), f"(({kind.spelling}){self._access(site)}(")
         self._value(pointer)
         if self._probe == "addresses":
-            self._after(_end(pointer), ")))")
+            self.edits.after(stop(pointer), ")))")
         for each in others:
             self._value(each)
 
@@ -746,7 +697,7 @@ class _Writer:
     ) -> None:
         """Visit a vload or vstore: its offset counts vectors."""
         offset, pointer = given[-2:]
-        kind, target, space = pointer.type, *_target(pointer.type)
+        kind, target, space = pointer.type, *pointed(pointer.type)
         size = many * target.get_size()
         step = 4 * size // 3 if many == 3 and half.startswith("a") else size
         for each in given:
@@ -757,121 +708,19 @@ class _Writer:
             self._add(what if space == "global" else f"local {what}", many - 1)
             if self._probe == "addresses":
                 start = f"0, ({kind.spelling})profile_access(profile_, {site}, {self._path}, "
-                self._before(_start(offset), f"{start}profile_at(")
-                self._before(_start(pointer), "(ulong)(size_t)(")
+                self.edits.before(begin(offset), f"{start}profile_at(")
+                self.edits.before(begin(pointer), "(ulong)(size_t)(")
         elif space == "constant":
             self._add("constant", many)
         self._value(offset)
         self._value(pointer)
         if space in ("global", "local") and self._probe == "addresses":
-            self._after(_end(pointer), f"), {step}))")
-
-    # Text
-
-    def _with_pragmas(self, start: int) -> int:
-        """Return where the pragmas begin that are before a statement."""
-        while match := _PRAGMAS.search(self._source, max(start - _LONGEST_LINE, 0), start):
-            start = match.start(1)
-        return start
-
-    def _end_of(self, node: Cursor) -> int:
-        """Return the end of a statement with its semicolon."""
-        kind = node.kind
-        if kind in (_K.COMPOUND_STMT, _K.DECL_STMT, _K.NULL_STMT):
-            return _end(node)
-        if kind in (
-            _K.IF_STMT,
-            _K.FOR_STMT,
-            _K.WHILE_STMT,
-            _K.SWITCH_STMT,
-            _K.CASE_STMT,
-            _K.DEFAULT_STMT,
-            _K.UNEXPOSED_STMT,
-        ):
-            return self._end_of(_last(node))
-        return self._source.index(";", _end(node)) + 1
-
-    def _closing(self, opening: int) -> int:
-        """Return the place of the parenthesis that closes one."""
-        depth = 0
-        for place in range(opening, len(self._source)):
-            depth += {"(": 1, ")": -1}.get(self._source[place], 0)
-            if not depth:
-                return place
-        raise AssertionError("the parser accepted an open parenthesis")
-
-    def _semicolons(self, opening: int) -> list[int]:
-        """Return the places of the semicolons in the parentheses of a for."""
-        found, depth = [], 0
-        for place in range(opening, self._closing(opening)):
-            depth += {"(": 1, ")": -1, "{": 1, "}": -1}.get(self._source[place], 0)
-            if self._source[place] == ";" and depth == 1:
-                found.append(place)
-        return found
-
-
-def _start(node: Cursor) -> int:
-    return int(node.extent.start.offset)
-
-
-def _end(node: Cursor) -> int:
-    return int(node.extent.end.offset)
-
-
-def _last(node: Cursor) -> Cursor:
-    return list(node.get_children())[-1]
+            self.edits.after(stop(pointer), f"), {step}))")
 
 
 def _is_kernel(node: Cursor, text: str) -> bool:
     """Whether a function is a kernel: the parser does not tell."""
-    return re.search(r"\b(__)?kernel\b", text[_start(node) : node.location.offset]) is not None
-
-
-def _target(kind: Type) -> tuple[Type, _Space | None]:
-    """Return what a pointer points to, and the address space of that."""
-    target = kind.get_canonical().get_pointee()
-    if target.kind == TypeKind.INVALID:  # not a pointer; libclang must not be asked
-        return target, None
-    return target, _SPACES.get(target.get_address_space())
-
-
-def _parameter(node: Cursor) -> Parameter:
-    target, space = _target(node.type)
-    kind = node.type.get_canonical() if space is None else target
-    name = kind.get_canonical().spelling.split("__attribute__")[0]
-    words = [each for each in name.split() if each not in _QUALIFIERS]
-    if kind.kind in _VECTORS:
-        words = [f"{_short(kind.element_type)}{kind.element_count}"]
-    return Parameter(node.spelling, _short(kind) or " ".join(words), kind.get_size(), space)
-
-
-def _short(kind: Type) -> str:
-    """Return the name of a scalar type in OpenCL C, or nothing."""
-    return _NAMES.get(kind.get_canonical().kind, "")
-
-
-def _class_of(kind: Type) -> tuple[str, int]:
-    """Return the class of an operation on a type, and the number of its elements."""
-    canonical = kind.get_canonical()
-    many = 1
-    if canonical.kind in _VECTORS:
-        many, canonical = canonical.element_count, canonical.element_type.get_canonical()
-    return _CLASSES.get(canonical.kind, "int"), many
-
-
-def _elements(names: str, count: int) -> list[int]:
-    """Return the elements of a vector that a suffix such as xy, s0f or even names."""
-    halves = {
-        "lo": range(0, (count + 1) // 2),
-        "hi": range((count + 1) // 2, count),
-        "even": range(0, count, 2),
-        "odd": range(1, count, 2),
-    }
-    if names in halves:
-        return list(halves[names])
-    if names[0] in "sS" and len(names) > 1:
-        return [int(each, 16) for each in names[1:]]
-    return ["xyzw".find(each) if each in "xyzw" else "rgba".find(each) for each in names]
+    return re.search(r"\b(__)?kernel\b", text[begin(node) : node.location.offset]) is not None
 
 
 def _computes(node: Cursor) -> bool:

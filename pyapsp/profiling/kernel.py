@@ -191,7 +191,8 @@ def _seconds(
     for copy, buffer in zip(saved, buffers, strict=True):
         cl.enqueue_copy(queue, copy, buffer)
     times = []
-    everything: Sequence[np.generic] = list(arguments)  # type: ignore[arg-type]
+    # PyOpenCL takes local memory, too, but does not say so
+    everything = cast("list[np.generic]", list(arguments))
     for _ in range(_REPEAT + 1):
         times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
         for copy, buffer in zip(saved, buffers, strict=True):

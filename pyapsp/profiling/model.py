@@ -347,9 +347,10 @@ class _Rows:
 
     def rate(self, benchmark: str, **where: str) -> float:
         """Return the largest rate of a benchmark with these parameters; 0 if there is none."""
-        holds: Callable[[Mapping[str, object]], bool] = lambda place: all(  # noqa: E731
-            place.get(name) == value for name, value in where.items()
-        )
+
+        def holds(place: Mapping[str, object]) -> bool:
+            return all(place.get(name) == value for name, value in where.items())
+
         return max((rate for _, rate in self._those(benchmark, holds)), default=0.0)
 
     def _those(

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from math import prod
-from typing import ParamSpec, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -26,8 +25,6 @@ from pyapsp.profiling.traces import overlapping
 
 __all__ = ["Command", "Launched", "Timeline", "observing"]
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 _BETWEEN = ("write", "read")
 
 
@@ -248,59 +245,77 @@ class _Observer:
 
         return call
 
-    def _enqueue(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+    def _enqueue(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         @wraps(original)
-        def enqueue(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
-            event = original(*arguments, **more)
-            queue, kernel, items = arguments[:3]
-            if not self._busy and isinstance(kernel, cl.Kernel):
-                size = int(np.prod(items, dtype=np.int64))  # type: ignore[call-overload]
-                name = kernel.function_name
-                self.timeline.add("kernel", name, queue, size, event)  # type: ignore[arg-type]
+        def enqueue(
+            queue: cl.CommandQueue,
+            kernel: cl.Kernel,
+            global_work_size: Sequence[int],
+            *arguments: object,
+            **more: object,
+        ) -> cl.Event:
+            event = original(queue, kernel, global_work_size, *arguments, **more)
+            if not self._busy:
+                size = prod(global_work_size)
+                self.timeline.add("kernel", kernel.function_name, queue, size, event)
             return event
 
         return enqueue
 
-    def _copy(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+    def _copy(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         @wraps(original)
-        def copy(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
-            event = original(*arguments, **more)
-            queue, target, source = arguments[:3]
-            self.timeline.saw(target, source)
-            kind = "copy"
-            if not isinstance(source, cl.MemoryObject):
-                kind = "write"
-            elif not isinstance(target, cl.MemoryObject):
-                kind = "read"
-            size = more.get("byte_count") or _bytes(source if kind == "write" else target)
-            if kind == "copy" and "byte_count" not in more:
-                size = min(_bytes(source), _bytes(target))
+        def copy(
+            queue: cl.CommandQueue,
+            dest: object,
+            src: object,
+            *,
+            byte_count: int | None = None,
+            **more: object,
+        ) -> cl.Event:
+            given = {} if byte_count is None else {"byte_count": byte_count}
+            event = original(queue, dest, src, **given, **more)
+            self.timeline.saw(dest, src)
             if not self._busy:
-                self.timeline.add(kind, kind, queue, size, event)  # type: ignore[arg-type]
+                if not isinstance(src, cl.MemoryObject):
+                    kind, size = "write", _bytes(src)
+                elif not isinstance(dest, cl.MemoryObject):
+                    kind, size = "read", _bytes(dest)
+                else:
+                    kind, size = "copy", min(_bytes(src), _bytes(dest))
+                self.timeline.add(kind, kind, queue, byte_count or size, event)
             return event
 
         return copy
 
-    def _fill(self, original: Callable[_P, cl.Event]) -> Callable[_P, cl.Event]:
+    def _fill(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         @wraps(original)
-        def fill(*arguments: _P.args, **more: _P.kwargs) -> cl.Event:
-            event = original(*arguments, **more)
-            queue, _, _, _, size = arguments[:5]
+        def fill(
+            queue: cl.CommandQueue,
+            mem: cl.MemoryObject,
+            pattern: object,
+            offset: int,
+            size: int,
+            *arguments: object,
+            **more: object,
+        ) -> cl.Event:
+            event = original(queue, mem, pattern, offset, size, *arguments, **more)
             if not self._busy:
-                self.timeline.add("fill", "fill", queue, size, event)  # type: ignore[arg-type]
+                self.timeline.add("fill", "fill", queue, size, event)
             return event
 
         return fill
 
-    def _map(self, original: Callable[_P, _R]) -> Callable[_P, _R]:
+    def _map(
+        self, original: Callable[..., tuple[np.ndarray, cl.Event]]
+    ) -> Callable[..., tuple[np.ndarray, cl.Event]]:
         @wraps(original)
-        def enqueue_map(*arguments: _P.args, **more: _P.kwargs) -> _R:
-            mapped = original(*arguments, **more)
-            if not self._busy and isinstance(mapped, tuple):
-                array, event = mapped
-                queue = arguments[0]
-                self.timeline.add("map", "map", queue, array.nbytes, event)  # type: ignore[arg-type]
-            return mapped
+        def enqueue_map(
+            queue: cl.CommandQueue, *arguments: object, **more: object
+        ) -> tuple[np.ndarray, cl.Event]:
+            array, event = original(queue, *arguments, **more)
+            if not self._busy:
+                self.timeline.add("map", "map", queue, array.nbytes, event)
+            return array, event
 
         return enqueue_map
 
@@ -308,4 +323,4 @@ class _Observer:
 def _bytes(memory: object) -> int:
     if isinstance(memory, cl.MemoryObject):
         return int(memory.size)
-    return memoryview(memory).nbytes  # type: ignore[arg-type]
+    return np.asarray(memory).nbytes

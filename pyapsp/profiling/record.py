@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyopencl as cl
@@ -273,7 +273,7 @@ class Recorder:
         cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.uint8), 0, size)
         more = (buffer, np.uint32(room), np.uint32(every))
         # PyOpenCL takes local memory, too, but does not say so
-        everything: Sequence[np.generic] = [*arguments, *more]  # type: ignore[list-item]
+        everything = cast("list[np.generic]", [*arguments, *more])
         built.kernel(kernel)(queue, shape.items, shape.group, *everything)
         out = np.empty(size, np.uint8)
         cl.enqueue_copy(queue, out, buffer)

@@ -70,7 +70,7 @@ def test_a_counter_that_disappears_is_an_error_with_the_name_of_the_sensor(tree)
         sensor.sample()
 
 
-class Lost(Exception):  # noqa: N818
+class LostError(Exception):
     """The error of a toy library."""
 
 
@@ -78,7 +78,7 @@ def toy_nvml(monkeypatch, **changes):
     library = ModuleType("pynvml")
     field = SimpleNamespace(nvmlReturn=0, value=SimpleNamespace(uiVal=321_000))
     functions = {
-        "NVMLError": Lost,
+        "NVMLError": LostError,
         "NVML_SUCCESS": 0,
         "NVML_FI_DEV_POWER_INSTANT": 186,
         "nvmlInit": lambda: None,
@@ -96,7 +96,7 @@ def toy_nvml(monkeypatch, **changes):
 
 
 def lost(*arguments):
-    raise Lost("GPU is lost")
+    raise LostError("GPU is lost")
 
 
 def test_nvml_reads_the_counter_and_the_power_of_this_moment(device, monkeypatch):
@@ -106,7 +106,9 @@ def test_nvml_reads_the_counter_and_the_power_of_this_moment(device, monkeypatch
     library.nvmlDeviceGetFieldValues = lost  # an old driver
     assert sensor.sample()[1:] == (2.5, 300.0)
     library.nvmlDeviceGetTotalEnergyConsumption = lost
-    with pytest.raises(SensorError, match=r"sensor nvml: .*any more \(Lost: GPU is lost\)") as info:
+    with pytest.raises(
+        SensorError, match=r"sensor nvml: .*any more \(LostError: GPU is lost\)"
+    ) as info:
         sensor.sample()
     assert info.value.name == "nvml"
     sensor.close()
@@ -131,7 +133,7 @@ def test_one_of_several_gpus_is_not_guessed(device, monkeypatch):
 
 def test_amdsmi_reads_the_counter_and_the_power(device, monkeypatch):
     library = ModuleType("amdsmi")
-    library.AmdSmiException = Lost
+    library.AmdSmiException = LostError
     library.amdsmi_init = library.amdsmi_shut_down = lambda: None
     library.amdsmi_get_processor_handles = lambda: ["gpu"]
     library.amdsmi_get_energy_count = lambda handle: {

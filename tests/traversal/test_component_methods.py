@@ -82,7 +82,7 @@ GRAPHS = {
 }
 
 
-def check(labels, graph, connection="strong"):
+def assert_components(labels, graph, connection="strong"):
     """Compare with SciPy: the same classes, numbered in the order of their smallest vertices."""
     assert labels.shape == (graph.n,)
     assert labels.dtype == np.int32
@@ -106,7 +106,7 @@ def labels_of(graph, device, name="auto", **parameters):
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("shape", GRAPHS)
 def test_shapes(shape, name, device):
-    check(labels_of(GRAPHS[shape], device, name), GRAPHS[shape])
+    assert_components(labels_of(GRAPHS[shape], device, name), GRAPHS[shape])
 
 
 @st.composite
@@ -124,7 +124,7 @@ def digraphs(draw):
 @settings(deadline=None, max_examples=60)
 @given(graph=digraphs())
 def test_random_graphs(name, device, graph):
-    check(labels_of(graph, device, name), graph)
+    assert_components(labels_of(graph, device, name), graph)
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_random_graphs(name, device, graph):
 @given(graph=digraphs(), data=st.data())
 def test_any_parameters_on_random_graphs(name, device, graph, data):
     space = list(Space(pyapsp.method(name), Options(device, np.dtype(np.int32))))
-    check(labels_of(graph, device, name, **data.draw(st.sampled_from(space))), graph)
+    assert_components(labels_of(graph, device, name, **data.draw(st.sampled_from(space))), graph)
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_every_legal_pair_of_parameters(name, device):
         return any(some.items() <= each.items() for each in sets)
 
     for parameters in covering(method.choices, legal) if method.choices else sets:
-        check(labels_of(graph, device, name, **parameters), graph)
+        assert_components(labels_of(graph, device, name, **parameters), graph)
 
 
 @pytest.mark.parametrize("family", PROBLEM.families)
@@ -163,7 +163,7 @@ def test_samples_satisfy_the_oracle(name, family, device):
         options = PROBLEM.ask(graph, method, device=device).options
         answer = method.run(method.plan(graph, options))
         PROBLEM.oracle(graph, options)(answer).require()
-        check(answer.labels, graph)
+        assert_components(answer.labels, graph)
         assert PROBLEM.work(graph, options, answer) == graph.m
     sizes = np.bincount(answer.labels)
     assert graph.directed
@@ -201,7 +201,7 @@ def test_weak_components(group, device):
     for name, graph in (GRAPHS | deep).items():
         method = pyapsp.method("scc-hooking", group=group)
         found = pyapsp.weakly_connected_components(graph, method, device=device)
-        check(found.labels, graph, "weak")
+        assert_components(found.labels, graph, "weak")
         assert found.stats.get("rounds", 0) <= 8, name
         strong = pyapsp.strongly_connected_components(tied(graph), method, device=device)
         assert np.array_equal(strong.labels, found.labels)
@@ -211,7 +211,7 @@ def test_weak_components(group, device):
 @given(graph=digraphs())
 def test_weak_components_of_random_graphs(device, graph):
     found = pyapsp.weakly_connected_components(graph, device=device)
-    check(found.labels, graph, "weak")
+    assert_components(found.labels, graph, "weak")
     symmetric = labels_of(tied(graph), device, "scc-hooking")
     assert np.array_equal(symmetric, found.labels)
     request = PROBLEM.ask(graph, device=device, weak=True)
@@ -252,7 +252,7 @@ def test_the_steps_of_the_multi_step_method(device):
     def steps(graph, **parameters):
         method = pyapsp.method("scc-multi-step", **parameters)
         found = pyapsp.strongly_connected_components(graph, method, device=device)
-        check(found.labels, graph)
+        assert_components(found.labels, graph)
         return tuple(found.stats[name] for name in ("trims", "rounds", "colourings"))
 
     # one turn of trimming takes both ends; every colour of a path reaches to its end
@@ -447,7 +447,7 @@ def test_the_queue_finishes_deep_rounds(device):
         method = pyapsp.method("scc-colouring", sweeps=1, group=group)
         for graph in graphs:
             found = pyapsp.strongly_connected_components(graph, method, device=device)
-            check(found.labels, graph)
+            assert_components(found.labels, graph)
             assert found.stats["levels"] > 0
             assert found.stats["rounds"] < 20
 
@@ -457,5 +457,5 @@ def test_the_search_from_the_pivot_settles_a_shallow_component(device):
     found = pyapsp.strongly_connected_components(
         GRAPHS["star, some both ways"], pyapsp.method("scc-colouring", sweeps=1), device=device
     )
-    check(found.labels, GRAPHS["star, some both ways"])
+    assert_components(found.labels, GRAPHS["star, some both ways"])
     assert (found.stats["rounds"], found.stats["levels"]) == (1, 0)
