@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pyapsp.cli import attempt as attempts
+
 
 @pytest.fixture
 def attempt(tmp_path):
@@ -98,6 +100,22 @@ def test_a_command_is_ended_before_the_job_is(attempt):
     # a job with more than its command needs changes nothing
     job = ("--minutes", "5", "--mem-mb", "4000")
     assert attempt("sh", "-c", "exit 9", job=job)["why"] == "exit code 9"
+
+
+@pytest.mark.parametrize(
+    ("counts", "why"),
+    [
+        ((7, 8), "out of memory: killed by the system, at most "),
+        # others were killed earlier
+        ((7, 7), "killed by SIGKILL, perhaps out of memory, at most "),
+    ],
+)
+def test_the_system_tells_that_it_killed_for_memory(counts, why, monkeypatch, tmp_path):
+    told = iter(counts)
+    monkeypatch.setattr(attempts, "_killed_for_memory", lambda: next(told))
+    command = ["bash", "-c", "kill -9 $$"]
+    found = attempts.attempt(command, tmp_path / "log", 60, tmp_path / "record.json")
+    assert found.startswith(why)
 
 
 def test_a_run_that_is_told_to_end_tells_its_command(tmp_path):
