@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.summaries import wiener_index as wiener_index
     from pyapsp.cluster.shards import open_rows as open_rows
     from pyapsp.device import devices as devices
+    from pyapsp.graph import DeviceGraph as DeviceGraph
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
@@ -122,7 +123,7 @@ _NAMES = {
     ),
     "pyapsp.cluster.shards": ("open_rows",),
     "pyapsp.device": ("devices",),
-    "pyapsp.graph": ("Graph", "read", "write"),
+    "pyapsp.graph": ("DeviceGraph", "Graph", "read", "write"),
     "pyapsp.matching.search": ("match", "match_many"),
     "pyapsp.mining.miner": ("mine",),
     "pyapsp.paths.device_result": ("DeviceResult",),

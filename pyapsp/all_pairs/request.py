@@ -14,8 +14,8 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
-from pyapsp.device import DeviceLike, choose
-from pyapsp.graph import GraphLike, Weight, as_graph
+from pyapsp.device import DeviceLike
+from pyapsp.graph import GraphLike, Weight, as_graph, device_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import AllPairsOptions, farthest, vertices
@@ -82,7 +82,7 @@ def requested(
     rows = None if sources is None else vertices(sources, graph.n, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)
     method = method_of("all-pairs", arguments.method, owner)
-    device, *helpers = [choose(each) for each in _listed(arguments.device, owner)]
+    device, *helpers = [device_for(graph, each) for each in _listed(arguments.device, owner)]
     dtype = out.dtype if arguments.dtype is None and out is not None else arguments.dtype
     answer_dtype, reason = resolve(graph, dtype, owner)
     predecessors = flag("predecessors", owner, arguments.predecessors)

@@ -31,11 +31,12 @@ from pyapsp.base.host import aligned, available_memory, mapped_file
 
 __all__ = ["empty", "empty_beside", "is_new", "pinned"]
 
-# The C library uses the memory of smaller arrays again.
-_LARGE = 2**24
+# The C library uses the memory of smaller arrays again, but does not pin it.
+_LARGE = 2**20
 # At most this many bytes are kept, and at most the available memory of the host divided by _PART.
-# The memory that has been unused for the longest time is released first.
-_KEPT, _PART = 2**30, 16
+# The memory that has been unused for the longest time is released first. Up to _LITTLE, the system
+# is not asked, because that takes as long as a small answer.
+_KEPT, _PART, _LITTLE = 2**30, 16, 2**26
 # Kept memory is at most this many times as large as an answer that gets it.
 _SLACK = 1.25
 # Memory is pinned from this use on.
@@ -158,6 +159,8 @@ def _unused_of(size: int) -> _Memory | None:
 def _keep(memory: _Memory) -> None:
     """Keep memory that nobody uses any more, and release what is too much."""
     _unused[id(memory)] = memory
+    if sum(each.bytes.size for each in list(_unused.values())) <= _LITTLE:
+        return
     available = available_memory()
     most = _KEPT if available is None else min(_KEPT, available // _PART)
     while sum(each.bytes.size for each in list(_unused.values())) > most:

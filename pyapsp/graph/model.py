@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -41,6 +41,9 @@ __all__ = ["Facts", "Graph"]
 # Up to this number of arcs, a graph keeps its reversed and its undirected graph: to make one takes
 # as long as a search.
 _KEPT = 2**22
+# Weights from which the mean is estimated.
+_WEIGHTS = 2**16
+_ATTRIBUTES = "indptr", "indices", "weights", "directed", "labels", "name"
 
 
 class Graph:
@@ -85,6 +88,8 @@ class Graph:
     directed: bool
     labels: np.ndarray | None
     name: str | None
+
+    _kept: ClassVar[int] = _KEPT
 
     def __init__(
         self,
@@ -169,7 +174,7 @@ class Graph:
     def _sharing(self, directed: bool) -> Graph:
         """Return a graph with the same arrays, without a check of `directed`."""
         graph = object.__new__(Graph)
-        arrays = {name: getattr(self, name) for name in Graph.__annotations__}
+        arrays = {name: getattr(self, name) for name in _ATTRIBUTES}
         # the facts that are known hold for the other graph too, but for the hash
         graph.__dict__.update(self.__dict__ | arrays, directed=directed)
         graph.__dict__.pop("content_hash", None)
@@ -344,6 +349,12 @@ class Graph:
         """Largest absolute value of a weight; 0 without arcs."""
         return max(abs(each.item()) for each in self._extremes) if self.m else 0
 
+    @cached_property
+    def mean_weight(self) -> float:
+        """The mean of the weights, estimated from some of them; NaN without arcs."""
+        some = self.weights[:: max(-(-self.m // _WEIGHTS), 1)]
+        return float(some.mean(dtype=np.float64)) if self.m else float("nan")
+
     @property
     def has_negative(self) -> bool:
         """Whether a weight is below zero."""
@@ -477,7 +488,7 @@ class Graph:
         if found is None:
             starts, heads, weights = self._reverse(self.weights)
             found = Graph(starts, heads, weights, labels=self.labels, name=self.name)
-            if self.m <= _KEPT:
+            if self.m <= self._kept:
                 self.__dict__["_reversed"] = found
         return found
 
@@ -504,8 +515,10 @@ class Graph:
                     in_runs=True,
                 )
             found = object.__new__(Graph)
+            for each in rows:
+                sealed(each)  # nobody else has them
             found._fill(*rows, False, self.labels, self.name, copy=False)
-            if self.m <= _KEPT:
+            if self.m <= self._kept:
                 self.__dict__["_symmetrized"] = found
         return found
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError, GraphError, ParameterError, VerificationError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph.io import archive
 from pyapsp.graph.validation import integer, vertex
 from pyapsp.numbers.precision import DTYPES, infinity
 
-__all__ = ["NO_PREDECESSOR", "Explained", "Result", "checked_arrays"]
+__all__ = ["NO_PREDECESSOR", "RECORDED", "Explained", "Recorded", "Result", "checked_arrays"]
 
 #: The predecessor of a source, and of a vertex that the source does not reach. As in SciPy.
 NO_PREDECESSOR = -9999
@@ -26,11 +27,35 @@ _SCHEMA = 1
 _MAGIC = b"\x93NUMPY"  # the first bytes of a .npy file
 
 
+class Recorded:
+    """The attribute `stats` of an answer: a record, or a function that makes it at the first read.
+
+    To count the work of a run takes a pass over its answer, and to hash its input longer than that.
+    """
+
+    def __get__(self, answer: object | None, owner: type) -> dict[str, Any]:
+        # a dataclass asks the class for the default value
+        record = dict if answer is None else answer.__dict__["stats"]
+        if answer is not None and callable(record):
+            record = answer.__dict__["stats"] = record()
+        return cast("dict[str, Any]", record)
+
+    def __set__(self, answer: object, record: dict[str, Any] | Callable[[], Record]) -> None:
+        answer.__dict__["stats"] = record
+
+
+#: The default of `stats`: no record.
+RECORDED = Recorded()
+
+
 class Explained(Shown):
     """Base of answers that know what was chosen for the run."""
 
-    stats: dict[str, Any]
+    stats: Recorded
     reasons: tuple[str, ...]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "stats": self.stats}  # what makes a record cannot be pickled
 
     def _run(self) -> dict[str, object]:
         """Return what is shown of the run."""
@@ -69,7 +94,7 @@ class Result(Explained):
     predecessors: np.ndarray | None
     sources: np.ndarray
     labels: np.ndarray | None = None
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
 
     @property

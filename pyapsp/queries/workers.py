@@ -16,9 +16,9 @@ from pyapsp.base.errors import (
     NegativeWeightError,
     ParameterError,
 )
-from pyapsp.device import Device, DeviceLike, choose, device_errors
+from pyapsp.device import Device, DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
@@ -88,7 +88,7 @@ def asked(
         )
     check_weights(graph, kind)
     options = PathOptions(
-        choose(device),
+        device_for(graph, device),
         kind,
         predecessors=flag("predecessors", owner, predecessors),
         memory_limit=memory_limit,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyapsp.device import DeviceLike, choose
+from pyapsp.device import DeviceLike
+from pyapsp.graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Request
@@ -76,7 +77,7 @@ def request(
     owner = owner or name
     limit = check_limits(memory_limit, progress, owner)
     chosen = method_of(name, method, owner)
-    checked = options(choose(device), dtype, memory_limit=limit, progress=progress)
+    checked = options(device_for(data, device), dtype, memory_limit=limit, progress=progress)
     return Request(
         problem(name),
         data,

@@ -12,11 +12,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import let_go
+from pyapsp.device.kernels.residents import release_all, residents
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.record import reasons, record
@@ -100,14 +102,20 @@ class Solved:
     ----------
     answer : Answer
         The answer, in the form that was asked for.
-    record : dict
+    describe : callable
+        Makes the record.
     reasons : tuple of str
         What was chosen and why.
     """
 
     answer: Any
-    record: Record
+    describe: Callable[[], Record]
     reasons: tuple[str, ...]
+
+    @cached_property
+    def record(self) -> Record:
+        """The record, which is made when it is first read: it may take as long as the run."""
+        return self.describe()
 
 
 def plans(
@@ -158,10 +166,24 @@ def run(request: Request, refusals: Refusals | None = None) -> tuple[Planned, An
     refusals = Refusals() if refusals is None else refusals
     for planned in plans(request, refusals):
         try:
-            return planned, planned.method.run(planned.plan)
+            return planned, _run(planned)
         except DeviceError as error:
             refusals.fall_back(request, planned.method, error)
     raise refusals.least()
+
+
+def _run(planned: Planned) -> Any:
+    """Run a plan; arrays that stay on devices make room for it."""
+    method, plan = planned.method, planned.plan
+    residents(plan.options.device.context).shrink(max(plan.spare_bytes, 0))
+    try:
+        return method.run(plan)
+    except DeviceMemoryError as error:
+        let_go(error)
+        # other programs, or other devices of this run, may have less memory than the plan assumes
+        if not release_all():
+            raise
+    return method.run(plan)
 
 
 def solve(request: Request, started: float | None = None) -> Solved:
@@ -181,12 +203,16 @@ def solve(request: Request, started: float | None = None) -> Solved:
     started = time.perf_counter() if started is None else started
     refusals = Refusals()
     planned, found = run(request, refusals)
-    answer = request.problem.settle(request, planned.plan, found)
-    work = request.problem.work(request.input, planned.plan.options, found)
-    seconds = time.perf_counter() - started
-    about = record(request, planned.method.id, planned.plan, found.stats, work, seconds)
-    about["automatic"] = isinstance(request.method, str)
-    about["refused"] = cast("list[Json]", refusals.texts())
-    about.setdefault("predicted_seconds", planned.choice.seconds)  # some methods predict it again
-    lines = reasons(request, planned.choice, planned.plan, refusals.texts())
-    return Solved(answer, about, lines)
+    choice, plan = planned.choice, planned.plan
+    answer = request.problem.settle(request, plan, found)
+    seconds, refused = time.perf_counter() - started, refusals.texts()
+
+    def describe() -> Record:
+        work = request.problem.work(request.input, plan.options, found)
+        about = record(request, choice.method.id, plan, found.stats, work, seconds)
+        about["automatic"] = isinstance(request.method, str)
+        about["refused"] = cast("list[Json]", refused)
+        about.setdefault("predicted_seconds", choice.seconds)  # some methods predict it again
+        return about
+
+    return Solved(answer, describe, reasons(request, choice, plan, refused))

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pyapsp.base.host import copy, share
+from pyapsp.base.reuse import empty
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import Rows
 from pyapsp.paths.result import Result
@@ -32,13 +33,26 @@ def narrowest(most: int) -> np.dtype:
 class NarrowRow:
     """The levels of a search from one source.
 
+    Parameters
+    ----------
+    values : (n,) int32 ndarray, optional
+        Array for the levels; by default the search makes one of the `narrowest` type.
+
     Attributes
     ----------
     values : (n,) ndarray
-        Of the `narrowest` type; -1 if there is no path.
+        The levels; -1 if there is no path.
     """
 
-    values: np.ndarray
+    def __init__(self, values: np.ndarray | None = None) -> None:
+        self._given = values
+        self.values: np.ndarray = np.empty(0, _WIDE) if values is None else values
+
+    def room(self, n: int, most: int) -> np.ndarray:
+        """Return the array for n levels up to `most`, which becomes `values`."""
+        if self._given is None:
+            self.values = np.empty(n, narrowest(most))
+        return self.values
 
 
 #: What a search fills.
@@ -47,7 +61,7 @@ Row: TypeAlias = np.ndarray | NarrowRow
 
 def levels_of(rows: Sequence[NarrowRow]) -> np.ndarray:
     """Return the levels of one search or more as (k, n) int32, -1 if there is no path."""
-    levels = np.empty(_shape(rows), _WIDE)
+    levels = empty(_shape(rows), _WIDE)
     for target, row in zip(levels, rows, strict=True):
         copy(target, row.values)
     return levels
@@ -64,9 +78,18 @@ class _FromLevels:
     ----------
     narrow : sequence of NarrowRow or None
         One for each source, at least one; None if there are distances and no levels.
+    wide : (k, n) int32 ndarray or None
+        The array of all rows, if they have one.
     """
 
     narrow: Sequence[NarrowRow] | None = None
+    wide: np.ndarray | None = None
+
+    @property
+    def levels(self) -> np.ndarray:
+        """The levels, (k, n) int32, -1 if there is no path; an array of the answer or a new one."""
+        assert self.narrow is not None
+        return levels_of(self.narrow) if self.wide is None else self.wide
 
     @cached_property
     def distances(self) -> np.ndarray:
@@ -87,11 +110,15 @@ class LevelRows(_FromLevels, Rows):
     """An answer with levels."""
 
     def __init__(
-        self, narrow: Sequence[NarrowRow], before: np.ndarray | None, stats: Stats
+        self,
+        narrow: Sequence[NarrowRow],
+        wide: np.ndarray | None,
+        before: np.ndarray | None,
+        stats: Stats,
     ) -> None:
         # the fields of a frozen class; `distances` is not one of them here
         fields = {"predecessors": before, "stats": stats, "checked": True}
-        self.__dict__.update(fields, narrow=narrow)
+        self.__dict__.update(fields, narrow=narrow, wide=wide)
 
 
 class LevelResult(_FromLevels, Result):
@@ -110,7 +137,7 @@ class LevelResult(_FromLevels, Result):
         Result.__init__(self, distances, *others, **named)
         if isinstance(distances, LevelRows):
             del self.__dict__["distances"]
-            self.__dict__["narrow"] = distances.narrow
+            self.__dict__.update(narrow=distances.narrow, wide=distances.wide)
 
     @property
     def _shape(self) -> tuple[int, ...]:

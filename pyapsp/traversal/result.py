@@ -12,6 +12,7 @@ import numpy as np
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
+from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph import GraphLike
 from pyapsp.graph.frames import Tabular
@@ -166,7 +167,11 @@ def search(
         raise ParameterError.of("source", name, "a vertex or a sequence of vertices", source)
     request = requested(name, graph, method, sources=source, **arguments)
     solved = runs.solve(request, started)
-    about = request.options.sources, request.input.labels, solved.record, solved.reasons
+
+    def stats() -> Record:
+        return solved.record
+
+    about = request.options.sources, request.input.labels, stats, solved.reasons
     answer = solved.answer
     if isinstance(answer, LevelRows):
         return LevelResult(answer, answer.predecessors, *about), np.ndim(source) == 0

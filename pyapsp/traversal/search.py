@@ -16,8 +16,11 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
+from pyapsp.device.kernels.mapped import is_pinned
+from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
@@ -124,9 +127,18 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
-        narrow = [NarrowRow() for _ in sources] if self.narrow(plan) else []
-        distances = np.empty((0 if narrow else sources.size, graph.n), options.dtype)
-        predecessors = np.empty((sources.size, graph.n), np.int32) if options.predecessors else None
+        context, shape = options.device.context, (sources.size, graph.n)
+        distances = empty(shape, options.dtype)
+        predecessors = empty(shape, np.int32) if options.predecessors else None
+        narrow: list[NarrowRow] = []
+        # a device with memory of its own writes to pinned memory itself
+        remote = not in_place(options.device.handle)
+        direct = remote and is_pinned(context, distances)
+        if remote and predecessors is not None:
+            is_pinned(context, predecessors)
+        if self.narrow(plan):
+            rows = distances if direct else [None] * sources.size
+            narrow = [NarrowRow(row) for row in rows]
         tell, searcher = of_sources(options.progress), None
         for place, source in enumerate(sources.tolist()):
             row = distances[place : place + 1]
@@ -169,7 +181,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
         if narrow:
-            return LevelRows(narrow, predecessors, stats)
+            return LevelRows(narrow, distances if direct else None, predecessors, stats)
         return Rows(distances, predecessors, stats=stats, checked=True)
 
 

@@ -57,7 +57,7 @@ def zeros(queue: cl.CommandQueue, ints: int) -> cl.Buffer:
 
 def uploaded(queue: cl.CommandQueue, graph: Graph, watch: Stopwatch) -> Rows:
     """Return the rows of a graph with fewer than 2^31 arcs."""
-    first = upload(queue, graph.indptr.astype(np.int32), watch)
+    first = upload(queue, graph.indptr, watch, np.dtype(np.int32))
     return Rows(first, upload(queue, graph.indices, watch), graph.n, graph.m)
 
 

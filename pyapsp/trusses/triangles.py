@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -16,7 +16,7 @@ from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
-from pyapsp.paths.result import Explained
+from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.request import Limits
 from pyapsp.trusses.counts import TriangleOptions
@@ -51,7 +51,7 @@ class Triangles(Explained, Tabular):
     total: int
     counts: np.ndarray | None
     graph: Graph
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
@@ -159,7 +159,9 @@ def triangles(
     )
     solved = runs.solve(call, started)
     counts = solved.answer
-    return Triangles(counts.total, counts.per_vertex, call.input, solved.record, solved.reasons)
+    return Triangles(
+        counts.total, counts.per_vertex, call.input, lambda: solved.record, solved.reasons
+    )
 
 
 def requested(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -19,7 +19,7 @@ from pyapsp.graph import Graph, GraphLike
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
-from pyapsp.paths.result import Explained
+from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.request import Limits
 from pyapsp.trusses.decomposition import TrussOptions
@@ -55,7 +55,7 @@ class Trusses(Explained, Tabular):
     tails: np.ndarray
     heads: np.ndarray
     trussness: np.ndarray
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
@@ -166,7 +166,7 @@ def truss_decomposition(
     solved, both_ways = runs.solve(call, started), call.input
     chosen, (tails, heads, _) = edges(both_ways), both_ways.arcs()
     ends, values = (tails[chosen], heads[chosen]), solved.answer.values[chosen]
-    return Trusses(both_ways, *ends, values, solved.record, solved.reasons)
+    return Trusses(both_ways, *ends, values, lambda: solved.record, solved.reasons)
 
 
 def requested(

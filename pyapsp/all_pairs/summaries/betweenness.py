@@ -12,9 +12,9 @@ import pyopencl as cl
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
-from pyapsp.device import DeviceLike, choose, device_errors
+from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure, device_for
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
@@ -250,7 +250,7 @@ def _sums(
 ) -> np.ndarray:
     """Return the sums over the sources, for each vertex or arc."""
     memory_limit = check_limits(memory_limit, progress, owner)
-    options = Options(choose(device), _DOUBLE, memory_limit=memory_limit)
+    options = Options(device_for(graph, device), _DOUBLE, memory_limit=memory_limit)
     size, chosen = graph.m if arcs else graph.n, options.device
     weighted, most = not graph.is_unweighted, chosen.capabilities.max_work_group_size
     group = 1 if chosen.traits.scalar_groups else min(_GROUP, most)

@@ -15,8 +15,8 @@ from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
-from pyapsp.device import Device, DeviceLike, choose
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.device import Device, DeviceLike
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
@@ -97,7 +97,7 @@ class Searches:
             np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
         )
         self.kind = _kind(graph)
-        chosen = choose(device)
+        chosen = device_for(graph, device)
         dtype = _dtype_on_device(graph, self.kind, chosen)
         # if a distance may be too large for its type, whole rows are needed to check that
         totals = not rows and holds_all(graph, dtype)

@@ -3,7 +3,8 @@
 ``source`` joins the files of ``cl/`` into one text. ``program`` builds it for a device and caches
 the result. ``warps`` builds kernels that use logical warps. ``scan`` has prefix sums. ``launch``
 adds up the times of events, ``backlog`` bounds the work in a queue. ``filling`` sets all values of
-a buffer. ``transfer`` copies arrays to a device. ``staging`` copies large arrays both ways, in
+a buffer. ``transfer`` copies arrays to a device, where those of
+graphs stay (``residents``). ``staging`` copies large arrays both ways, in
 pieces through pinned memory (``mapped``).
 """
 

@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.launch import Stopwatch
+from pyapsp.device.kernels.residents import residents
 from pyapsp.device.quirks import maps_late
 
 __all__ = [
@@ -40,7 +41,9 @@ def upload(
 ) -> cl.Buffer:
     """Return a device buffer with the content of an array; it has at least 4 bytes.
 
-    If the device is the host's CPU, the memory of a read-only array is used without a copy.
+    If the array never changes, the buffer stays on the device for later calls (`residents`). If the
+    device is the host's CPU, the memory of a read-only array is used without a copy. So no kernel
+    may write to the buffer of a read-only array.
 
     Parameters
     ----------
@@ -58,11 +61,16 @@ def upload(
     if array.size and same and not array.flags.writeable and in_place(queue.device):
         return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
     count = dtype.itemsize * array.size
+    there = None if array.flags.writeable else residents(queue.context)
+    if there is not None and (found := there.find(array, dtype)) is not None:
+        return found
     buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(count, 4))
     if not array.size:
         return buffer
     with watch.by_the_host("transfer"):
         send(queue, buffer, array, dtype)
+    if there is not None:
+        there.add(array, dtype, buffer)
     return buffer
 
 
@@ -116,9 +124,14 @@ def _status(event: cl.Event) -> int:
 
 
 def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
-    """Wait until new buffers have memory. Drivers may allocate it at their first use."""
-    undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
-    cl.enqueue_migrate_mem_objects(queue, list(buffers), undefined)
+    """Wait until new buffers have memory. Drivers may allocate it at their first use.
+
+    Buffers of `scratch` may be from a pool, whose memory has been allocated.
+    """
+    new = [each for each in buffers if isinstance(each, cl.Buffer)]
+    if new:
+        undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
+        cl.enqueue_migrate_mem_objects(queue, new, undefined)
     queue.finish()
 
 

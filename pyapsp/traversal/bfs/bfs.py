@@ -12,7 +12,7 @@ from pyapsp.base.host import share
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike
 from pyapsp.registry import Method
-from pyapsp.traversal.narrow import LevelResult, levels_of
+from pyapsp.traversal.narrow import LevelResult
 from pyapsp.traversal.result import SearchResult, search
 
 __all__ = ["BfsResult", "bfs"]
@@ -32,7 +32,7 @@ class BfsResult(SearchResult):
         """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
         rows = self.rows
         if isinstance(rows, LevelResult) and rows.narrow is not None:
-            return self._of(levels_of(rows.narrow))
+            return self._of(rows.levels)
         distances = rows.distances
         levels = np.empty_like(distances)
         flat, marked = distances.reshape(-1), levels.reshape(-1)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
@@ -39,7 +41,7 @@ from pyapsp.traversal.kernels import (
     offset_type,
     search_defines,
 )
-from pyapsp.traversal.narrow import NarrowRow, Row, narrowest
+from pyapsp.traversal.narrow import NarrowRow, Row
 from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric
 
@@ -289,7 +291,7 @@ class _Search:
             self._entering = self._uploaded(*_reversed(graph))
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
-        buffer = options.device.buffer
+        buffer = partial(scratch, options.device)
         self._levels = None if self._in_place else buffer(sizes[0])
         written = self._in_place and options.predecessors
         self._parents = None if written else buffer(sizes[1])
@@ -338,19 +340,18 @@ class _Search:
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         if isinstance(distances, NarrowRow):
-            distances.values = self._narrowed(int(state[_LEVEL]) - 1)
+            self._take(distances, int(state[_LEVEL]) - 1)
         elif not self._in_place:
             self._download(self._levels, distances)
         if predecessors is not None and not self._in_place:
             self._download(self._parents, predecessors)
 
-    def _narrowed(self, most: int) -> np.ndarray:
-        """Download levels up to `most` in the narrowest type."""
-        narrow: np.ndarray = np.empty(self._n, narrowest(most))
+    def _take(self, row: NarrowRow, most: int) -> None:
+        """Download levels up to `most`, in the narrowest type unless the row has one."""
+        narrow = row.room(self._n, most)
         size, space = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
         self._narrow(self._queue, *self._shape, self._levels, space, np.int32(self._n), size)
         self._download(space, narrow)
-        return narrow
 
     def _advanced(
         self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,7 +21,7 @@ from pyapsp.graph import GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.numbers.precision import only_int32
-from pyapsp.paths.result import Explained
+from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
 from pyapsp.traversal.request import Limits
@@ -59,7 +59,7 @@ class Components(Explained, Tabular):
 
     labels: np.ndarray
     names: np.ndarray | None = None
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
 
     def _facts(self) -> dict[str, object]:
@@ -228,7 +228,7 @@ def weakly_connected_components(
 def _solved(call: Request, started: float) -> Components:
     solved = runs.solve(call, started)
     names = call.input.labels
-    return Components(solved.answer.labels, names, solved.record, solved.reasons)
+    return Components(solved.answer.labels, names, lambda: solved.record, solved.reasons)
 
 
 def requested(

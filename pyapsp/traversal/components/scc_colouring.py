@@ -19,6 +19,7 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
@@ -166,11 +167,12 @@ class _Search:
         self._first = upload(self._queue, graph.indptr, watch, offset_type(options.device))
         self._heads = upload(self._queue, graph.indices, watch)
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        own: list[cl.Buffer] = [options.device.buffer(size) for size in sizes]
+        own: list[cl.Buffer] = [scratch(options.device, size) for size in sizes]
+        self._bytes = dict(zip(own, sizes, strict=True))  # a buffer of a pool may have more
         self._lists, self._bits, self._labels = own[:2], own[2:4], own[4:6]
         self._roots, self._counts, self._stamps, self._fronts, self._best, self._state = own[6:]
         rows = self._programs.scan.buffers(2 * graph.n)
-        self._sums: list[cl.Buffer] = [options.device.buffer(size) for size in rows]
+        self._sums: list[cl.Buffer] = [scratch(options.device, size) for size in rows]
         settled(self._queue, *own, *self._sums)
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0
@@ -203,11 +205,16 @@ class _Search:
             cl.enqueue_copy(self._queue, labels, numbers)
         return seconds
 
+    def _clear(self, buffer: cl.Buffer) -> None:
+        """Fill a buffer with zeros."""
+        size = self._bytes[buffer]
+        cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, size)
+
     def _search_from_pivot(self) -> None:
         """Find the component of a vertex with many arcs, unless it is deep."""
         n, m = self._sizes
         for buffer in (self._state, self._counts, *self._bits):
-            cl.enqueue_fill_buffer(self._queue, buffer, np.zeros(1, np.int32), 0, buffer.size)
+            self._clear(buffer)
         if self._m:
             size = 4 * self._m
             tails_and_heads = self._lists[0]
@@ -227,8 +234,7 @@ class _Search:
             self.turn += 1
         split = *self._lists, self._ordered(self._bits)[0], self._roots, self._state
         self._launch("split", *split, n, m, np.int32(self.turn))
-        zero = np.zeros(1, np.int32)
-        cl.enqueue_fill_buffer(self._queue, self._counts, zero, 0, self._counts.size)
+        self._clear(self._counts)
 
     def _sweep(self, place: int) -> None:
         """Begin a round with the arcs of a list, and end it unless its labels still change."""

@@ -13,6 +13,7 @@ import pyopencl as cl
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.registry import (
@@ -102,9 +103,9 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.
         upload(queue, graph.indptr, watch, offset_type(device)),
         upload(queue, graph.indices, watch),
     ]
-    trees = [device.buffer(size) for size in Hooking.buffers(n)]
-    numbers = device.buffer(4 * n)
-    sums = [device.buffer(size) for size in plan.state.numbering.buffers(n)]
+    trees = [scratch(device, size) for size in Hooking.buffers(n)]
+    numbers = scratch(device, 4 * n)
+    sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
     settled(queue, *trees, numbers, *sums)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))

@@ -19,6 +19,7 @@ import pyopencl as cl
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import share
 from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import in_place, settled
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
@@ -49,8 +50,6 @@ _CHUNK, _SCALAR_CHUNK = 1024, 4096
 _LIST, _SCALAR_LIST, _PART = 1024, 8192, 2
 # Entries in each list of all groups, for each vertex, and at least.
 _ROOM, _LEAST_ROOM = 1.0, 1024
-# Weights from which the mean is estimated.
-_WEIGHTS = 2**16
 # Vertices of a list from the present one to that whose arcs are prefetched.
 _AHEAD = 8
 # Targets whose distances are read after each batch.
@@ -173,8 +172,7 @@ def _delta(graph: Graph, dtype: np.dtype, factor: int) -> float:
     """Return the step of the threshold: at least 1 in integers."""
     if graph.m == 0:
         return 1
-    some = graph.weights[:: -(-graph.m // _WEIGHTS)]
-    mean = float(some.mean(dtype=np.float64)) * graph.n / graph.m
+    mean = graph.mean_weight * graph.n / graph.m
     if dtype.kind in "iu":
         return max(min(round(factor * mean), infinity(dtype) - 1), 1)
     with np.errstate(over="ignore"):
@@ -203,7 +201,7 @@ class _Entries:
             upload(self._queue, graph.weights, watch, _weights(graph, options)),
         ]
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
-        self._own = [device.buffer(size) for size in sizes]
+        self._own = [scratch(device, size) for size in sizes]
         settled(self._queue, *self._own)
         self._words, self._state, self._bounds = self._own[0], self._own[6], self._own[7]
         targets = [] if options.targets is None else options.targets.tolist()

@@ -197,5 +197,5 @@ def _sizes(n: int, dtype: np.dtype) -> list[int]:
 def _delta(graph: Graph, dtype: np.dtype, percent: int) -> float:
     """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
     with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
-        delta = float(graph.weights.mean(dtype=np.float64)) * percent / 100 if graph.m else 1.0
+        delta = graph.mean_weight * percent / 100 if graph.m else 1.0
     return max(round(min(delta, 2.0**62)), 1) if dtype.kind in "iu" else delta

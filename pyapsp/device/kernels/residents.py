@@ -1,0 +1,224 @@
+"""Memory that stays on a device from one call to the next: arrays of graphs, and scratch memory.
+
+The arrays of a `Graph` never change. So the buffer with a copy of one is used again by `upload`,
+until the array is deleted or the memory is needed.
+
+Only arrays whose memory cannot be written through any other array qualify: a graph that shares the
+memory of its caller's arrays is copied in each call.
+
+The buffers of a device take at most the part `_PART` of its memory, or the megabytes in
+`PYAPSP_RESIDENT`; the one that has been unused for the longest time is released first. Buffers of
+arrays that are pinned (`Residents.pin`) are released only when a run needs the memory.
+
+To allocate and to free the buffers of a search takes a driver 0.5 to 1 ms, as long as a search of a
+million vertices. So buffers of `scratch` go back to a pool.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple, cast
+
+import numpy as np
+import pyopencl as cl
+from pyopencl.tools import ImmediateAllocator, MemoryPool
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.device.model import Device
+
+__all__ = ["Residents", "release_all", "residents", "scratch"]
+
+# The default budget is the memory of the device divided by this.
+_PART = 4
+# Smaller arrays are copied in less time than a kernel takes to start.
+_LEAST = 2**14
+_VARIABLE = "PYAPSP_RESIDENT"
+
+
+class _Resident(NamedTuple):
+    """A buffer with the values of an array."""
+
+    array: weakref.ref[np.ndarray]
+    buffer: cl.Buffer
+
+    @property
+    def bytes(self) -> int:
+        return int(self.buffer.size)
+
+
+class Residents:
+    """The arrays that stay on a device.
+
+    Parameters
+    ----------
+    context : pyopencl.Context
+        Of one device.
+    """
+
+    def __init__(self, context: cl.Context) -> None:
+        self._memory = int(context.devices[0].global_mem_size)
+        self._pool = MemoryPool(ImmediateAllocator(cl.CommandQueue(context)))
+        # in the order of their last use, by the address of the array and the type of the buffer
+        self._kept: dict[tuple[int, str], _Resident] = {}
+        self._pins: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    @property
+    def budget(self) -> int:
+        """The bytes of arrays that are not pinned, at most.
+
+        Raises
+        ------
+        ParameterError
+            If the variable `PYAPSP_RESIDENT` is not a number of megabytes.
+        """
+        text = os.environ.get(_VARIABLE)
+        if text is None:
+            return self._memory // _PART
+        if not text.isdecimal():
+            raise ParameterError.of(_VARIABLE, "the environment", "a number of megabytes", text)
+        return int(text) * 2**20
+
+    def scratch(self, size: int) -> cl.Buffer:
+        """Return a buffer of at least so many bytes, which goes back to the pool when deleted.
+
+        Then no command may be using it. Its content is undefined.
+        """
+        return cast(cl.Buffer, self._pool.allocate(size))
+
+    def find(self, array: np.ndarray, dtype: np.dtype) -> cl.Buffer | None:
+        """Return the buffer with the values of an array in a type, if there is one."""
+        key = id(array), dtype.str
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is None or found.array() is not array:
+                return None
+            self._kept[key] = found
+        return found.buffer
+
+    def add(self, array: np.ndarray, dtype: np.dtype, buffer: cl.Buffer) -> None:
+        """Keep a buffer that has the values of an array, if the array never changes.
+
+        No kernel may write to the buffer.
+        """
+        if buffer.size < _LEAST or not _is_constant(array):
+            return
+        budget, key, kept = self.budget, (id(array), dtype.str), self._kept
+        if buffer.size > budget and id(array) not in self._pins:
+            return
+
+        def forget(_: weakref.ref[np.ndarray]) -> None:
+            kept.pop(key, None)  # without the lock, which this thread may have
+
+        with self._lock:
+            kept[key] = _Resident(weakref.ref(array, forget), buffer)
+            self._release(budget, pinned=False)
+
+    def shrink(self, most: int) -> int:
+        """Release memory until at most so many bytes are left: the pool, then unused buffers first.
+
+        Returns
+        -------
+        int
+            The bytes that were released.
+        """
+        with self._lock:
+            pool, released = self._pool, 0
+            kept = sum(each.bytes for each in list(self._kept.values()))
+            if pool.held_blocks and pool.managed_bytes - pool.active_bytes + kept > most:
+                released = pool.managed_bytes
+                pool.free_held()
+                released -= pool.managed_bytes
+            return released + self._release(most, pinned=True)
+
+    def _release(self, most: int, *, pinned: bool) -> int:
+        """Release buffers, or those that are not pinned; the caller has the lock."""
+        some = [
+            (key, each)
+            for key, each in list(self._kept.items())
+            if pinned or not self._pins[key[0]]
+        ]
+        count, released = sum(each.bytes for _, each in some), 0
+        # those that are not pinned go first; the order of their last use stays
+        for key, each in sorted(some, key=lambda item: item[0][0] in self._pins):
+            if count - released <= most:
+                break
+            if self._kept.pop(key, None) is not None:
+                released += each.bytes
+        return released
+
+    def bytes_of(self, arrays: Iterable[np.ndarray]) -> int:
+        """Return the bytes of the buffers of some arrays."""
+        wanted = {id(array) for array in arrays}
+        with self._lock:
+            kept = list(self._kept.items())
+        return sum(each.bytes for key, each in kept if key[0] in wanted)
+
+    def pin(self, arrays: Iterable[np.ndarray]) -> None:
+        """Let the buffers of arrays stay beyond the budget; the caller keeps the arrays."""
+        with self._lock:
+            self._pins.update(map(id, arrays))
+
+    def unpin(self, arrays: Iterable[np.ndarray]) -> None:
+        """End the effect of `pin`."""
+        with self._lock:
+            self._pins.subtract(map(id, arrays))
+            self._pins = +self._pins  # without those that are 0
+            self._release(self.budget, pinned=False)
+
+    def remove(self, arrays: Iterable[np.ndarray]) -> None:
+        """Release the buffers of arrays that nobody pins."""
+        with self._lock:
+            unwanted = {id(array) for array in arrays} - self._pins.keys()
+            for key in list(self._kept):
+                if key[0] in unwanted:
+                    self._kept.pop(key, None)
+
+
+def _is_constant(array: np.ndarray) -> bool:
+    """Return whether the values of an array never change: no array with its memory is writeable."""
+    each: object = array
+    while isinstance(each, np.ndarray):
+        if each.flags.writeable:
+            return False
+        if each.base is None:
+            return True
+        each = each.base
+    return False
+
+
+_all: dict[cl.Context, Residents] = {}
+_making = threading.Lock()
+
+
+def residents(context: cl.Context) -> Residents:
+    """Return the arrays that stay on the device of a context."""
+    found = _all.get(context)
+    if found is None:
+        with _making:
+            found = _all.setdefault(context, Residents(context))
+    return found
+
+
+def scratch(device: Device, size: int) -> cl.Buffer:
+    """Return a buffer for the duration of a run, as `Device.buffer`.
+
+    Its size may be larger. No command may be using it when it is deleted.
+    """
+    if _pools(device):
+        return residents(device.context).scratch(size)
+    return device.buffer(size)
+
+
+def _pools(device: Device) -> bool:
+    """Return whether the driver takes long to allocate memory: a CPU has that of the host."""
+    return not device.traits.scalar_groups
+
+
+def release_all() -> int:
+    """Release the buffers of all devices; return their bytes."""
+    return sum(each.shrink(0) for each in list(_all.values()))

@@ -1,0 +1,163 @@
+"""`DeviceGraph`: a graph whose arrays stay on a device while it is used."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.device.kernels.residents import residents
+from pyapsp.graph.attributes import Weight
+from pyapsp.graph.coerce import GraphLike, as_graph
+from pyapsp.graph.model import Graph
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["DeviceGraph", "device_for"]
+
+# The attributes with the graphs that a graph keeps.
+_DERIVED = "_reversed", "_symmetrized"
+# The attributes of this class.
+_OWN = "device", "_unpin"
+
+
+class DeviceGraph(Graph):
+    """A graph whose arrays stay on a device until `release`, or until the graph is deleted.
+
+    Every function takes it for a `Graph`, and without ``device=`` runs on its device. An array is
+    copied at the first call that needs it: row pointers, heads, weights in each type that is asked
+    for, the reversed graph, the undirected graph. If a call needs the memory, arrays are removed
+    from the device, and copied again by a later call.
+
+    A plain `Graph` stays on a device, too, but only within a budget that all graphs share: a
+    quarter of the memory of the device, or as many megabytes as the environment variable
+    ``PYAPSP_RESIDENT`` says.
+
+    Parameters
+    ----------
+    graph : graph-like
+        As for `solve`.
+    device : device-like, optional
+        As for `solve`, but one device.
+    weight : hashable, callable or None, optional
+        As for `solve`.
+
+    Raises
+    ------
+    GraphError, FormatError, ParameterError, NoDeviceError
+        As for `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    >>> with pyapsp.DeviceGraph(graph) as there:
+    ...     pyapsp.sssp(there, 0).distances, pyapsp.bfs(there, 0).levels
+    (array([ 0.,  3.,  1., inf]), array([ 0,  1,  1, -1], dtype=int32))
+    """
+
+    device: Device
+    _kept = sys.maxsize
+
+    def __init__(
+        self, graph: GraphLike, device: DeviceLike = None, *, weight: Weight = ...
+    ) -> None:
+        self._put(as_graph(graph, weight=weight), choose(device))
+
+    def _put(self, graph: Graph, device: Device) -> None:
+        """Share the arrays and the facts of a graph, and let its arrays stay on a device."""
+        self.__dict__.update(_facts(graph), device=device)
+        there, arrays = residents(device.context), self._arrays
+        there.pin(arrays)
+        # it refers to the arrays, not to this object
+        self.__dict__["_unpin"] = weakref.finalize(self, there.unpin, arrays)
+
+    @property
+    def _arrays(self) -> tuple[np.ndarray, ...]:
+        return self.indptr, self.indices, self.weights
+
+    @property
+    def _derived(self) -> list[DeviceGraph]:
+        """The reversed and the undirected graph, if they have been made."""
+        made = [self.__dict__.get(name) for name in _DERIVED]
+        return [each for each in made if isinstance(each, DeviceGraph)]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the arrays take on the device now, with those of derived graphs."""
+        mine = residents(self.device.context).bytes_of(self._arrays)
+        return mine + sum(each.nbytes for each in self._derived)
+
+    def release(self) -> None:
+        """Remove the arrays from the device.
+
+        The graph can still be used. Then its arrays stay on the device within the budget only.
+        """
+        for each in self._derived:
+            each.release()
+        self.__dict__["_unpin"]()
+        residents(self.device.context).remove(self._arrays)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Graph], tuple[dict[str, Any]]]:
+        # a device belongs to its process: a pickle, or a copy, is a plain graph
+        return _plain, (_facts(self),)
+
+    def _sharing(self, directed: bool) -> Graph:
+        graph = super()._sharing(directed)
+        for name in _OWN:
+            graph.__dict__.pop(name, None)
+        return graph
+
+    def reversed(self) -> Graph:
+        """Return the graph with every arc reversed, on the same device; it is made once."""
+        return self._beside("_reversed", super().reversed())
+
+    def symmetrized(self) -> Graph:
+        """Return the undirected graph, on the same device; it is made once."""
+        return self._beside("_symmetrized", super().symmetrized())
+
+    def _beside(self, name: str, graph: Graph) -> Graph:
+        """Return a derived graph on the same device, which stays with this one."""
+        if isinstance(graph, DeviceGraph):
+            return graph
+        derived = object.__new__(DeviceGraph)
+        derived._put(graph, self.device)
+        self.__dict__[name] = derived
+        return derived
+
+
+def device_for(graph: object, device: DeviceLike) -> Device:
+    """Return the device that a call asks for, or else that of its graph, or else the default."""
+    if device is None and isinstance(graph, DeviceGraph):
+        return graph.device
+    return choose(device)
+
+
+def _plain(facts: dict[str, Any]) -> Graph:
+    """Return the graph with these attributes."""
+    graph = object.__new__(Graph)
+    graph.__setstate__(facts)
+    return graph
+
+
+def _facts(graph: Graph) -> dict[str, Any]:
+    """Return the attributes of a graph that do not depend on a device."""
+    left_out = *_OWN, *_DERIVED
+    return {name: value for name, value in graph.__dict__.items() if name not in left_out}

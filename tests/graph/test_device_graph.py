@@ -1,0 +1,143 @@
+"""Graphs whose arrays stay on a device."""
+
+import copy
+import gc
+import pickle
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.device.kernels import residents, transfer
+from pyapsp.graph import Graph, device_for
+
+
+@pytest.fixture
+def graph():
+    rng = np.random.default_rng(5)
+    tails, heads = rng.integers(0, 3000, (2, 20000))
+    return Graph.from_arcs(3000, tails, heads, rng.integers(1, 100, 20000), labels=range(1, 3001))
+
+
+@pytest.fixture
+def sent(device, monkeypatch):
+    """Return the bytes of each copy to the device from now on; arrays are copied, also to a CPU."""
+    monkeypatch.setattr(transfer, "in_place", lambda handle: False)
+    monkeypatch.setattr(residents, "_all", {})
+    sizes, send = [], transfer.send
+
+    def counted(queue, buffer, array, dtype):
+        if array.size > 5000:  # arcs
+            sizes.append(dtype.itemsize * array.size)
+        send(queue, buffer, array, dtype)
+
+    monkeypatch.setattr(transfer, "send", counted)
+    return sizes
+
+
+_CALLS = {
+    "bfs": lambda graph: pyapsp.bfs(graph, 7).levels,
+    "sssp": lambda graph: pyapsp.sssp(graph, 7, predecessors=True).predecessors,
+    "weak": lambda graph: pyapsp.weakly_connected_components(graph).labels,
+    "strong": lambda graph: pyapsp.strongly_connected_components(graph).labels,
+    "colouring": lambda graph: pyapsp.strongly_connected_components(graph, "scc-colouring").labels,
+    "triangles": lambda graph: pyapsp.triangles(graph).per_vertex,
+    "truss": lambda graph: pyapsp.truss_decomposition(graph).trussness,
+    "solve": lambda graph: pyapsp.solve(graph, sources=[1, 2], method="near-far").distances,
+    "within": lambda graph: pyapsp.within(graph, [1, 2], 90).distances.toarray(),
+    "closeness": lambda graph: pyapsp.closeness_centrality(graph, sources=[3, 4]),
+}
+
+
+@pytest.mark.parametrize("name", _CALLS)
+def test_scratch_memory_with_the_values_of_other_calls(name, graph, device, monkeypatch):
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    monkeypatch.setattr(residents, "_all", {})
+    call, ring = _CALLS[name], Graph.from_arcs(40, np.arange(40), (np.arange(40) + 1) % 40)
+    expected = [call(each) for each in (graph, ring)]
+    for _ in range(3):
+        for each, right in zip((graph, ring), expected, strict=True):
+            np.testing.assert_array_equal(call(each), right)
+
+
+@pytest.mark.parametrize("name", _CALLS)
+def test_the_second_call_copies_no_arcs_and_answers_the_same(name, graph, device, sent):
+    call = _CALLS[name]
+    expected = call(graph)
+    residents.release_all()
+    with pyapsp.DeviceGraph(graph, device) as there:
+        np.testing.assert_array_equal(call(there), expected)
+        del sent[:]
+        np.testing.assert_array_equal(call(there), expected)
+        assert not sent
+        assert there.nbytes > 0
+    assert there.nbytes == 0
+    np.testing.assert_array_equal(call(there), expected)
+
+
+def test_a_plain_graph_stays_within_the_budget(graph, device, sent, monkeypatch):
+    first = pyapsp.bfs(graph, 7, device=device).levels
+    del sent[:]
+    np.testing.assert_array_equal(pyapsp.bfs(graph, 7, device=device).levels, first)
+    assert not sent
+    monkeypatch.setenv("PYAPSP_RESIDENT", "0")
+    residents.release_all()
+    np.testing.assert_array_equal(pyapsp.bfs(graph, 7, device=device).levels, first)
+    np.testing.assert_array_equal(pyapsp.bfs(graph, 7, device=device).levels, first)
+    assert len(sent) == 2
+
+
+def test_the_arrays_of_a_caller_are_copied_each_time(graph, device, sent):
+    matrix = graph.to_scipy()
+    matrix.data[:] = 1
+    one = pyapsp.sssp(matrix, 0, device=device).distances
+    matrix.data[:] = 3
+    np.testing.assert_array_equal(pyapsp.sssp(matrix, 0, device=device).distances, 3 * one)
+    there = pyapsp.DeviceGraph(matrix, device)
+    matrix.data[:] = 7
+    np.testing.assert_array_equal(pyapsp.sssp(there, 0).distances, 3 * one)
+
+
+def test_without_device_the_call_runs_on_that_of_the_graph(graph, device):
+    there = pyapsp.DeviceGraph(graph, device)
+    assert device_for(there, None) == device
+    assert device_for(graph, device) == device
+    assert pyapsp.bfs(there, 7).stats["device"]["name"] == device.name
+    assert there.device == device
+
+
+def test_derived_graphs_are_made_once(graph, device, monkeypatch):
+    monkeypatch.setattr(Graph, "_kept", 0)
+    assert graph.reversed() is not graph.reversed()
+    there = pyapsp.DeviceGraph(graph, device)
+    for derive in (Graph.reversed, Graph.symmetrized):
+        derived = getattr(there, derive.__name__)()
+        assert isinstance(derived, pyapsp.DeviceGraph)
+        assert getattr(there, derive.__name__)() is derived
+        assert derived == derive(graph)
+
+
+def test_a_graph_that_is_deleted_leaves_the_device(graph, device, sent):
+    there = pyapsp.DeviceGraph(graph, device)
+    pyapsp.bfs(there, 7)
+    del there
+    gc.collect()
+    kept = residents.residents(device.context)
+    assert not kept._pins
+    assert kept._kept  # the plain graph has the same arrays
+
+
+def test_pickles_and_copies_are_plain_graphs(graph, device):
+    there = pyapsp.DeviceGraph(graph, device)
+    for other in (pickle.loads(pickle.dumps(there)), copy.deepcopy(there)):
+        assert type(other) is Graph
+        assert other == graph
+        assert other.labels.tolist() == list(range(1, 3001))
+
+
+def test_a_directed_view_is_a_plain_graph(graph, device):
+    ring = Graph.from_arcs(3, [0, 1, 2], [1, 2, 0], directed=False)
+    there = pyapsp.DeviceGraph(Graph(ring.indptr, ring.indices, ring.weights), device)
+    undirected = there.symmetrized()
+    assert undirected == ring
+    assert isinstance(undirected, pyapsp.DeviceGraph)

@@ -1,0 +1,120 @@
+"""What a run does beside its method: memory that it needs, and its record."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.device.kernels import residents, transfer
+from pyapsp.errors import DeviceMemoryError
+from pyapsp.graph import Graph, generators
+from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
+
+GRAPH = generators.random_graph(3000, seed=1)
+
+
+@pytest.fixture
+def there(device, monkeypatch):
+    """Return what stays on the device, at first nothing; arrays are copied, also to a CPU."""
+    monkeypatch.setattr(transfer, "in_place", lambda handle: False)
+    monkeypatch.setattr(residents, "_all", {})
+    return residents.residents(device.context)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Let runs fail for want of memory; return how many times, and count the runs."""
+    run, counts = BfsFrontier.run, {"fail": 1, "runs": 0}
+
+    def failing(self, plan):
+        counts["runs"] += 1
+        if counts["runs"] <= counts["fail"]:
+            raise DeviceMemoryError(1, 1, "the driver has none")
+        return run(self, plan)
+
+    monkeypatch.setattr(BfsFrontier, "run", failing)
+    return counts
+
+
+def _bfs(device, method="bfs-frontier", **more):
+    return pyapsp.bfs(GRAPH, 0, method, device=device, **more)
+
+
+def test_graphs_on_the_device_make_room_for_a_run(device, there, short):
+    short["fail"] = 0
+    expected = _bfs(device).levels
+    assert there.bytes_of([GRAPH.indices]) > 0
+    short.update(fail=2, runs=1)  # the next run fails, that after it does not
+    np.testing.assert_array_equal(_bfs(device).levels, expected)
+    assert short["runs"] == 3
+
+
+def test_without_graphs_on_the_device_the_error_is_raised(device, there, short):
+    with pytest.raises(DeviceMemoryError, match="the driver has none"):
+        _bfs(device)
+    assert short["runs"] == 1
+
+
+def test_memory_that_lacks_twice_is_an_error(device, there, short):
+    short["fail"] = 0
+    _bfs(device)
+    short.update(fail=3, runs=1)
+    with pytest.raises(DeviceMemoryError):
+        _bfs(device)
+    assert short["runs"] == 3
+
+
+def test_a_run_leaves_other_graphs_the_memory_beside_its_own(device, there):
+    other = generators.random_graph(3001, seed=2)
+    pyapsp.bfs(other, 0, "bfs-frontier", device=device)
+    _bfs(device)
+    needed = _bfs(device).stats["peak_device_bytes"]
+    assert there.bytes_of([other.indices]) > 0
+    _bfs(device, memory_limit=needed)
+    assert there.bytes_of([other.indices]) == 0
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Return the names of graphs that were hashed."""
+    hashed, found = [], Graph.content_hash.func
+
+    def noted(self):
+        hashed.append(self.name)
+        return found(self)
+
+    monkeypatch.setattr(Graph, "content_hash", property(noted))
+    return hashed
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, device: pyapsp.bfs(graph, 0, device=device).rows,
+        lambda graph, device: pyapsp.sssp(graph, 0, device=device).rows,
+        lambda graph, device: pyapsp.triangles(graph, device=device),
+        lambda graph, device: pyapsp.truss_decomposition(graph, device=device),
+        lambda graph, device: pyapsp.weakly_connected_components(graph, device=device),
+    ],
+)
+def test_the_record_is_made_when_it_is_read(call, device, counted):
+    graph = generators.random_graph(60, seed=3)
+    assert graph.name is not None
+    result = call(graph, device)
+    assert not counted
+    assert result.explain()
+    assert not counted
+    assert result.stats["work"] > 0
+    assert counted
+    assert result.stats is result.stats
+    again = pickle.loads(pickle.dumps(call(graph, device)))
+    assert again.stats["input"] == result.stats["input"]
+    assert repr(again) == repr(result)
+
+
+def test_a_result_without_a_run_has_an_empty_record():
+    result = pyapsp.Result(np.zeros((1, 1)), None, np.zeros(1, np.int64))
+    assert result.stats == {}
+    result.stats["method"] = "none"
+    assert pyapsp.Result(np.zeros((1, 1)), None, np.zeros(1, np.int64)).stats == {}
