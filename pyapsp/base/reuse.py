@@ -19,8 +19,10 @@ An array beside a mapped file is mapped from a file, too (`empty_beside`).
 from __future__ import annotations
 
 import math
+import time
 import weakref
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,9 +36,10 @@ __all__ = ["empty", "empty_beside", "is_new", "pinned"]
 # The C library uses the memory of smaller arrays again, but does not pin it.
 _LARGE = 2**20
 # At most this many bytes are kept, and at most the available memory of the host divided by _PART.
-# The memory that has been unused for the longest time is released first. Up to _LITTLE, the system
-# is not asked, because that takes as long as a small answer.
-_KEPT, _PART, _LITTLE = 2**30, 16, 2**26
+# The memory that has been unused for the longest time is released first.
+_KEPT, _PART = 2**30, 16
+# Seconds after which the system is asked again: the question takes as long as a small answer.
+_ASKED = 1
 # Kept memory is at most this many times as large as an answer that gets it.
 _SLACK = 1.25
 # Memory is pinned from this use on.
@@ -159,12 +162,16 @@ def _unused_of(size: int) -> _Memory | None:
 def _keep(memory: _Memory) -> None:
     """Keep memory that nobody uses any more, and release what is too much."""
     _unused[id(memory)] = memory
-    if sum(each.bytes.size for each in list(_unused.values())) <= _LITTLE:
-        return
-    available = available_memory()
-    most = _KEPT if available is None else min(_KEPT, available // _PART)
+    most = _most(int(time.monotonic() / _ASKED))
     while sum(each.bytes.size for each in list(_unused.values())) > most:
         _unused.pop(next(iter(list(_unused)), 0), None)
+
+
+@lru_cache(1)
+def _most(period: int) -> int:
+    """Return the bytes that may be kept, by the memory that is available in a period of time."""
+    available = available_memory()
+    return _KEPT if available is None else min(_KEPT, available // _PART)
 
 
 def _memory_of(array: np.ndarray) -> _Memory | None:

@@ -17,20 +17,30 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError
 from pyapsp.base.host import cores, threads
-from pyapsp.base.reuse import is_new
+from pyapsp.base.reuse import empty, is_new
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, staging
 from pyapsp.device.kernels.mapped import is_pinned
+from pyapsp.device.kernels.transfer import in_place
 from pyapsp.numbers.checks import convert
 from pyapsp.paths.device_rows import DeviceRows
 
-__all__ = ["arriving", "converter", "download", "expected"]
+__all__ = ["arriving", "converter", "download", "expected", "room"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
 _STRETCH, _PAGE = 2**23, 2**12
 # Rows are converted on the device if it has spare memory for this multiple of them.
 _SPARE = 4
+
+
+def room(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, bool]:
+    """Return an array for an answer, and whether the device writes it without the host's help.
+
+    A device with memory of its own does if earlier answers were in the memory of the array.
+    """
+    array = empty(shape, dtype)
+    return array, not in_place(device.handle) and is_pinned(device.context, array)
 
 
 class _Stretch:

@@ -40,17 +40,19 @@ class NarrowRow:
 
     Attributes
     ----------
+    given : bool
+        Whether there is an array for the levels.
     values : (n,) ndarray
         The levels; -1 if there is no path.
     """
 
     def __init__(self, values: np.ndarray | None = None) -> None:
-        self._given = values
+        self.given = values is not None
         self.values: np.ndarray = np.empty(0, _WIDE) if values is None else values
 
     def room(self, n: int, most: int) -> np.ndarray:
         """Return the array for n levels up to `most`, which becomes `values`."""
-        if self._given is None:
+        if not self.given:
             self.values = np.empty(n, narrowest(most))
         return self.values
 

@@ -16,15 +16,13 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.progress import of_sources
-from pyapsp.base.reuse import empty
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
-from pyapsp.device.kernels.mapped import is_pinned
-from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
+from pyapsp.paths.landing import room
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import (
     Plan,
@@ -110,6 +108,9 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         assert isinstance(row, np.ndarray)
         searcher.search(source, row)
 
+    def finish(self, searcher: Searcher) -> None:
+        """Wait for rows of `find` that are on their way to the host; none by default."""
+
     def narrow(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
         """Return whether `find` fills a `NarrowRow`, not an array, and also the predecessors."""
         return False
@@ -127,48 +128,52 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
-        context, shape = options.device.context, (sources.size, graph.n)
-        distances = empty(shape, options.dtype)
-        predecessors = empty(shape, np.int32) if options.predecessors else None
+        shape = sources.size, graph.n
+        distances, direct = room(options.device, shape, options.dtype)
+        predecessors = None
+        if options.predecessors:
+            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
         narrow: list[NarrowRow] = []
-        # a device with memory of its own writes to pinned memory itself
-        remote = not in_place(options.device.handle)
-        direct = remote and is_pinned(context, distances)
-        if remote and predecessors is not None:
-            is_pinned(context, predecessors)
         if self.narrow(plan):
             rows = distances if direct else [None] * sources.size
             narrow = [NarrowRow(row) for row in rows]
         tell, searcher = of_sources(options.progress), None
-        for place, source in enumerate(sources.tolist()):
-            row = distances[place : place + 1]
-            before = None if predecessors is None else predecessors[place : place + 1]
-            with device_errors(options.device, plan.device_bytes):
-                if searcher is None:
-                    searcher = self.open(plan, watch)
-                    sent = watch.seconds("transfer")
-                started = time.perf_counter()
-                target = narrow[place] if narrow else row[0]
-                self.find(searcher, source, target, None if before is None else before[0])
-            seconds += time.perf_counter() - started
-            if not narrow:
-                # as with a cutoff: without negative weights, too large is beyond all targets
-                known = not graph.has_negative and options.reaches_targets(row[0])
-                if self.weighted and options.must_check(graph) and not known:
-                    check_answer(graph, row)
-                options.hide_beyond_targets(row[0])
-                options.hide(row, None)
-            if before is not None and not narrow:
-                started = time.perf_counter()
+        try:
+            for place, source in enumerate(sources.tolist()):
+                row = distances[place : place + 1]
+                before = None if predecessors is None else predecessors[place : place + 1]
                 with device_errors(options.device, plan.device_bytes):
-                    assert searcher is not None
-                    searcher.read_predecessors(source, row[0], before[0])
+                    if searcher is None:
+                        searcher = self.open(plan, watch)
+                        sent = watch.seconds("transfer")
+                    started = time.perf_counter()
+                    target = narrow[place] if narrow else row[0]
+                    self.find(searcher, source, target, None if before is None else before[0])
                 seconds += time.perf_counter() - started
-                options.hide(row, before)
-                if options.targets is not None:
-                    before[row == infinity(row.dtype)] = NO_PREDECESSOR
-            if tell is not None:
-                tell(place + 1, sources.size)
+                if not narrow:
+                    # as with a cutoff: without negative weights, too large is beyond all targets
+                    known = not graph.has_negative and options.reaches_targets(row[0])
+                    if self.weighted and options.must_check(graph) and not known:
+                        check_answer(graph, row)
+                    options.hide_beyond_targets(row[0])
+                    options.hide(row, None)
+                if before is not None and not narrow:
+                    started = time.perf_counter()
+                    with device_errors(options.device, plan.device_bytes):
+                        assert searcher is not None
+                        searcher.read_predecessors(source, row[0], before[0])
+                    seconds += time.perf_counter() - started
+                    options.hide(row, before)
+                    if options.targets is not None:
+                        before[row == infinity(row.dtype)] = NO_PREDECESSOR
+                if tell is not None:
+                    tell(place + 1, sources.size)
+        finally:  # rows may be on their way also after an error
+            started = time.perf_counter()
+            if searcher is not None:
+                with device_errors(options.device, plan.device_bytes):
+                    self.finish(searcher)
+            seconds += time.perf_counter() - started
         transfers = watch.seconds("transfer")
         stats: Stats = {
             # by the clock of the host, because reading the flag between rounds counts as well

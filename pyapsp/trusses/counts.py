@@ -107,7 +107,8 @@ class TriangleMethod(BufferedMethod):
     def run(self, plan: Plan[Graph, TriangleOptions, tuple[Selection, Counter]]) -> Counts:
         """Count."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
-        total, per_vertex, oriented = 0, np.zeros(graph.n, np.int64), 0.0
+        total, oriented = 0, 0.0
+        per_vertex = np.zeros(graph.n, np.int64) if options.per_vertex else None
         started = time.perf_counter()
         if graph.n and graph.m > 1:
             with device_errors(options.device, plan.device_bytes):
@@ -115,17 +116,15 @@ class TriangleMethod(BufferedMethod):
         if options.progress is not None:
             options.progress(graph.n, graph.n)
         stats = measured(watch, started, plan.state[1].hash, {"orientation_seconds": oriented})
-        if options.per_vertex:
+        if per_vertex is not None:
             total = int(per_vertex.sum()) // 3
-        return Counts(
-            total=total, per_vertex=per_vertex if options.per_vertex else None, stats=stats
-        )
+        return Counts(total=total, per_vertex=per_vertex, stats=stats)
 
     def _counted(
         self,
         plan: Plan[Graph, TriangleOptions, tuple[Selection, Counter]],
         watch: Stopwatch,
-        per_vertex: np.ndarray,
+        per_vertex: np.ndarray | None,
     ) -> tuple[int, float]:
         """Fill the counts; return the number of triangles, and the seconds of the orientation."""
         graph, options = plan.input, plan.options
@@ -137,7 +136,7 @@ class TriangleMethod(BufferedMethod):
         up: Rows = select(queue, rows, graph.m // 2)
         queue.finish()
         oriented = time.perf_counter() - started
-        if not options.per_vertex:
+        if per_vertex is None:
             return count(queue, rows, up), oriented
         counts = zeros(queue, graph.n)
         count(queue, rows, up, counts)

@@ -31,7 +31,7 @@ _N = 97
 def small(monkeypatch):
     """Use the memory of small answers again, and begin without any."""
     monkeypatch.setattr(reuse, "_LARGE", 64)
-    monkeypatch.setattr(reuse, "_LITTLE", 0)
+    monkeypatch.setattr(reuse, "_ASKED", 1e-9)
     monkeypatch.setattr(reuse, "_unused", {})
 
 
@@ -100,16 +100,13 @@ def test_little_memory_is_kept_on_a_host_with_little(monkeypatch):
     assert [memory.bytes.size for memory in reuse._unused.values()] == [101, 200]
 
 
-def test_the_system_is_not_asked_about_little_memory(monkeypatch):
-    monkeypatch.setattr(reuse, "_LITTLE", 250)
+def test_the_system_is_asked_once_in_a_while(monkeypatch):
     asked = []
-    monkeypatch.setattr(reuse, "available_memory", lambda: asked.append(1) or 0)
-    empty((100,), np.uint8)
-    empty((150,), np.uint8)
-    assert not asked
-    empty((251,), np.uint8)
-    assert asked
-    assert not reuse._unused
+    monkeypatch.setattr(reuse, "available_memory", lambda: asked.append(1) or 2**20)
+    monkeypatch.setattr(reuse, "_ASKED", 3600)
+    for _ in range(10):
+        empty((100,), np.uint8)
+    assert len(asked) <= 2  # the hour may end
 
 
 def test_threads_never_share_memory():

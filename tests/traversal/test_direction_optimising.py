@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.base import reuse
+from pyapsp.device.kernels import Stopwatch, transfer, upload
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Facts, Graph, generators
-from pyapsp.paths import PathOptions
+from pyapsp.paths import PathOptions, landing
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, problem, runs
 from pyapsp.traversal import kernels, symmetry
@@ -393,8 +394,8 @@ def test_memory_is_little_more_than_the_graph(device, monkeypatch):
 
 def test_reversed_for_many_sources_alone(device, monkeypatch):
     turned = []
-    reverse = module._reversed
-    monkeypatch.setattr(module, "_reversed", lambda graph: turned.append(graph) or reverse(graph))
+    reverse = Graph.reversed
+    monkeypatch.setattr(Graph, "reversed", lambda self: turned.append(self) or reverse(self))
     graph = generators.rmat(8, seed=4)
     sources = np.arange(20) * 3
     found = pyapsp.bfs(graph, sources, ID, device=device)
@@ -404,6 +405,37 @@ def test_reversed_for_many_sources_alone(device, monkeypatch):
     pyapsp.bfs(graph, sources[:3], ID, device=device)
     pyapsp.bfs(graph.symmetrized(), sources, ID, device=device)
     assert turned == [graph]
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+@pytest.mark.parametrize("parents", [False, True])
+def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
+    """Levels go to the host while the next search runs, if earlier answers were in the memory."""
+    monkeypatch.setattr(reuse, "_LARGE", 64)
+    monkeypatch.setattr(reuse, "_unused", {})
+    monkeypatch.setattr(module, "_LONG", 0)
+    for each in (module, landing, transfer):
+        monkeypatch.setattr(each, "in_place", lambda handle: False)
+    graph = generators.rmat(8, seed=4)
+    sources = np.arange(count) * 3
+    right = np.array([levels_of(graph, source) for source in sources])
+    forms = []
+    for _ in range(6):
+        found = pyapsp.bfs(graph, sources, ID, device=device, parents=parents)
+        np.testing.assert_array_equal(found.levels, right)
+        assert (found.rows.distances == np.where(right < 0, found.rows.infinity, right)).all()
+        np.testing.assert_array_equal(found.levels, right)
+        forms.append(found.rows.wide is not None)
+        del found
+    assert not forms[0]
+    assert forms[-1]
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pyapsp.bfs(graph, sources, ID, device=device, progress=stop)
+    np.testing.assert_array_equal(pyapsp.bfs(graph, sources, ID, device=device).levels, right)
 
 
 @pytest.fixture(params=[1, 64])

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
+from pyopencl.tools import PooledBuffer
 
 from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.launch import Stopwatch
@@ -128,7 +129,7 @@ def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
 
     Buffers of `scratch` may be from a pool, whose memory has been allocated.
     """
-    new = [each for each in buffers if isinstance(each, cl.Buffer)]
+    new = [each for each in buffers if not isinstance(each, PooledBuffer)]
     if new:
         undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
         cl.enqueue_migrate_mem_objects(queue, new, undefined)

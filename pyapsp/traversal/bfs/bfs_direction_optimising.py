@@ -15,6 +15,7 @@ parents are written into the arrays of the answer.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -23,7 +24,6 @@ from typing import ClassVar
 
 import numpy as np
 import pyopencl as cl
-from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
@@ -167,7 +167,8 @@ class BfsDirectionOptimising(Search[_Programs]):
         mode = _mode(graph, options, parameters)
         if mode is _Mode.TURN:
             arcs *= 2
-        return [max(size, 4) for size in (*arcs, *_own(graph, options, parameters, mode))]
+        own = *_own(graph, options, parameters, mode), *_spaces(graph, options)
+        return [max(size, 4) for size in (*arcs, *own)]
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> _Programs:
         """Build the kernels."""
@@ -211,6 +212,11 @@ class BfsDirectionOptimising(Search[_Programs]):
         assert isinstance(searcher, _Search)
         searcher.search(source, row, before)
 
+    def finish(self, searcher: Searcher) -> None:
+        """Wait for the levels."""
+        assert isinstance(searcher, _Search)
+        searcher.finish()
+
 
 def _mode(graph: Graph, options: PathOptions, parameters: Parameters) -> _Mode:
     """Return whether and how the search gets entering arcs."""
@@ -253,6 +259,12 @@ def _own(graph: Graph, options: PathOptions, parameters: Parameters, mode: _Mode
     return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
 
 
+def _spaces(graph: Graph, options: PathOptions) -> list[int]:
+    """Return the bytes of levels on their way to the host while the next search runs."""
+    leave = not in_place(options.device.handle) and options.count(graph.n) > 1
+    return [max(4 * graph.n, 4)] * 2 * leave
+
+
 def _groups(graph: Graph, options: PathOptions, group: int) -> int:
     """Return the number of groups: few, because each takes work as long as there is some."""
     units = options.device.capabilities.compute_units
@@ -288,7 +300,8 @@ class _Search:
         self._arcs = self._uploaded(graph.indptr, graph.indices)
         self._entering, programs = self._arcs, plan.state
         if programs.mode is _Mode.TURN:
-            self._entering = self._uploaded(*_reversed(graph))
+            entering = graph.reversed()
+            self._entering = self._uploaded(entering.indptr, entering.indices)
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
         buffer = partial(scratch, options.device)
@@ -296,6 +309,10 @@ class _Search:
         written = self._in_place and options.predecessors
         self._parents = None if written else buffer(sizes[1])
         self._own = [buffer(size) for size in sizes[2:]]
+        # levels on their way to the host, and the event of their arrival
+        self._link = options.device.queue()
+        spaces = [buffer(size) for size in _spaces(graph, options)] or self._own[:1]
+        self._leaving = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
@@ -347,11 +364,29 @@ class _Search:
             self._download(self._parents, predecessors)
 
     def _take(self, row: NarrowRow, most: int) -> None:
-        """Download levels up to `most`, in the narrowest type unless the row has one."""
-        narrow = row.room(self._n, most)
-        size, space = np.int32(narrow.itemsize), self._own[0]  # the queue is not needed any more
-        self._narrow(self._queue, *self._shape, self._levels, space, np.int32(self._n), size)
-        self._download(space, narrow)
+        """Bring levels up to `most`, in the narrowest type unless the row has an array.
+
+        Then the device writes them to the host while the next search runs, until `finish`.
+        """
+        narrow, n = row.room(self._n, most), np.int32(self._n)
+        given, size = (self._queue, *self._shape), np.int32(narrow.itemsize)
+        if not row.given:
+            space = self._own[0]  # the queue is not needed any more
+            self._narrow(*given, self._levels, space, n, size)
+            self._download(space, narrow)
+            return
+        space, last = self._leaving.popleft()
+        wait = None if last is None else [last]
+        ready = self._narrow(*given, self._levels, space, n, size, wait_for=wait)
+        self._queue.flush()
+        gone = cl.enqueue_copy(self._link, narrow, space, is_blocking=False, wait_for=[ready])
+        self._link.flush()
+        self._leaving.append((space, gone))
+
+    def finish(self) -> None:
+        """Wait for rows that are on their way to the host."""
+        with self._watch.by_the_host("transfer"):
+            self._link.finish()
 
     def _advanced(
         self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
@@ -400,11 +435,3 @@ class _Search:
             upload(self._queue, first, self._watch, self._offsets),
             upload(self._queue, heads, self._watch),
         ]
-
-
-def _reversed(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of the first entering arc of each vertex, and the tails."""
-    weights = np.zeros(graph.m, np.int8)
-    rows = csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)).tocsc()
-    # SciPy gives both arrays the type of the offsets
-    return rows.indptr, rows.indices.astype(np.int32, copy=False)

@@ -24,6 +24,7 @@ from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
+from pyapsp.paths.landing import room
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -116,7 +117,8 @@ class SccColouring(WidthInGroup, ComponentMethod):
 
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
-        watch, labels = Stopwatch(), np.empty(plan.input.n, np.int32)
+        watch = Stopwatch()
+        labels, _ = room(plan.options.device, (plan.input.n,), np.dtype(np.int32))
         seconds, more = 0.0, dict[str, Json]()
         if plan.input.n:
             with device_errors(plan.options.device, plan.device_bytes):

@@ -16,6 +16,7 @@ from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
+from pyapsp.paths.landing import room
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -81,7 +82,7 @@ class SccHooking(ComponentMethod):
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
-        labels, seconds = np.empty(graph.n, np.int32), 0.0
+        (labels, _), seconds = room(options.device, (graph.n,), np.dtype(np.int32)), 0.0
         if graph.n:
             with device_errors(options.device, plan.device_bytes):
                 seconds = _search(plan, watch, labels)
