@@ -21,6 +21,8 @@
  *           certificate_walk     one work-item per (r, j): walks the predecessors from j to i over
  *                                existing, tight arcs, in at most n steps.
  *
+ *           Groups have any width; work-items with j >= n do nothing.
+ *
  *           A fault of kind c in row r is reported as the smallest j in fault[c * count + r].
  *           A comparison of a with b has the tolerance relative * (|a| + |b|) + absolute for
  *           rounding; both are 0 if sums are exact.
@@ -81,6 +83,8 @@ __kernel void certificate_relax(__global const value_t *rows, __global const int
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
+    if (j >= n)
+        return;
     __global const value_t *row = rows + (size_t)r * n;
     const value_t here = row[j];
     int attained = (here == PYAPSP_INFINITY);
@@ -111,6 +115,8 @@ __kernel void certificate_attain(__global const value_t *rows, __global const lo
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
+    if (j >= n)
+        return;
     __global const value_t *row = rows + (size_t)r * n;
     __global int *marks = marked + (size_t)r * n;
     if (row[j] == PYAPSP_INFINITY || atomic_or(&marks[j], 0))
@@ -131,6 +137,8 @@ __kernel void certificate_unmarked(__global const value_t *rows, __global const 
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
+    if (j >= n)
+        return;
     const size_t rj = (size_t)r * n + j;
     if (rows[rj] != PYAPSP_INFINITY && !marked[rj])
         REPORT(FAULT_UNATTAINED, r, j);
@@ -144,6 +152,8 @@ __kernel void certificate_walk(__global const value_t *rows, __global const int 
 {
     const int j = get_global_id(0);
     const int r = get_global_id(1);
+    if (j >= n)
+        return;
     __global const value_t *row = rows + (size_t)r * n;
     __global const int *before = predecessors + (size_t)r * n;
     const int source = sources[r];

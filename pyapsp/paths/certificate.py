@@ -34,6 +34,8 @@ _FAULTS = (
     "no path has this length",
     "the predecessors are no shortest path",
 )
+# Work-items of a group; a driver that chooses compiles a kernel again for each number of vertices.
+_GROUP = 64
 # Rows are sent to the device in blocks of about this many bytes.
 _BLOCK_BYTES = 64 * 2**20
 # Limit of the arcs that SciPy relaxes to compute the expected rows: about a second.
@@ -111,6 +113,7 @@ class _Checker:
         defines["PYAPSP_SLACK"] = "float" if dtype == np.float16 else defines["PYAPSP_VALUE"]
         self.program = build(device, "paths/certificate.cl", defines)
         self.queue, self.dtype, self.n = device.queue(), dtype, graph.n
+        self.group = min(_GROUP, device.capabilities.max_work_group_size)
         entering = graph.reversed()
         weights = entering.weights.astype(dtype)
         self.arcs = [
@@ -131,7 +134,8 @@ class _Checker:
     def _launch(
         self, name: str, shape: tuple[int, int], *arguments: cl.Buffer | np.generic | None
     ) -> None:
-        self.program.kernel(name)(self.queue, shape, None, *arguments)
+        items = -(-shape[0] // self.group) * self.group, shape[1]
+        self.program.kernel(name)(self.queue, items, (self.group, 1), *arguments)
 
     def check(
         self, distances: np.ndarray, before: np.ndarray | None, sources: np.ndarray

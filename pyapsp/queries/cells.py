@@ -28,8 +28,8 @@ __all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 
 # Labels that the first launch passes on; it must be short on any device.
 _FIRST = 2**16
-# Work-items that clear the labels.
-_CLEARING = 1024
+# Work-items that clear the labels, in groups.
+_CLEARING, _GROUP = 1024, 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,7 +250,7 @@ def _search(
     )
     *labels, final, heap, state = (device.buffer(max(size, 4)) for size in sizes)
     numbers = np.int32(n), np.int32(k)
-    program.kernel("clear_labels")(queue, (_CLEARING,), None, *labels, final, *numbers)
+    program.kernel("clear_labels")(queue, (_CLEARING,), (_GROUP,), *labels, final, *numbers)
     given = upload(queue, starts.astype(np.int32), watch), np.int32(starts.size)
     start = program.kernel("start_labels")
     start(queue, (1,), (1,), *given, *labels[:2], heap, state, numbers[1])

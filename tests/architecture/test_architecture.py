@@ -148,6 +148,18 @@ def test_vendor_words_stay_in_their_file():
     assert found == []
 
 
+def test_launches_name_their_groups():
+    """A driver that chooses them compiles a kernel again for each size of an input."""
+    found = []
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and len(node.args) > 2:
+                queue, _, group = map(ast.unparse, node.args[:3])
+                if queue.endswith("queue") and group == "None":
+                    found.append(f"{path}:{node.lineno}")
+    assert not found
+
+
 def test_areas_have_their_kernels_and_tests():
     sys.path.insert(0, str(TOP))
     import pyapsp

@@ -27,9 +27,11 @@
 __kernel void johnson_round(__global const long *first, __global const int *tails,
                             __global const value_t *weights, __global const value_t *before,
                             __global value_t *after, __global int *parents,
-                            __global int *changed)
+                            __global int *changed, const int n)
 {
     const int v = get_global_id(0);
+    if (v >= n)
+        return;
     const value_t old = before[v];
     value_t least = old;
     int parent = -1;

@@ -6,6 +6,7 @@ one tile.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
@@ -22,6 +23,9 @@ from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Parameters, register
 
 __all__ = ["FwMultikernel", "TileRounds", "TileShape", "integers"]
+
+# Work-items of a group that copies, at most.
+_COPYING = 64
 
 
 def integers(parameters: Parameters) -> dict[str, int]:
@@ -127,11 +131,15 @@ class TileShape:
     ) -> list[cl.Event]:
         """Copy the matrices from the first buffer to the second, tile after tile; or back."""
         size = run.configuration.size
-        items = size // self.fields // parameters["width"], size, run.configuration.graphs
+        tile, strip = parameters["tile"], self.fields * parameters["width"]
+        items = size // strip, size, run.configuration.graphs
+        # a driver that chooses groups compiles the kernel again for each size
+        across = math.gcd(tile // strip, _COPYING)
+        group = across, math.gcd(tile, _COPYING // across), 1
         kernel = run.kernel("tiles_to_rows" if back else "rows_to_tiles")
         rows, tiles = run.buffers[:2]
         to, from_ = (rows, tiles) if back else (tiles, rows)
-        return [kernel(run.queue, items, None, to, from_, np.int32(size // parameters["tile"]))]
+        return [kernel(run.queue, items, group, to, from_, np.int32(size // tile))]
 
 
 class TileRounds(FloydWarshall):

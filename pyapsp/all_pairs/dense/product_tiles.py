@@ -24,6 +24,8 @@ __all__ = ["Tiles"]
 # one compiler dies of the code for 8 x 8. Another dies of loops over a slice that make 256 updates
 # of 64-bit integers.
 _MOST_ON_CPU, _UPDATES_ON_CPU = 16, 128
+# Groups that copy. A driver that chooses them compiles the kernel again for each size of a matrix.
+_COPYING = (32, 4)
 # How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
 _Place: TypeAlias = tuple[cl.Buffer, np.int32, np.int32, np.int32]
 
@@ -241,7 +243,7 @@ class Tiles(Product):
         items, depth = _items(self.p, region.extent, region.extent), np.int32(region.depth)
         return [
             multiply(queue, items, _group(self.p), product, size, depth, low, *buffers[2:4]),
-            add(queue, (region.extent, region.extent), None, buffers[0], size, low, product),
+            add(queue, (region.extent, region.extent), _COPYING, buffers[0], size, low, product),
         ]
 
     def ahead(
@@ -295,7 +297,7 @@ class Tiles(Product):
         kernel = self.program.kernel("fw_minplus_pack_left")
         items = (source.columns, source.rows // 8)
         place = ints(source.pitch, source.row, source.column)
-        return [kernel(queue, items, (32, 4), source.buffer, *place, left, np.int32(source.rows))]
+        return [kernel(queue, items, _COPYING, source.buffer, *place, left, np.int32(source.rows))]
 
     def pack_right(
         self, queue: cl.CommandQueue, source: Rectangle, right: RightFactor
@@ -321,7 +323,7 @@ class Tiles(Product):
     ) -> cl.Event:
         """Enqueue a copy of a number of columns and rows."""
         kernel = self.program.kernel("fw_minplus_copy")
-        event: cl.Event = kernel(queue, size, None, *source, *target)
+        event: cl.Event = kernel(queue, size, _COPYING, *source, *target)
         return event
 
     def multiply(

@@ -31,6 +31,8 @@ from pyapsp.registry import Parameters, Plan, check_memory, register
 
 __all__ = ["Johnson"]
 
+# Work-items of a group that makes a round of potentials.
+_GROUP = 64
 _SEARCHES = {
     each.id: each for each in (NearFar, ApspTasks, ApspTasksUnshared, ApspIterative, DijkstraCpu)
 }
@@ -217,9 +219,12 @@ def _potentials(
     changed = np.zeros(1, np.int32)
     flag = upload(queue, changed, watch)
     round_of_all = program.kernel("johnson_round")
+    # a driver that chooses groups compiles the kernel again for each number of vertices
+    group = min(_GROUP, options.device.capabilities.max_work_group_size)
+    items, n = -(-graph.n // group) * group, np.int32(graph.n)
     for done in range(1, graph.n + 1):
         cl.enqueue_copy(queue, flag, np.zeros(1, np.int32))
-        round_of_all(queue, (graph.n,), None, *arcs, before, after, parents_there, flag)
+        round_of_all(queue, (items,), (group,), *arcs, before, after, parents_there, flag, n)
         before, after = after, before
         cl.enqueue_copy(queue, changed, flag)
         if not changed[0]:

@@ -295,7 +295,8 @@ class _Searches:
         bits = self._seen, self._frontier, self._marks, self._lists[0], self._states[1]
         arrays = self._sources, *bits, self._leaving[0], *sizes
         start = self._programs.search.kernel("ms_bfs_start")
-        start(self._queue, (sources.size,), None, *arrays)
+        lanes = -(-sources.size // _VERTICES) * _VERTICES
+        start(self._queue, (lanes,), (_VERTICES,), *arrays)
         frontier, pulled = self._read(), False
         for level in itertools.count(1):
             self._ready(level)

@@ -34,7 +34,7 @@ class Backlog:
     --------
     >>> backlog = Backlog(device.capabilities.compute_units)  # doctest: +SKIP
     >>> for _ in range(rounds):  # doctest: +SKIP
-    ...     backlog.add([kernel(queue, (n, n), None, buffer)], n * n)
+    ...     backlog.add([kernel(queue, (n, n), (32, 4), buffer)], n * n)
     """
 
     def __init__(self, units: int) -> None:

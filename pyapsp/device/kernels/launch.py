@@ -26,7 +26,7 @@ class Stopwatch:
     Examples
     --------
     >>> watch = Stopwatch()
-    >>> watch.add("kernel", kernel(queue, (n, n), None, buffer))  # doctest: +SKIP
+    >>> watch.add("kernel", kernel(queue, (n, n), (32, 4), buffer))  # doctest: +SKIP
     >>> watch.seconds("kernel")  # doctest: +SKIP
     0.0123
     """
