@@ -34,12 +34,20 @@ class Measured:
     ----------
     documents : dict
         Experiment -> n -> document.
+    others : sequence of Measured
+        The same of other devices, for statements about several devices.
     """
 
     documents: dict[str, dict[int, Document]]
+    others: Sequence[Measured] = ()
 
     @classmethod
-    def load(cls, source: str, paths: Sequence[str | os.PathLike[str]]) -> Measured:
+    def load(
+        cls,
+        source: str,
+        paths: Sequence[str | os.PathLike[str]],
+        others: Sequence[Measured] = (),
+    ) -> Measured:
         """Read the files.
 
         Raises
@@ -69,7 +77,8 @@ class Measured:
             documents[experiment][n] = document
         if not documents:
             raise FormatError(source, None, "there are no measurements")
-        return cls({name: dict(sorted(by_n.items())) for name, by_n in documents.items()})
+        ordered = {name: dict(sorted(by_n.items())) for name, by_n in documents.items()}
+        return cls(ordered, others)
 
     @property
     def every(self) -> list[Document]:

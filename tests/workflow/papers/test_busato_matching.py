@@ -7,7 +7,7 @@ import tarfile
 import numpy as np
 import papers
 import pytest
-from papers.busato_matching import SOURCE, claims, experiments, inputs
+from papers.busato_matching import SOURCE, experiments, inputs
 from papers.measured import Measured
 
 from pyapsp.errors import VerificationError
@@ -61,59 +61,6 @@ def test_every_exhibit_has_values(measured):
     # where all small exact queries are found, there is no cost that could increase
     assert set(answers.drop(["M5, refined", "M5, one pass"])) <= {"yes", "no"}
     assert {experiment for experiment, _ in SOURCE.exhibits} == set(SOURCE.experiments)
-
-
-def test_claims_follow_the_measurements():
-    right = {
-        "queries": {"exact": 4, "queries": 4, "cost": 0.3, "distinct": 0.95},
-        "complexes": {"cost": 0.5},
-        "perturbed": {0.0: 0.2, 0.05: 0.26, 0.5: 0.3},
-        "levels": {1: 0.4, 2: 0.3, 3: 0.35},
-        "scores": {"label": 0.6, "bfs": 0.4, "label+bfs": 0.35, "label+degree+bfs": 0.3},
-    }
-
-    def answers(**changed):
-        facts = {name: {**each, **changed.get(name, {})} for name, each in right.items()}
-        searches = [{"search": search} for search in experiments.SEARCHES]
-        device = {"method": "device"}
-        runs = {
-            "queries": [
-                {"label": {**device, **search, "matches": 100, "nodes": 64}, **facts["queries"]}
-                | {"distinct_with_cost": None}
-                for search in searches
-            ],
-            "complexes": [
-                {"label": {**device, **search}, **facts["complexes"]} for search in searches
-            ],
-            "perturbed": [
-                {"label": {**search, "part": part}, "cost": cost}
-                for search in searches
-                for part, cost in facts["perturbed"].items()
-            ],
-            **{
-                name: [
-                    {"label": {option: value}, "cost": cost} for value, cost in facts[name].items()
-                ]
-                for name, option in (("levels", "levels"), ("scores", "scores"))
-            },
-        }
-        documents = {f"busato-matching-{name}": {1: {"runs": each}} for name, each in runs.items()}
-        return {each.id: each.holds for each in claims.claims(Measured(documents))}
-
-    first = answers()
-    assert len(first) == 5 * len(experiments.SEARCHES) + 2
-    assert all(first.values())
-    for claim, changed in (
-        ("M1", {"queries": {"exact": 3}}),
-        ("M2", {"queries": {"cost": 0.56}}),
-        ("M3", {"complexes": {"cost": 0.56}}),
-        ("M4", {"queries": {"distinct": 0.89}}),
-        ("M5", {"perturbed": {0.05: 0.22}}),
-        ("M6", {"levels": {3: 0.2}}),
-        ("M7", {"scores": {"label+bfs": 0.2}}),
-    ):
-        wrong = {each for each, holds in answers(**changed).items() if not holds}
-        assert wrong == {each for each in first if each.startswith(claim)}
 
 
 def test_a_wrong_match_ends_the_experiment(device, monkeypatch):

@@ -22,6 +22,7 @@ from papers.busato_paths.components.experiments import (
 )
 from papers.busato_paths.components.stand_ins import NAMES
 from papers.busato_paths.rows import of_graph, of_times
+from papers.claims import near
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
@@ -30,8 +31,6 @@ from papers.values import beside, milliseconds, ratio
 __all__ = ["ROWS"]
 
 _EXPERIMENT = "busato-paths-components"
-# Times that differ by less are ties; the thesis has ties without a limit.
-_TIE = 1.03
 _PAPER = Published("busato_paths/components")
 
 
@@ -70,7 +69,7 @@ def _configurations(measured: Measured) -> Rows:
             if not times:
                 continue
             chosen = best(times)
-            ties = [each for each, seconds in times.items() if seconds <= _TIE * times[chosen]]
+            ties = [each for each, seconds in times.items() if near(seconds, times[chosen])]
             where = {"exhibit": "table 9.3", "graph": name}
             row: Row = {"n": n, "graph": name}
             for place, each in enumerate(PARAMETERS):
