@@ -221,6 +221,11 @@ class Table:
     words: Mapping[str, Value]
     rows: Maker
 
+    @property
+    def name(self) -> str:
+        """Name of its files."""
+        return self.spec["name"]
+
     def make(self, measured: Measured) -> Exhibit:
         """Return the table and the figure."""
         sizes = measured.sizes(self.experiment)
@@ -237,7 +242,7 @@ class Table:
         drawing: Drawing | Figure | None = made.figure
         if "figure" in self.spec and not table.empty:
             drawing = _drawing(self.spec["figure"], table, words)
-        return Exhibit(self.spec["name"], title, caption, table, drawing)
+        return Exhibit(self.name, title, caption, table, drawing)
 
 
 def _drawing(spec: _FigureSpec, table: pd.DataFrame, words: Mapping[str, Value | None]) -> Drawing:
