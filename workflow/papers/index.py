@@ -137,7 +137,7 @@ def _command(experiment: str, sizes: Iterable[int]) -> str:
 
 
 def _is_ours(column: str) -> bool:
-    return column.endswith((": ours", ": stand-in"))
+    return column.rpartition(": ")[2].startswith(("ours", "stand-in"))
 
 
 def _is_published(column: str) -> bool:
@@ -149,9 +149,10 @@ def _pair(table: pd.DataFrame) -> tuple[str, float, float, float] | None:
     best: tuple[str, list[tuple[float, float]]] = "", []
     for column in filter(_is_published, table.columns):
         what = column.rpartition(": ")[0]
-        if f"{what}: ours" not in table:
+        ours_of = [each for each in table if each.startswith(f"{what}: ours")]
+        if not ours_of:
             continue
-        both = table[[f"{what}: ours", column]].apply(pd.to_numeric, errors="coerce").dropna()
+        both = table[[ours_of[0], column]].apply(pd.to_numeric, errors="coerce").dropna()
         pairs = [(ours, theirs) for ours, theirs in both.itertuples(index=False) if theirs]
         if len(pairs) > len(best[1]):
             best = what, pairs

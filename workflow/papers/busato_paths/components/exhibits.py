@@ -31,6 +31,8 @@ from papers.values import beside, milliseconds, ratio
 __all__ = ["ROWS"]
 
 _EXPERIMENT = "busato-paths-components"
+# Where the published times of each method are from.
+_DEVICES = {"tarjan": "Phenom II", "devshatwar": "Tesla K40", "scc-multi-step": "Tesla K40"}
 _PAPER = Published("busato_paths/components")
 
 
@@ -59,7 +61,7 @@ def _times(measured: Measured) -> Rows:
                 "scc-tarjan": alone.get("scc-tarjan"),
                 "scc-colouring": alone.get("scc-colouring"),
             }
-            yield of_times(_PAPER, "table 9.2", n, name, arcs.get(name, 0), seconds)
+            yield of_times(_PAPER, "table 9.2", n, name, arcs.get(name, 0), seconds, _DEVICES)
 
 
 def _configurations(measured: Measured) -> Rows:
