@@ -13,14 +13,14 @@ from papers.measured import Measured
 from pyapsp.errors import VerificationError
 from pyapsp.matching.reading import write_network
 
-SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 64, "complexes": 64}
+SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 128, "complexes": 64}
 
 
 @pytest.fixture(scope="module")
 def measured(device):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiments, "LABELS", (32, 250))
-        patch.setattr(experiments, "NODES", (4, 8))
+        patch.setattr(experiments, "NODES", (4, 8, 16))
         patch.delenv("PYAPSP_DATA_MIRROR", raising=False)
         documents = {
             name: {
@@ -61,6 +61,27 @@ def test_every_exhibit_has_values(measured):
     # where all small exact queries are found, there is no cost that could increase
     assert set(answers.drop(["M5, refined", "M5, one pass"])) <= {"yes", "no"}
     assert {experiment for experiment, _ in SOURCE.exhibits} == set(SOURCE.experiments)
+
+
+def test_parts_of_perturbed_nodes_differ(device, monkeypatch):
+    monkeypatch.setattr(experiments, "LABELS", (32,))
+    seen = {}
+
+    def noted(query, part, seed, known):
+        seen.setdefault(query.n, {}).setdefault(part, changed_nodes(query, part, seed, known))
+        return query
+
+    def changed_nodes(query, part, seed, known):
+        changed = perturb(query, part, seed, known)
+        return int((changed.labels != query.labels).sum())
+
+    perturb = experiments.perturbed
+    monkeypatch.setattr(experiments, "perturbed", noted)
+    monkeypatch.setattr(experiments, "SEARCHES", {"one pass": experiments.SEARCHES["one pass"]})
+    papers.measure(
+        "busato-matching-perturbed", 128, device=device, repeat=1, settings={"counts": [1]}
+    )
+    assert seen == {16: {0.0: 0, 0.05: 1, 0.1: 2, 0.2: 3, 0.5: 8}}
 
 
 def test_a_wrong_match_ends_the_experiment(device, monkeypatch):
