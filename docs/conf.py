@@ -122,6 +122,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("papers", _of_records(measured.papers))
     app.add_directive("automatic", _generated(measured.automatic))
     app.add_directive("overview", _generated(measured.overview))
+    app.add_directive("exhibits", _generated(measured.exhibits))
     app.add_directive("records", _of_records(measured.benches))
     app.add_directive("networkx", _generated(generated.networkx_functions))
     app.add_directive("layers", _generated(generated.layers))

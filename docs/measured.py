@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import records
 from matplotlib.figure import Figure
-from papers import SOURCES
+from papers import SOURCES, index
 from papers.exhibits import shown
 from papers.measured import Measured
 
@@ -19,7 +19,7 @@ from pyapsp.bench.report import figures, tables
 from pyapsp.bench.report.figures import inline
 from pyapsp.bench.report.records import OVER, collect
 
-__all__ = ["automatic", "benches", "overview", "papers"]
+__all__ = ["automatic", "benches", "exhibits", "overview", "papers"]
 
 # columns of a table of runs that the line above it says, or that are of no use to readers
 _LEFT_OUT = {
@@ -162,12 +162,17 @@ def _origin(document: dict[str, Any], device: dict[str, Any]) -> str:
 
 def papers(source: str) -> str:
     """Return the tables and figures of a paper, for each device that has records."""
-    parts = [part for paths in records.papers(source) for part in _device(source, paths)]
+    devices = Measured.of_devices(source, records.papers(source))
+    parts = [part for each in devices for part in _device(source, each)]
     return "\n\n".join([f"{SOURCES[source].title}.", *parts])
 
 
-def _device(source: str, paths: list[Path]) -> Iterator[str]:
-    measured = Measured.load(source, paths)
+def exhibits() -> str:
+    """Return a table of all exhibits of all papers, with what was measured of each."""
+    return index.markdown(records.RECORDS)
+
+
+def _device(source: str, measured: Measured) -> Iterator[str]:
     device = measured.device
     yield f"## {device['name']}, {device['platform']}"
     origins = (_origin(document, device).partition("<br>\n") for document in measured.every)

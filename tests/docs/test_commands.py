@@ -56,6 +56,7 @@ COMMANDS = next(each for each in cli.parser()._actions if each.dest == "command"
 
 # what a page says -> what runs here
 REDUCED = {
+    r"\.\./data/records": str(ROOT / "data" / "records"),
     r"--n \d+(?: \d+)*": "--n 48",
     r"-n \d+ -m \d+": "-n 64 -m 512",
     r"scale -n 2000": "scale -n 200",

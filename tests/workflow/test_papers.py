@@ -70,7 +70,7 @@ TINY = {
             "busato-matching-queries": [64],
             "busato-matching-levels": [64],
             "busato-matching-scores": [64],
-            "busato-matching-perturbed": [64],
+            "busato-matching-perturbed": [128],
             "busato-matching-complexes": [64],
             "matsumoto-tiles": [96],
             "matsumoto-blocks": [256],

@@ -5,6 +5,7 @@ The program of the workflow's rules, run in the folder ``workflow`` of a checkou
   python -m papers list
   python -m papers measure okuyama-times -n 512 -o 512.json
   python -m papers report okuyama 256.json 512.json -o report
+  python -m papers index ../data/records -o exhibits.md
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from pyapsp.base.files import atomic_write
 from pyapsp.cli import program
 from pyapsp.cli.options import add_device, add_progress, add_size, status
 from pyapsp.cli.output import check_outputs, made, write_json
@@ -31,6 +34,9 @@ _MEASURE = """\
 """
 _REPORT = """\
   python -m papers report okuyama 256.json 512.json -o report
+"""
+_INDEX = """\
+  python -m papers index ../data/records -o exhibits.md
 """
 _SIZE = (
     "size of the input: vertices; images, slices or pixels of a side (ino-); numbers "
@@ -76,6 +82,9 @@ def parser() -> argparse.ArgumentParser:
         "measured", nargs="+", metavar="MEASURED.json", help="from 'python -m papers measure'"
     )
     report.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
+    index = _part(parts, "index", "List all exhibits, with what was measured of each.", _INDEX)
+    index.add_argument("records", metavar="DIR", help="has DEVICE/papers/EXPERIMENT-N.json")
+    index.add_argument("-o", "--output", required=True, metavar="OUT.md", help="write the page")
     return whole
 
 
@@ -111,7 +120,8 @@ def main(words: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     arguments = parser().parse_args(words)
     arguments.line = shlex.join(["python", "-m", "papers", *words])
-    return {"list": _list, "measure": _measure, "report": _report}[arguments.part](arguments)
+    parts = {"list": _list, "measure": _measure, "report": _report, "index": _index}
+    return parts[arguments.part](arguments)
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -157,6 +167,18 @@ def _report(arguments: argparse.Namespace) -> int:
         from papers.report import write_source
     for path in write_source(arguments.source, arguments.measured, arguments.output):
         print(path)
+    return 0
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    from pyapsp.base.extras import extra
+
+    check_outputs(arguments.output)
+    with extra("report", "python -m papers index"):
+        from papers.index import markdown
+    with atomic_write(arguments.output) as file:
+        file.write(f"# Exhibits\n\n{markdown(Path(arguments.records))}")
+    print(arguments.output)
     return 0
 
 

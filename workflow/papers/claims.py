@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from papers.values import Value
 
-__all__ = ["Claim", "answered", "listed"]
+__all__ = [
+    *("TOLERANCE", "UNMEASURED", "Answers", "Claim", "Times", "Unmeasured", "Verdict"),
+    *("near", "answered", "every", "judged", "listed", "reaches", "within"),
+]
 
+#: The factor that a number of a text, and words such as "near", "almost", "as fast as", "slightly"
+#: or "hardly", allow. The only tolerance of claims: what is "faster" or "best" has none.
+TOLERANCE = 1.1
 _Row: TypeAlias = Mapping[str, Value | None]
+_Facts = TypeVar("_Facts")
+_Key = TypeVar("_Key")
+
+
+class Unmeasured(LookupError):  # noqa: N818
+    """What a claim is about has not been measured."""
+
+
+class Times(dict[_Key, float]):
+    """Numbers by name; what asks for one that is not there is not decided."""
+
+    def __missing__(self, key: _Key) -> float:
+        """Raise `Unmeasured`."""
+        raise Unmeasured(key)
+
+
+class Verdict(NamedTuple):
+    """Whether a claim holds.
+
+    Attributes
+    ----------
+    holds : bool or None
+        None if it is not decided: not measured, or not on enough devices.
+    numbers : str
+    """
+
+    holds: bool | None
+    numbers: str = ""
+
+
+#: The answer to a claim that was not measured.
+UNMEASURED = Verdict(None)
+#: Number of a claim -> the function that answers it.
+Answers: TypeAlias = Mapping[str, Callable[[_Facts], Verdict]]
 
 
 @dataclass(frozen=True)
@@ -22,16 +62,45 @@ class Claim:
     id : str
         Its number in ``exhibits.toml``, which has the text; after a comma what it is answered for.
     holds : bool or None
-        None if it was not measured, or one device cannot tell.
+        None if it is not decided.
     numbers : str
-    words : dict
-        Name -> value for the text.
     """
 
     id: str
     holds: bool | None
     numbers: str = ""
-    words: Mapping[str, Value] = field(default_factory=dict)
+
+
+def judged(answers: Answers[_Facts], facts: _Facts) -> Iterator[Claim]:
+    """Yield the answer to each claim; it is not decided if something was not measured."""
+    for number, answer in answers.items():
+        try:
+            verdict = answer(facts)
+        except Unmeasured:
+            verdict = UNMEASURED
+        yield Claim(number, *verdict)
+
+
+def every(*clauses: bool | None) -> bool | None:
+    """Return whether all clauses hold: False if one does not, else None if one is not decided."""
+    if False in clauses:
+        return False
+    return None if None in clauses else True
+
+
+def within(value: float, least: float, most: float) -> bool:
+    """Return whether a number is in a published range, up to `TOLERANCE`."""
+    return reaches(value, least) and value <= most * TOLERANCE
+
+
+def near(value: float, said: float) -> bool:
+    """Return whether a number is the published one, up to `TOLERANCE`."""
+    return within(value, said, said)
+
+
+def reaches(value: float, said: float) -> bool:
+    """Return whether a number is at least the published one, up to `TOLERANCE`."""
+    return value * TOLERANCE >= said
 
 
 def answered(rows: Iterable[_Row | Claim], texts: Mapping[str, str]) -> Iterator[_Row]:
@@ -42,8 +111,8 @@ def answered(rows: Iterable[_Row | Claim], texts: Mapping[str, str]) -> Iterator
             continue
         yield {
             "claim": each.id,
-            "the text says": " ".join(texts[each.id.split(",")[0]].format(**each.words).split()),
-            "here: ours": {True: "yes", False: "no", None: "not measured"}[each.holds],
+            "the text says": " ".join(texts[each.id.split(",")[0]].split()),
+            "here: ours": {True: "yes", False: "no", None: "not decided"}[each.holds],
             "numbers: ours": each.numbers,
         }
 

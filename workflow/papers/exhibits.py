@@ -17,7 +17,7 @@ from papers.tables import Exhibit
 from pyapsp.bench import report
 from pyapsp.bench.report.figures import inline
 
-__all__ = ["FOLDER", "markdown", "page", "shown"]
+__all__ = ["FOLDER", "cell", "markdown", "page", "shown"]
 
 #: The folder of the values and the figures, beside the page.
 FOLDER = "exhibits"
@@ -25,10 +25,11 @@ FOLDER = "exhibits"
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """Make a formatted table: texts, and numbers with four digits."""
-    return table.map(_cell)
+    return table.map(cell)
 
 
-def _cell(value: float | str | None) -> str:
+def cell(value: float | str | None) -> str:
+    """Return a value as a text: numbers with four digits, nothing if it is missing."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -20,6 +20,7 @@ class Document(TypedDict):
 
     experiment: str
     n: int
+    date: str
     device: dict[str, str | int | bool]
     inputs: list[dict[str, Any]]
     runs: list[dict[str, Any]]
@@ -34,9 +35,12 @@ class Measured:
     ----------
     documents : dict
         Experiment -> n -> document.
+    others : sequence of Measured
+        The same of other devices, for statements about several devices.
     """
 
     documents: dict[str, dict[int, Document]]
+    others: Sequence[Measured] = ()
 
     @classmethod
     def load(cls, source: str, paths: Sequence[str | os.PathLike[str]]) -> Measured:
@@ -70,6 +74,17 @@ class Measured:
         if not documents:
             raise FormatError(source, None, "there are no measurements")
         return cls({name: dict(sorted(by_n.items())) for name, by_n in documents.items()})
+
+    @classmethod
+    def of_devices(
+        cls, source: str, paths: Iterable[Sequence[str | os.PathLike[str]]]
+    ) -> list[Measured]:
+        """Read the files of several devices, one sequence for each; each knows the others."""
+        devices = [cls.load(source, each) for each in paths]
+        return [
+            replace(each, others=[other for other in devices if other is not each])
+            for each in devices
+        ]
 
     @property
     def every(self) -> list[Document]:

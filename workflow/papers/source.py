@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from papers.experiment import Experiment
     from papers.measured import Measured
-    from papers.tables import Exhibit
+    from papers.tables import Exhibit, Table
 
 __all__ = ["Source"]
 
@@ -48,15 +48,20 @@ class Source:
         return every
 
     @cached_property
-    def exhibits(self) -> tuple[tuple[str, Callable[[Measured], Exhibit]], ...]:
-        """Experiment and function of each table and figure; needs the extra ``report``."""
+    def tables(self) -> tuple[Table, ...]:
+        """The entries of ``exhibits.toml``; needs the extra ``report``."""
         from papers.tables import tables
 
         return tuple(
-            (each.experiment, each.make)
+            each
             for folder in self._folders
             for each in tables(folder, _module(folder, "exhibits").ROWS)
         )
+
+    @property
+    def exhibits(self) -> tuple[tuple[str, Callable[[Measured], Exhibit]], ...]:
+        """Experiment and function of each table and figure; needs the extra ``report``."""
+        return tuple((each.experiment, each.make) for each in self.tables)
 
     @property
     def _folders(self) -> list[str]:

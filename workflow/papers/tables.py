@@ -15,7 +15,7 @@ import tomllib
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from papers.claims import Claim, answered
+from papers.claims import TOLERANCE, Claim, answered
 from papers.measured import Measured
 from papers.values import Value
 from pyapsp.bench.report.figures import svg
@@ -31,6 +31,10 @@ Rows: TypeAlias = Iterable[Mapping[str, int | float | str | None]]
 # Okabe and Ito's colours, which colour-blind readers can tell apart
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000"]
 _MARKERS = "os^Dv*Xp"
+_ALLOWED = (
+    f"A published number, and words such as 'about', 'as fast as' or 'hardly', allow a factor of "
+    f"{TOLERANCE:g}; 'faster' and 'best' allow none."
+)
 
 
 @dataclass(frozen=True)
@@ -217,6 +221,11 @@ class Table:
     words: Mapping[str, Value]
     rows: Maker
 
+    @property
+    def name(self) -> str:
+        """Name of its files."""
+        return self.spec["name"]
+
     def make(self, measured: Measured) -> Exhibit:
         """Return the table and the figure."""
         sizes = measured.sizes(self.experiment)
@@ -228,10 +237,12 @@ class Table:
         title, caption = (
             " ".join(self.spec[text].format(**words).split()) for text in ("title", "caption")
         )
+        if "claims" in self.spec:
+            caption += f" {_ALLOWED}"
         drawing: Drawing | Figure | None = made.figure
         if "figure" in self.spec and not table.empty:
             drawing = _drawing(self.spec["figure"], table, words)
-        return Exhibit(self.spec["name"], title, caption, table, drawing)
+        return Exhibit(self.name, title, caption, table, drawing)
 
 
 def _drawing(spec: _FigureSpec, table: pd.DataFrame, words: Mapping[str, Value | None]) -> Drawing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import papers
 import pytest
@@ -9,7 +11,7 @@ from papers.busato_dynamic import experiments
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
 from papers.published import Published
 
-from pyapsp.dynamic import Hornet
+from pyapsp.dynamic import Hornet, analytics
 from pyapsp.errors import VerificationError
 
 CHOSEN = ("dblp-2010", "Wind")
@@ -78,8 +80,42 @@ def test_everything_is_beside_the_published_values(device, few, written):
     assert (both > 0).all(axis=None)
     fixed = tables["table-19.3"]
     assert set(fixed["k"]) == {3, 4}
+    assert {"truss-delta, ms: P100", "Graphulo, ms: thesis, Accumulo"} <= set(fixed.columns)
     trusses = tables["table-19.2"]
     assert (trusses.filter(like="ms: ours") > 0).all(axis=None)
+
+
+def with_a_clique(folder, size):
+    """Write a graph of table 19.2 as a file of SNAP: a clique, and a path from it."""
+    pairs = [*combinations(range(size), 2), (0, size), (size, size + 1)]
+    lines = [f"{tail}\t{head}\n" for tail, head in pairs]
+    (folder / "ca-HepTh.txt").write_text("# Nodes, edges\n" + "".join(lines))
+
+
+def test_a_public_graph_must_have_the_published_largest_truss(
+    device, tmp_path, monkeypatch, written
+):
+    monkeypatch.setenv("PYAPSP_DATA_MIRROR", str(tmp_path))
+    monkeypatch.setattr(experiments, "TRUSSES", {"peeling": ("truss-peeling", {})})
+    with_a_clique(tmp_path, 32)
+    document = papers.measure("busato-dynamic-trusses", 500, device=device, repeat=1)
+    table = written("busato-dynamic", [document])["table-19.2"].set_index("graph")
+    assert table.loc["ca-HepTh", ["k_max: ours", "k_max: thesis"]].tolist() == [32, 32]
+    assert table.loc["ca-HepTh", "Delta on cuSTINGER, ms: P100"] == 5
+    # larger graphs than n are left out
+    small = papers.measure("busato-dynamic-trusses", 490, device=device, repeat=1)
+    assert {each["label"]["graph"] for each in small["inputs"]} == {"scale 4"}
+    with_a_clique(tmp_path, 31)
+    with pytest.raises(VerificationError, match="k = 31, and 32 is published"):
+        papers.measure("busato-dynamic-trusses", 500, device=device, repeat=1)
+
+
+def test_searches_on_rows_are_compared_with_scipy(device, few, monkeypatch):
+    """A search that is wrong in the same way on both formats."""
+    search = analytics.bfs
+    monkeypatch.setattr(analytics, "bfs", lambda *given: np.maximum(search(*given), 0))
+    with pytest.raises(VerificationError):
+        papers.measure("busato-dynamic-analytics", 3000, device=device, repeat=1)
 
 
 def test_a_container_that_loses_an_edge_ends_the_experiment(device, few, monkeypatch):

@@ -791,7 +791,9 @@ def test_the_best_block_for_each_n(tmp_path):
     assert number(found["best b: ours"]) == number(found["b of the planner: ours"]) == 64
     assert number(found["GFlop/s with it: ours"]) == gflops(400, 3.0)
     assert number(found["GFlop/s with that: ours"]) == gflops(400, 3.5)
-    assert number(row(folder, "sizes", n=43776)["GFlop/s with its best: HD 5870"]) == 1000
+    assert (
+        number(row(folder, "sizes", n=43776)["GFlop/s with its best: HD 5870 and its CPU"]) == 1000
+    )
 
 
 def devices_of(n, helpers, *runs, kind="gpu", beside="C"):
@@ -827,7 +829,7 @@ def test_devices_beside_the_opinion_of_the_planner(tmp_path):
     assert taken == ["no", "no", "yes", "no"]
     theirs = row(folder, "devices", n=43776)
     assert theirs["which"] == "GPU and CPU"
-    assert number(theirs["GFlop/s: HD 5870"]) == 1000
+    assert number(theirs["GFlop/s: HD 5870 and its CPU"]) == 1000
     text = (folder / "index.md").read_text(encoding="utf-8")
     assert "The planner for n = 400: 2 passes; a CPU helps: all." in text
     assert "nothing to compare" not in text

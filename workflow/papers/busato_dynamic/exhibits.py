@@ -11,7 +11,7 @@ from papers.busato_dynamic.inputs import GRAPHS
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
-from papers.values import Value, milliseconds, percent, ratio
+from papers.values import Value, beside, milliseconds, percent, ratio
 from pyapsp.dynamic.formats import FORMATS
 
 __all__ = ["ROWS"]
@@ -165,13 +165,19 @@ def _decompositions(measured: Measured) -> Filled:
             continue
         runs = {name: measured.run(_TRUSSES, n, **label, method=name) for name in _METHODS}
         wall = {name: run["seconds"]["wall"] if run else None for name, run in runs.items()}
-        row: Row = {"scale": label["scale"], "vertices": about["n"], "edges": about["m"]}
-        row["k_max"] = next(run["k_max"] for run in runs.values() if run)
+        row: Row = {"graph": label["graph"], "vertices": about["n"], "edges": about["m"]}
+        published = {
+            quantity: _PAPER.value(exhibit="table 19.2", quantity=quantity, graph=label["graph"])
+            for quantity in ("k_max", "time")
+        }
+        k_max = next(run["k_max"] for run in runs.values() if run)
+        row |= beside("k_max", k_max, published["k_max"], "thesis")
         row |= {f"{name}, ms: ours": milliseconds(each) for name, each in wall.items()}
         for name, form in (("CSR", "CSR"), ("Hornet", "a Hornet")):
             gain = ratio(wall[f"Iterative on {form}"], wall[f"Delta on {form}"])
             row[f"Iterative over Delta, {name}: ours"] = gain
-        rows.append({**row, "SciPy over peeling: ours": ratio(wall["SciPy"], wall["peeling"])})
+        row["SciPy over peeling: ours"] = ratio(wall["SciPy"], wall["peeling"])
+        rows.append({**row, "Delta on cuSTINGER, ms: P100": milliseconds(published["time"])})
     of_delta = _PAPER.rows(exhibit="table 19.2", quantity="time")
     most = _PAPER.value(exhibit="section 19.4", quantity="most of Iterative over Delta")
     theirs = ", ".join(f"{row['graph']} {row['value']:g} s" for row in of_delta)
@@ -183,18 +189,18 @@ def _fixed(measured: Measured) -> Rows:
         label = about["label"]
         if label["k"] == "all":
             continue
-        row: Row = {"k": label["k"], "scale": label["scale"], "edges": about["m"]}
+        row: Row = {"k": label["k"], "graph": label["graph"], "edges": about["m"]}
         for name in _METHODS:
             wall = measured.phases(_TRUSSES, n, **label, method=name).get("wall")
             row[f"{name}, ms: ours"] = milliseconds(wall)
-        for name in ("truss-delta", "Graphulo"):
+        for name, who in (("truss-delta", "P100"), ("Graphulo", "thesis, Accumulo")):
             seconds = _PAPER.value(
                 exhibit="table 19.3",
                 quantity=f"time, k = {label['k']}",
-                graph=f"scale {label['scale']}",
+                graph=label["graph"],
                 method=name,
             )
-            row[f"{name}, ms: P100"] = milliseconds(seconds)
+            row[f"{name}, ms: {who}"] = milliseconds(seconds)
         yield row
 
 

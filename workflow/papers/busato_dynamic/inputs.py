@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.graph import Graph
+from papers.published import Published
+from pyapsp.graph import Graph, read
 
-__all__ = ["GRAPHS", "StandIn", "power_graph", "stand_in"]
+__all__ = ["GRAPHS", "StandIn", "power_graph", "public_graphs", "stand_in"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,22 @@ def stand_in(name: str, most: int) -> Graph:
     heads = (np.sort(tails << 32 | heads) & (2**32 - 1)).astype(np.int32)
     ones = np.ones(heads.size, np.int64)
     return Graph.from_checked_rows(first, heads, ones, copy=False)
+
+
+def public_graphs(most: int) -> Iterator[tuple[str, Graph, int]]:
+    """Yield name, graph and published k_max of table 19.2 with at most so many edges.
+
+    Those whose file, NAME.txt or NAME.txt.gz of SNAP, is in the folder that ``PYAPSP_DATA_MIRROR``
+    names.
+    """
+    folder = Path(os.environ.get("PYAPSP_DATA_MIRROR", ""))
+    for row in Published("busato_dynamic").rows(exhibit="table 19.2", quantity="k_max"):
+        paths = [folder / f"{row['graph']}.txt{suffix}" for suffix in ("", ".gz")]
+        path = next(filter(Path.is_file, paths), None)
+        if path is not None:
+            graph = read(path).symmetrized()
+            if graph.m // 2 <= most:
+                yield row["graph"], graph, row["value"]
 
 
 def power_graph(scale: int) -> Graph:

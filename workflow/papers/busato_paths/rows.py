@@ -59,6 +59,7 @@ def of_times(
     graph: str,
     arcs: int,
     times: Mapping[str, float | None],
+    devices: Mapping[str, str],
 ) -> Row:
     """Return times and rates of methods on a graph.
 
@@ -71,6 +72,8 @@ def of_times(
         The arcs of the stand-in; a rate is this number over the time.
     times : dict of str to float or None
         Method -> seconds.
+    devices : dict of str to str
+        Method -> the program and the device of the published values.
     """
     row: Row = {"n": n, "graph": graph}
     for method, seconds in times.items():
@@ -79,5 +82,5 @@ def of_times(
         for quantity, unit in (("time", "ms"), ("rate", "MTEPS")):
             theirs = paper.value(exhibit=exhibit, quantity=quantity, graph=graph, method=method)
             if theirs is not None:
-                row[f"{method}, {unit}: published"] = theirs
+                row[f"{method}, {unit}: {devices[method]}"] = theirs
     return row

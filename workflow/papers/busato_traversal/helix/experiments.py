@@ -149,6 +149,7 @@ class _Input:
             "deviation": float(degrees.std()),
             "gini": facts.gini,
             "largest": facts.most,
+            "resident": form.resident(self.device),
             # of the sources: that of all vertices takes n searches
             "eccentricity": float(depths.mean()),
             "bins": np.histogram(degrees, 2 ** np.arange(largest + 1))[0].tolist(),

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from statistics import median
-
-from scipy.stats import spearmanr
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from papers.busato_traversal.partition.experiments import TECHNIQUES
-from papers.busato_traversal.partition.stand_ins import NAMES
-from papers.claims import Claim, listed
+from papers.busato_traversal.partition.stand_ins import NAMES, shape
+from papers.claims import (
+    TOLERANCE,
+    UNMEASURED,
+    Answers,
+    Claim,
+    Times,
+    Unmeasured,
+    Verdict,
+    every,
+    judged,
+    listed,
+    near,
+    reaches,
+    within,
+)
 from papers.measured import Measured
+from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = ["best", "claims"]
+__all__ = ["CLAIMS", "Facts", "best", "claims"]
 
-_STATIC = ("work-items to threads", *(f"virtual warps of {w}" for w in (2, 4, 8, 16, 32)))
-_WARPS = _STATIC[1:]
+_ITEMS = "work-items to threads"
+_WIDTHS = {f"virtual warps of {width}": width for width in (2, 4, 8, 16, 32)}
+_WARPS = tuple(_WIDTHS)
+_STATIC = (_ITEMS, *_WARPS)
 _MULTI, _CTA, _TWO, _LOCAL = "Multi-phase", "CTA + warp + scan", "two-phase", "local warp search"
 _DYNAMIC, _RELAUNCH = "dynamic virtual warps", "dynamic + relaunch"
 # Forms that are not in the plots of the thesis.
@@ -29,10 +45,18 @@ _OURS = (
     "two-phase, merge path",
     "direct search",
     "block search",
+    "Multi-phase, marks",
 )
-# Times that differ by less are equal.
-_EQUAL = 1.1
-_Times = dict[str, float]
+_PLOTTED = tuple(name for name in TECHNIQUES if name not in _OURS)
+_OSM, _PATENTS, _WEB, _REGULAR, _CIRCUIT, _SKITTER, _KRON = NAMES
+# "Much slower" has no number in the text.
+_MUCH = 1.5
+# Words of a device's name -> the year of its architecture.
+_YEARS = {
+    **{"GTX 460": 2010, "GTX 570": 2010, "GTX 780": 2012, "K40": 2012, "GTX 980": 2014},
+    **{"P100": 2016, "V100": 2017, "A100": 2020, "H100": 2022, "H200": 2022},
+}
+_PAPER = Published("busato_traversal/partition")
 
 
 def best(measured: Measured, n: int, name: str) -> dict[str, tuple[float, RunRecord]]:
@@ -45,46 +69,74 @@ def best(measured: Measured, n: int, name: str) -> dict[str, tuple[float, RunRec
     return fastest
 
 
-def claims(measured: Measured) -> list[Claim]:
-    """Return all statements, LB1 to LB16, with our answers."""
-    n = max(measured.sizes("busato-traversal-techniques"))
-    times = {
-        name: {
-            technique: seconds
-            for technique, (seconds, _) in best(measured, n, name).items()
-            if technique not in _OURS
+@dataclass(frozen=True)
+class Facts:
+    """What the statements are about, on one device."""
+
+    measured: Measured
+
+    @cached_property
+    def n(self) -> int:
+        """The largest size of the experiment on techniques."""
+        sizes = self.measured.sizes("busato-traversal-techniques")
+        if not sizes:
+            raise Unmeasured("techniques")
+        return max(sizes)
+
+    @cached_property
+    def every(self) -> dict[str, Times[str]]:
+        """Input -> technique of the plots -> seconds."""
+        return {
+            name: Times(
+                {
+                    technique: seconds
+                    for technique, (seconds, _) in best(self.measured, self.n, name).items()
+                    if technique in _PLOTTED
+                }
+            )
+            for name in NAMES
         }
-        for name in NAMES
-    }
-    inputs = measured.inputs("busato-traversal-techniques", n)
-    means = {each["label"]["input"]: each["mean"] for each in inputs}
-    of_inputs = list(_of_inputs(_needed(times), means))
-    if any(some.keys() != _needed(times)[name].keys() for name, some in times.items()):
-        of_inputs = [replace(each, holds=None, numbers="") for each in of_inputs]
-    return [
-        *of_inputs,
-        Claim("LB12", None),
-        Claim("LB13", None),
-        _of_groups(measured),
-        _of_steps(measured),
-        _of_rounds(measured),
-    ]
+
+    @cached_property
+    def means(self) -> Times[str]:
+        """The mean size of the items of each input."""
+        inputs = self.measured.inputs("busato-traversal-techniques", self.n)
+        return Times({each["label"]["input"]: each["mean"] for each in inputs})
+
+    def bytes(self, name: str, technique: str) -> float:
+        """Return the device memory of a technique on a whole input."""
+        found = best(self.measured, self.n, name)
+        if technique not in found:
+            raise Unmeasured(technique)
+        entries = shape(name).entries
+        return float(found[technique][1]["device_bytes"]) * entries / min(self.n, entries)
+
+    def largest(self, experiment: str) -> list[RunRecord]:
+        """Return the runs of the largest n of another experiment."""
+        sizes = self.measured.sizes(experiment)
+        if not sizes:
+            raise Unmeasured(experiment)
+        return list(self.measured.runs(experiment, max(sizes)))
+
+    @cached_property
+    def others(self) -> list[Facts]:
+        """The same of other devices that measured this size."""
+        every = [Facts(each) for each in self.measured.others]
+        return [
+            each for each in every if self.n in each.measured.sizes("busato-traversal-techniques")
+        ]
 
 
-def _needed(every: dict[str, _Times]) -> dict[str, _Times]:
-    """Return the times of all techniques in the plots; 1 s for one that was not measured."""
-    names = [name for name in TECHNIQUES if name not in _OURS]
-    return {
-        name: {technique: times.get(technique, 1.0) for technique in names}
-        for name, times in every.items()
-    }
+def claims(measured: Measured) -> Iterator[Claim]:
+    """Yield the answers to all statements, LB1 to LB16."""
+    return judged(CLAIMS, Facts(measured))
 
 
-def _some(times: _Times, names: Iterable[str]) -> str:
+def _some(times: Times[str], names: Iterable[str]) -> str:
     return listed({name: 1e3 * times[name] for name in names})
 
 
-def _first(times: _Times) -> str:
+def _first(times: Times[str]) -> str:
     return _some(times, sorted(times, key=times.__getitem__)[:3])
 
 
@@ -92,112 +144,267 @@ def _each(numbers: Iterable[float]) -> str:
     return ", ".join(f"{each:.3g}" for each in numbers)
 
 
-def _static(times: _Times) -> float:
-    return min(times[name] for name in _STATIC)
+def _least(times: Times[str], names: Iterable[str] = _PLOTTED, but: Iterable[str] = ()) -> float:
+    """Return the least of these times; all must be there."""
+    return min(times[name] for name in names if name not in but)
 
 
-def _wins(times: _Times, name: str) -> bool:
-    return times[name] <= _EQUAL * min(times.values())
+def _static(times: Times[str]) -> float:
+    return _least(times, _STATIC)
 
 
-def _lead(times: _Times) -> float:
+def _lead(times: Times[str]) -> float:
     """Return how much faster Multi-phase is than the fastest other technique."""
-    return min(seconds for name, seconds in times.items() if name != _MULTI) / times[_MULTI]
+    return _least(times, but=[_MULTI]) / times[_MULTI]
 
 
-def _of_inputs(every: dict[str, _Times], means: dict[str, float]) -> Iterator[Claim]:
-    osm, patents, web, regular, circuit, skitter, kron = (every[name] for name in NAMES)
-    yield Claim(
-        "LB1",
-        osm[_MULTI] <= _EQUAL * _static(osm) and min(osm[_LOCAL], osm[_TWO]) > _static(osm),
-        f"{_first(osm)}; {_some(osm, (_MULTI, _LOCAL, _TWO))}",
+def _slightly_behind(behind: float, ahead: float) -> bool:
+    return ahead < behind and near(behind, ahead)
+
+
+def _rises(values: Iterable[float]) -> bool:
+    """Return whether the last value is the largest, and none is below the one before it."""
+    listed = list(values)
+    return listed[-1] > listed[0] and all(
+        reaches(after, before) for before, after in pairwise(listed)
     )
-    for number, times, lead in (("LB2", patents, 0.0), ("LB3", web, 1.5)):
-        holds = _wins(times, _MULTI) and _lead(times) >= lead
-        yield Claim(number, holds, f"{_first(times)}; {_some(times, (_MULTI,))}")
-    widths = {name: min(_STATIC, key=times.__getitem__) for name, times in every.items()}
-    numbers = [int(width.split()[-1]) if width in _WARPS else 1 for width in widths.values()]
-    agreement = 0.0
-    if len(set(numbers)) > 1:
-        agreement = float(spearmanr(numbers, [means[name] for name in widths]).statistic)
-    text = "; ".join(f"{name} {n}" for name, n in zip(widths, numbers, strict=True))
-    yield Claim("LB4", agreement > 0.5, text)
-    over = [times[_CTA] / _static(times) for times in (osm, patents, web)]
-    yield Claim(
-        "LB5",
-        all(times[_CTA] > _EQUAL * _static(times) for times in (osm, patents, web)),
-        f"{_each(over)} of the best static",
+
+
+def _lb1(facts: Facts) -> Verdict:
+    times = facts.every[_OSM]
+    static = _static(times)
+    return Verdict(
+        static < _least(times, but=[*_STATIC, _MULTI, _DYNAMIC, _RELAUNCH])
+        and near(times[_RELAUNCH], static)
+        and times[_MULTI] <= TOLERANCE * static
+        and min(times[_LOCAL], times[_TWO]) > TOLERANCE * static,
+        f"{_first(times)}; {_some(times, (_MULTI, _RELAUNCH, _LOCAL, _TWO))}",
     )
-    dynamic = max(circuit[name] for name in (_CTA, _TWO, _MULTI))
-    yield Claim(
-        "LB6",
-        _wins(circuit, _MULTI) and dynamic * 5 <= _static(circuit),
-        f"{_first(circuit)}; best static {1e3 * _static(circuit):.3g}",
+
+
+def _lb2(facts: Facts) -> Verdict:
+    every_device = [each.every[_PATENTS] for each in (facts, *facts.others)]
+    leads = [_lead(times) for times in every_device]
+    numbers = f"second / Multi-phase: {_each(leads)}"
+    if len(every_device) < 2:
+        return Verdict(every(leads[0] > 1, None), f"{numbers}; one device")
+    items, warps = ([_least(times, some) for times in every_device] for some in ([_ITEMS], _WARPS))
+    spreads = [max(some) / min(some) for some in (items, warps)]
+    of = "slowest over fastest device with"
+    said = [_said(f"{of} {who}", _PATENTS) for who in (_ITEMS, "the best virtual warps")]
+    return Verdict(
+        min(leads) > 1 and all(map(near, spreads, said)),
+        f"{numbers}; across {len(every_device)} devices: {_each(spreads)}",
     )
-    leads = {name: _lead(times) for name, times in every.items()}
-    favoured = [leads.pop(name) for name in ("web-NotreDame", "circuit5M")]
-    middle = median(leads.values())
-    text = f"second / Multi-phase: {_each(favoured)}; median of the others {middle:.3g}"
-    yield Claim("LB7", min(favoured) > middle, text)
-    two = [set(sorted(times, key=times.__getitem__)[:2]) for times in (skitter, kron)]
-    text = f"as-Skitter: {_first(skitter)}; kron_g500: {_first(kron)}"
-    yield Claim("LB8", all(names == {_MULTI, _CTA} for names in two), text)
-    near = [times[_DYNAMIC] / _static(times) for times in every.values()]
-    yield Claim("LB9", max(near) <= 1.25, f"of the best width: {_each(near)}")
-    four, eight = (regular[f"virtual warps of {width}"] for width in (4, 8))
-    yield Claim(
-        "LB10",
-        any(_wins(regular, name) for name in _WARPS) and four < eight,
-        f"{_first(regular)}; 4: {1e3 * four:.3g}, 8: {1e3 * eight:.3g}",
+
+
+def _lb3(facts: Facts) -> Verdict:
+    times = facts.every[_WEB]
+    second = min((name for name in _PLOTTED if name != _MULTI), key=times.__getitem__)
+    quotients = {name: times[name] / times[_MULTI] for name in (second, _LOCAL, _TWO)}
+    second_said, search_said = (
+        _said(f"speedup of Multi-phase over {over}", _WEB)
+        for over in ("the second", "local warp search and two-phase")
     )
-    slower = [times[_RELAUNCH] / times[_DYNAMIC] for times in every.values()]
-    yield Claim("LB11", min(slower) * _EQUAL >= 1, f"with over without: {_each(slower)}")
+    return Verdict(
+        second in _WARPS
+        and near(quotients[second], second_said)
+        and all(near(quotients[name], search_said) for name in (_LOCAL, _TWO)),
+        f"over Multi-phase: {listed(quotients)}",
+    )
 
 
-def _largest(measured: Measured, experiment: str) -> list[RunRecord]:
-    """Return the runs of the largest n."""
-    sizes = measured.sizes(experiment)
-    return list(measured.runs(experiment, max(sizes))) if sizes else []
+def _said(quantity: str, name: str = "") -> float:
+    [row] = _PAPER.rows(exhibit="section 5.4", quantity=quantity, input=name)
+    return float(row["value"])
 
 
-def _of_groups(measured: Measured) -> Claim:
-    runs = _largest(measured, "busato-traversal-groups")
-    if len(runs) < 2:
-        return Claim("LB14", None)
-    runs.sort(key=lambda run: run["label"]["group"])
-    sums = {
-        run["label"]["group"]: run["seconds"]["partition"] + run["seconds"]["expansion"]
-        for run in runs
+def _width(times: Times[str]) -> int:
+    """Return the best width of virtual warps."""
+    return _WIDTHS[min(_WARPS, key=times.__getitem__)]
+
+
+def _lb4(facts: Facts) -> Verdict:
+    names = sorted(NAMES, key=facts.means.__getitem__)
+    widths = {name: _width(facts.every[name]) for name in names}
+    grows = list(widths.values())
+    return Verdict(
+        grows == sorted(grows) and grows[0] < grows[-1],
+        "; ".join(f"{name} ({facts.means[name]:.3g}) {width}" for name, width in widths.items()),
+    )
+
+
+def _lb5(facts: Facts) -> Verdict:
+    first = [facts.every[name] for name in NAMES[:3]]
+    over = [times[_CTA] / _static(times) for times in first]
+    return Verdict(min(over) > TOLERANCE, f"{_each(over)} of the best static")
+
+
+def _lb6(facts: Facts) -> Verdict:
+    times = facts.every[_CIRCUIT]
+    gains = {name: _static(times) / times[name] for name in (_CTA, _TWO, _MULTI)}
+    said = _said("speedup of dynamic techniques over static ones", _CIRCUIT)
+    return Verdict(
+        _lead(times) > 1 and all(near(gain, said) for gain in gains.values()),
+        f"{_first(times)}; best static over: {listed(gains)}",
+    )
+
+
+def _lb7(facts: Facts) -> Verdict:
+    leads = {name: _lead(times) for name, times in facts.every.items()}
+    favoured = [leads.pop(name) for name in (_WEB, _CIRCUIT)]
+    others = max(leads.values())
+    text = f"second / Multi-phase: {_each(favoured)}; most of the others {others:.3g}"
+    return Verdict(min(favoured) > others, text)
+
+
+def _lb8(facts: Facts) -> Verdict:
+    both = [facts.every[name] for name in (_SKITTER, _KRON)]
+    leading = (_MULTI, _CTA)
+    lead = all(max(times[name] for name in leading) < _least(times, but=leading) for times in both)
+    skitter, kron = both
+    return Verdict(
+        lead and _slightly_behind(kron[_MULTI], kron[_CTA]),
+        f"as-Skitter: {_first(skitter)}; kron_g500: {_first(kron)}",
+    )
+
+
+def _lb9(facts: Facts) -> Verdict:
+    over = [times[_DYNAMIC] / _least(times, _WARPS) for times in facts.every.values()]
+    width = _width(facts.every[_KRON])
+    return Verdict(
+        all(near(each, 1) for each in over) and width == 32,
+        f"of the best width: {_each(over)}; best width on kron_g500: {width}",
+    )
+
+
+def _lb10(facts: Facts) -> Verdict:
+    times = facts.every[_REGULAR]
+    fastest = _least(times, _WARPS)
+    four, eight = (times[f"virtual warps of {width}"] for width in (4, 8))
+    behind = [times[name] for name in (_CTA, _MULTI)]
+    return Verdict(
+        fastest < _least(times, but=_WARPS)
+        and four < eight
+        and all(_slightly_behind(each, fastest) for each in behind),
+        f"{_first(times)}; {_some(times, (*_WARPS[1:3], _CTA, _MULTI))}",
+    )
+
+
+def _lb11(facts: Facts) -> Verdict:
+    slower = [times[_RELAUNCH] / times[_DYNAMIC] for times in facts.every.values()]
+    holds = all(reaches(each, 1) for each in slower) and max(slower) > TOLERANCE
+    return Verdict(holds, f"with over without: {_each(slower)}")
+
+
+def _lb12(facts: Facts) -> Verdict:
+    memory = [1e9 * float(row["value"]) for row in _PAPER.rows(exhibit="table 5.4")]
+    needed = {
+        name: min(facts.bytes(name, technique) for technique in (_TWO, _MULTI))
+        for name in (_CIRCUIT, _KRON)
     }
-    optimum = min(sums, key=sums.__getitem__)
-    falls = runs[0]["seconds"]["partition"] > runs[-1]["seconds"]["partition"]
-    rises = runs[0]["seconds"]["expansion"] < runs[-1]["seconds"]["expansion"]
+    rest = max(
+        facts.bytes(name, technique)
+        for name in NAMES
+        if name not in needed
+        for technique in (_TWO, _MULTI)
+    )
+    gigabytes = listed({name: each / 1e9 for name, each in needed.items()})
+    return Verdict(
+        min(needed.values()) > max(memory) and rest <= min(memory),
+        f"GB of whole inputs: {gigabytes}, the others up to {rest / 1e9:.3g}; "
+        f"GPUs with {_each(each / 1e9 for each in memory)}",
+    )
+
+
+def _year(facts: Facts) -> int | None:
+    name = str(facts.measured.device["name"])
+    return next((year for words, year in _YEARS.items() if words in name), None)
+
+
+def _lb13(facts: Facts) -> Verdict:
+    devices = (facts, *facts.others) if facts.n else ()
+    dated = [(year, each) for each in devices if (year := _year(each))]
+    dated.sort(key=lambda each: each[0])
+    if not dated or dated[0][0] == dated[-1][0]:
+        return Verdict(None, "GPUs of two architectures are needed")
+    oldest, newest = dated[0][1], dated[-1][1]
+    gains = {name: _least(oldest.every[name]) / _least(newest.every[name]) for name in NAMES}
+    range_ = [_said(f"{which} speedup of newer GPUs over Fermi") for which in ("least", "most")]
+    return Verdict(all(within(gain, *range_) for gain in gains.values()), listed(gains))
+
+
+def _lb14(facts: Facts) -> Verdict:
+    by_group = {
+        run["label"]["group"]: run["seconds"] for run in facts.largest("busato-traversal-groups")
+    }
+    groups = sorted(by_group)
+    sums = {group: by_group[group]["partition"] + by_group[group]["expansion"] for group in groups}
     numbers = listed({f"{group}:": 1e3 * seconds for group, seconds in sums.items()})
-    return Claim("LB14", falls and rises and optimum in (128, 256), numbers)
+    said = [_said(f"{which} best group") for which in ("smallest", "largest")]
+    if len(groups) < 3 or not set(said) <= set(groups):
+        return Verdict(None, numbers)
+    return Verdict(
+        _rises(by_group[group]["partition"] for group in reversed(groups))
+        and _rises(by_group[group]["expansion"] for group in groups)
+        and min(sums, key=sums.__getitem__) in said,
+        numbers,
+    )
 
 
-def _of_steps(measured: Measured) -> Claim:
+def _lb15(facts: Facts) -> Verdict:
     holds, texts = True, []
-    for run in _largest(measured, "busato-traversal-steps"):
+    for run in facts.largest("busato-traversal-steps"):
         times = run["seconds"]
         load, searched, total = times["load"], times["load and search"], times["expansion"]
         share, stores = (searched - load) / total, (total - searched) / load
-        holds &= share > 1 / 3 and 1.5 < stores < 4
+        holds &= share > 1 / 3 and within(stores, 2, 3)
         group = f"group {run['label']['group']}: "
         texts.append(f"{group}searches {share:.3g} of it, stores {stores:.3g} of loads")
-    return Claim("LB15", holds if texts else None, "; ".join(texts))
+    return Verdict(holds, "; ".join(texts)) if texts else UNMEASURED
 
 
-def _of_rounds(measured: Measured) -> Claim:
+def _lb16(facts: Facts) -> Verdict:
+    least, most, many = (
+        _said(which)
+        for which in (
+            "fewest searches of the best",
+            "most searches of the best",
+            "searches that are too many",
+        )
+    )
     times: dict[int, dict[int, float]] = {}
-    for run in _largest(measured, "busato-traversal-rounds"):
+    for run in facts.largest("busato-traversal-rounds"):
         label = run["label"]
         times.setdefault(label["group"], {})[label["rounds"]] = run["seconds"]["kernel"]
     holds, texts = True, []
     for group, by_rounds in times.items():
         optimum = min(by_rounds, key=by_rounds.__getitem__)
-        many = min(seconds for rounds, seconds in by_rounds.items() if rounds >= 7)
-        over = many / by_rounds[optimum]
-        holds &= 2 <= optimum <= 5 and many >= 1.5 * by_rounds[optimum]
-        texts.append(f"group {group}: best {optimum}, from 7 on {over:.3g}")
-    return Claim("LB16", holds if times else None, "; ".join(texts))
+        too_many = [seconds for rounds, seconds in by_rounds.items() if rounds >= many]
+        if not too_many:
+            return UNMEASURED
+        over = min(too_many) / by_rounds[optimum]
+        holds &= least <= optimum <= most and over >= _MUCH
+        texts.append(f"group {group}: best {optimum}, from {many:g} on {over:.3g}")
+    return Verdict(holds, "; ".join(texts)) if texts else UNMEASURED
+
+
+#: Number of a statement -> its judge.
+CLAIMS: Answers[Facts] = {
+    "LB1": _lb1,
+    "LB2": _lb2,
+    "LB3": _lb3,
+    "LB4": _lb4,
+    "LB5": _lb5,
+    "LB6": _lb6,
+    "LB7": _lb7,
+    "LB8": _lb8,
+    "LB9": _lb9,
+    "LB10": _lb10,
+    "LB11": _lb11,
+    "LB12": _lb12,
+    "LB13": _lb13,
+    "LB14": _lb14,
+    "LB15": _lb15,
+    "LB16": _lb16,
+}

@@ -219,7 +219,7 @@ def _one(
 
 
 def _by_group(request: Request) -> Iterator[tuple[Label, Method]]:
-    for group in _groups(request, (1, 16, 64, 256), (32, 64, 128, 256, 512, 1024)):
+    for group in _groups(request, (1, 16, 64, 128, 256), (32, 64, 128, 256, 512, 1024)):
         yield {"group": group}, _multi(request, group, each=4)
 
 
