@@ -41,4 +41,3 @@ for scalar in (True, False):
     once = between if once is None else once
     for one, other in zip(once, between, strict=True):
         np.testing.assert_allclose(one, other)
-pyapsp.csgraph.dijkstra(graph, indices=[1, 2], min_only=True, return_predecessors=True)
