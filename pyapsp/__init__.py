@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.summaries import radius as radius
     from pyapsp.all_pairs.summaries import wiener_index as wiener_index
     from pyapsp.cluster.shards import open_rows as open_rows
+    from pyapsp.csgraph.patching import patch as patch
+    from pyapsp.csgraph.patching import unpatch as unpatch
     from pyapsp.device import devices as devices
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
@@ -121,6 +123,7 @@ _NAMES = {
         "wiener_index",
     ),
     "pyapsp.cluster.shards": ("open_rows",),
+    "pyapsp.csgraph.patching": ("patch", "unpatch"),
     "pyapsp.device": ("devices",),
     "pyapsp.graph": ("Graph", "read", "write"),
     "pyapsp.matching.search": ("match", "match_many"),
