@@ -55,14 +55,18 @@ if TYPE_CHECKING:
     from pyapsp.mining.miner import mine as mine
     from pyapsp.paths.device_result import DeviceResult as DeviceResult
     from pyapsp.paths.result import Result as Result
+    from pyapsp.queries import AllPaths as AllPaths
     from pyapsp.queries import Nearest as Nearest
     from pyapsp.queries import Pairs as Pairs
     from pyapsp.queries import Within as Within
     from pyapsp.queries import accessibility as accessibility
+    from pyapsp.queries import all_shortest_paths as all_shortest_paths
+    from pyapsp.queries import count_shortest_paths as count_shortest_paths
     from pyapsp.queries import distances as distances
     from pyapsp.queries import nearest as nearest
     from pyapsp.queries import pairs as pairs
     from pyapsp.queries import reach as reach
+    from pyapsp.queries import shortest_path_dag as shortest_path_dag
     from pyapsp.queries import within as within
     from pyapsp.queries import within_blocks as within_blocks
     from pyapsp.registry import method as method
@@ -131,14 +135,18 @@ _NAMES = {
     "pyapsp.paths.device_result": ("DeviceResult",),
     "pyapsp.paths.result": ("Result",),
     "pyapsp.queries": (
+        "AllPaths",
         "Nearest",
         "Pairs",
         "Within",
         "accessibility",
+        "all_shortest_paths",
+        "count_shortest_paths",
         "distances",
         "nearest",
         "pairs",
         "reach",
+        "shortest_path_dag",
         "within",
         "within_blocks",
     ),
