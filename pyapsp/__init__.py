@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.summaries import radius as radius
     from pyapsp.all_pairs.summaries import wiener_index as wiener_index
     from pyapsp.cluster.shards import open_rows as open_rows
+    from pyapsp.csgraph.patching import patch as patch
+    from pyapsp.csgraph.patching import unpatch as unpatch
     from pyapsp.device import devices as devices
     from pyapsp.graph import DeviceGraph as DeviceGraph
     from pyapsp.graph import Graph as Graph
@@ -54,14 +56,18 @@ if TYPE_CHECKING:
     from pyapsp.mining.miner import mine as mine
     from pyapsp.paths.device_result import DeviceResult as DeviceResult
     from pyapsp.paths.result import Result as Result
+    from pyapsp.queries import AllPaths as AllPaths
     from pyapsp.queries import Nearest as Nearest
     from pyapsp.queries import Pairs as Pairs
     from pyapsp.queries import Within as Within
     from pyapsp.queries import accessibility as accessibility
+    from pyapsp.queries import all_shortest_paths as all_shortest_paths
+    from pyapsp.queries import count_shortest_paths as count_shortest_paths
     from pyapsp.queries import distances as distances
     from pyapsp.queries import nearest as nearest
     from pyapsp.queries import pairs as pairs
     from pyapsp.queries import reach as reach
+    from pyapsp.queries import shortest_path_dag as shortest_path_dag
     from pyapsp.queries import within as within
     from pyapsp.queries import within_blocks as within_blocks
     from pyapsp.registry import method as method
@@ -122,6 +128,7 @@ _NAMES = {
         "wiener_index",
     ),
     "pyapsp.cluster.shards": ("open_rows",),
+    "pyapsp.csgraph.patching": ("patch", "unpatch"),
     "pyapsp.device": ("devices",),
     "pyapsp.graph": ("DeviceGraph", "Graph", "read", "write"),
     "pyapsp.matching.search": ("match", "match_many"),
@@ -129,14 +136,18 @@ _NAMES = {
     "pyapsp.paths.device_result": ("DeviceResult",),
     "pyapsp.paths.result": ("Result",),
     "pyapsp.queries": (
+        "AllPaths",
         "Nearest",
         "Pairs",
         "Within",
         "accessibility",
+        "all_shortest_paths",
+        "count_shortest_paths",
         "distances",
         "nearest",
         "pairs",
         "reach",
+        "shortest_path_dag",
         "within",
         "within_blocks",
     ),

@@ -11,24 +11,17 @@
  *
  *           costs       n k values; infinity where there is no label
  *           targets     n k ints
- *           befores     with PYAPSP_PREDECESSORS: the vertex that passed on the label
  *           heap        2 n entries. A vertex has at least one with its first label that is not final;
  *                       when the heap is full, all but one of these and those out of date are removed.
  *           state       the size of the heap; whether a distance is too large for the type
  *
- * Parameters  those of common/types.h with PYAPSP_WIDTH 1, and
- *             PYAPSP_PREDECESSORS  0  1: keep `befores`: of several, the smallest number among those
- *                                     with a lower cost; if there is none, the first one
+ * Parameters  those of common/types.h with PYAPSP_WIDTH 1
  *
  * Cost      One work-item: O(k (n + m) (k + log n)). A launch passes on at most `most` labels.
  *
  * Source    E. W. Dijkstra, Numerische Mathematik 1, 1959, doi:10.1007/BF01386390; Voronoi cells of
  *           graphs: M. Erwig, Networks 36(3), 2000, doi:10.1002/1097-0037(200010)36:3%3C156::AID-NET2%3E3.0.CO;2-L.
  */
-#ifndef PYAPSP_PREDECESSORS
-#define PYAPSP_PREDECESSORS 0
-#endif
-
 #include "common/types.h"
 #include "common/group_size.h"
 
@@ -87,18 +80,12 @@ static int put(__global entry_t *heap, int size, const entry_t entry,
 }
 
 __kernel void clear_labels(__global value_t *costs, __global int *targets,
-#if PYAPSP_PREDECESSORS
-                           __global int *befores,
-#endif
                            __global int *final, const int n, const int k)
 {
     const size_t step = get_global_size(0);
     for (size_t i = get_global_id(0); i < (size_t)n * k; i += step) {
         costs[i] = PYAPSP_INFINITY;
         targets[i] = NONE;
-#if PYAPSP_PREDECESSORS
-        befores[i] = NONE;
-#endif
     }
     for (size_t v = get_global_id(0); v < (size_t)n; v += step)
         final[v] = 0;
@@ -122,9 +109,6 @@ start_labels(__global const int *given, const int count, __global value_t *costs
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void
 pass_labels(__global const long *first, __global const int *heads, __global const value_t *weights,
             __global value_t *costs, __global int *targets,
-#if PYAPSP_PREDECESSORS
-            __global int *befores,
-#endif
             __global int *final, __global entry_t *heap, __global int *state, const int n,
             const int k, const value_t farthest, const int checks, const int most)
 {
@@ -161,29 +145,17 @@ pass_labels(__global const long *first, __global const int *heads, __global cons
                     place = i;
                     break;
                 }
-            if (mine[place] <= cost && known[place] == nearest.target) {
-#if PYAPSP_PREDECESSORS
-                __global int *before = befores + (size_t)v * k + place;
-                if (mine[place] == cost && nearest.cost < cost && u < *before)
-                    *before = u;
-#endif
+            if (mine[place] <= cost && known[place] == nearest.target)
                 continue;
-            }
             while (place > 0 &&
                    is_nearer(cost, nearest.target,
                              (entry_t){mine[place - 1], known[place - 1], v})) {
                 mine[place] = mine[place - 1];
                 known[place] = known[place - 1];
-#if PYAPSP_PREDECESSORS
-                befores[(size_t)v * k + place] = befores[(size_t)v * k + place - 1];
-#endif
                 place--;
             }
             mine[place] = cost;
             known[place] = nearest.target;
-#if PYAPSP_PREDECESSORS
-            befores[(size_t)v * k + place] = u;
-#endif
             if (place == final[v])
                 size = put(heap, size, (entry_t){cost, nearest.target, v}, costs, targets, final,
                            n, k);

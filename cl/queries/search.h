@@ -5,7 +5,7 @@
  *
  * Layout    the memory of a work-item, for n vertices:
  *
- *             nodes  n nodes: cost, and the vertex before if that is wanted
+ *             nodes  n nodes: cost, and if wanted the vertex before or the number of paths
  *             heap   2 n entries: cost and vertex. An entry whose vertex has a lower cost is
  *                    out of date. When the heap is full, those are removed.
  *             marks  a bit for each vertex that is reached, and above each word of these bits a bit:
@@ -20,6 +20,8 @@
  *             PYAPSP_PREDECESSORS  0  1: keep the vertex before each: of several, that with the
  *                                     smallest number among those with a lower cost; if there is
  *                                     none, because arcs have weight zero, the first one
+ *             PYAPSP_COUNTS        0  1: count the shortest paths to each vertex, up to the largest
+ *                                     ulong, which stands for more; weights must be above zero
  *
  * Cost      O((vertices + arcs) log vertices) for what is reached, and n / 4096.
  *
@@ -30,6 +32,9 @@
 #ifndef PYAPSP_PREDECESSORS
 #define PYAPSP_PREDECESSORS 0
 #endif
+#ifndef PYAPSP_COUNTS
+#define PYAPSP_COUNTS 0
+#endif
 
 #include "common/types.h"
 #include "common/group_size.h"
@@ -39,14 +44,17 @@
 #define NONE -9999
 #define LEFTMOST 0x8000000000000000UL
 
-/* state, 4 ints: the next search; values in use; whether there was no room for a row; whether a
- * distance is too large for its type. */
+/* state, 4 ints: the next search; values in use; whether there was no room for a row; 1 if a distance
+ * is too large for its type, and 2 if a weight is lost in a sum of which paths are counted. */
 enum { NEXT, USED, FULL, LOST };
 
 typedef struct {
     value_t cost;
 #if PYAPSP_PREDECESSORS
     int before;
+#endif
+#if PYAPSP_COUNTS
+    ulong count;
 #endif
 } node_t;
 
@@ -79,6 +87,11 @@ static inline memory_t memory_of(__global node_t *nodes, __global entry_t *heaps
 #define SET_BEFORE(v, u) memory.nodes[v].before = (u)
 #else
 #define SET_BEFORE(v, u)
+#endif
+#if PYAPSP_COUNTS
+#define SET_COUNT(v, paths) memory.nodes[v].count = (paths)
+#else
+#define SET_COUNT(v, paths)
 #endif
 
 /* Note that a vertex is reached. */
@@ -127,6 +140,7 @@ static inline int search_from(const int source, __global const long *first,
     bool beyond = false;
     memory.nodes[source].cost = 0;
     SET_BEFORE(source, NONE);
+    SET_COUNT(source, 1);
     mark(memory, source);
     memory.heap[0] = (entry_t){0, source};
     while (size > 0) {
@@ -143,6 +157,10 @@ static inline int search_from(const int source, __global const long *first,
         for (long a = first[u]; a < first[u + 1]; a++) {
             const int v = heads[a];
             const value_t offer = cost + weights[a], old = memory.nodes[v].cost;
+#if PYAPSP_COUNTS
+            if (offer == cost && offer <= old && offer <= farthest && u != v)
+                atomic_or(state + LOST, 2);
+#endif
             if (offer > farthest) {
                 beyond = true;
             } else if (offer < old) {
@@ -150,6 +168,7 @@ static inline int search_from(const int source, __global const long *first,
                     mark(memory, v);
                 memory.nodes[v].cost = offer;
                 SET_BEFORE(v, u);
+                SET_COUNT(v, memory.nodes[u].count);
                 if (size == CAPACITY(n))
                     size = tidied(memory, size);
                 rise(memory.heap, size++, (entry_t){offer, v});
@@ -158,10 +177,14 @@ static inline int search_from(const int source, __global const long *first,
             else if (offer == old && cost < old && u < memory.nodes[v].before)
                 memory.nodes[v].before = u;
 #endif
+#if PYAPSP_COUNTS
+            else if (offer == old)
+                memory.nodes[v].count = add_sat(memory.nodes[v].count, memory.nodes[u].count);
+#endif
         }
     }
     if (checks && beyond && leads_beyond(first, heads, memory, n))
-        atomic_xchg(state + LOST, 1);
+        atomic_or(state + LOST, 1);
     return taken;
 }
 

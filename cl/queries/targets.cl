@@ -11,6 +11,7 @@
  *             costs      c   c   c   | c   c   |
  *             rows       with PYAPSP_PREDECESSORS, place and length of each path in `paths`: 0 if there
  *                        is none, place -1 if there was no room
+ *             counts     with PYAPSP_COUNTS, the number of shortest paths
  *
  *           wanted: for each work-item a bit for each vertex, as in queries/search.h
  *
@@ -43,6 +44,10 @@ __kernel GROUP void find_targets(__global const long *first, __global const int 
                                  ,
                                  __global int *rows, __global int *paths, const int capacity
 #endif
+#if PYAPSP_COUNTS
+                                 ,
+                                 __global ulong *counts
+#endif
 )
 {
     const memory_t memory = memory_of(nodes, heaps, marks, get_global_id(0), n);
@@ -71,6 +76,9 @@ __kernel GROUP void find_targets(__global const long *first, __global const int 
             const value_t cost = memory.nodes[target].cost;
             costs[begin + i] = cost;
             wanted[target / 64] = 0;
+#if PYAPSP_COUNTS
+            counts[begin + i] = cost < PYAPSP_INFINITY ? memory.nodes[target].count : 0;
+#endif
 #if PYAPSP_PREDECESSORS
             int length = 0;
             if (cost < PYAPSP_INFINITY)

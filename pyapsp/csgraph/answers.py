@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -12,8 +13,7 @@ from scipy.sparse import csr_array
 from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph
-from pyapsp.queries.cells import cells_of
-from pyapsp.queries.workers import asked
+from pyapsp.numbers.checks import too_large
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
 
@@ -70,14 +70,26 @@ def reached(graph: Graph, rows: np.ndarray) -> Graph:
 def nearest_of(
     graph: Graph, starts: np.ndarray, cutoff: float | None, with_predecessors: bool
 ) -> Distances | tuple[Distances, Predecessors, Predecessors]:
-    """Return distances from the nearest start.
+    """Return distances from the nearest start, by SciPy's function.
 
-    Of starts at the same distance, that with the smallest number is returned.
+    It is one search, which a device cannot divide.
+
+    Raises
+    ------
+    PrecisionError
+        If a distance is too large for float64.
     """
-    graph, options = asked(
-        "dijkstra", graph, dtype=np.float64, cutoff=cutoff, predecessors=with_predecessors
+    shape = graph.n, graph.n
+    found: Distances | tuple[Distances, Predecessors, Predecessors] = scipy_csgraph.dijkstra(
+        csr_array((graph.weights, graph.indices, graph.indptr), shape=shape),
+        indices=starts,
+        return_predecessors=with_predecessors,
+        limit=np.inf if cutoff is None else cutoff,
+        min_only=True,
     )
-    found = cells_of(graph, options, starts)
-    if found.befores is None:
-        return found.costs[:, 0]
-    return found.costs[:, 0], found.befores[:, 0], found.targets[:, 0]
+    if cutoff is None and not math.isfinite(graph.n * float(graph.max_weight or 0)):
+        distances = found[0] if isinstance(found, tuple) else found
+        tails, heads = graph.arcs()[:2]
+        if np.any(np.isfinite(distances[tails]) & np.isinf(distances[heads])):
+            raise too_large(graph, distances.dtype)
+    return found

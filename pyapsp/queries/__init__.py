@@ -4,16 +4,26 @@ from pyapsp.queries.access import accessibility, reach
 from pyapsp.queries.cells import Nearest, nearest
 from pyapsp.queries.ranges import Within, within, within_blocks
 from pyapsp.queries.targets import Pairs, distances, pairs
+from pyapsp.queries.tied import (
+    AllPaths,
+    all_shortest_paths,
+    count_shortest_paths,
+    shortest_path_dag,
+)
 
 __all__ = [
+    "AllPaths",
     "Nearest",
     "Pairs",
     "Within",
     "accessibility",
+    "all_shortest_paths",
+    "count_shortest_paths",
     "distances",
     "nearest",
     "pairs",
     "reach",
+    "shortest_path_dag",
     "within",
     "within_blocks",
 ]

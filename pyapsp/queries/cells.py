@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
+import scipy.sparse.csgraph
 from numpy.typing import DTypeLike
+from scipy.sparse import csr_array
 
+from pyapsp.base.host import as_type
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Stopwatch, build, upload
@@ -30,6 +34,10 @@ __all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 _FIRST = 2**16
 # Work-items that clear the labels, in groups.
 _CLEARING, _GROUP = 1024, 64
+# Arcs that ties are passed along on the host, one after the other; beyond it the device searches.
+_TIES = 1000
+# Whole numbers below it are exact in float64.
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,13 +170,10 @@ class Labels:
     ----------
     costs : (n, k) ndarray
     targets : (n, k) int32 ndarray
-    befores : (n, k) int32 ndarray or None
-        The vertex before, on the way from the start; -9999 at the start.
     """
 
     costs: np.ndarray
     targets: np.ndarray
-    befores: np.ndarray | None
 
 
 def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:
@@ -178,7 +183,6 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
     ----------
     graph : Graph
     options : PathOptions
-        With predecessors, the vertices before are found too.
     starts : int64 ndarray
         Different vertices, in the order of their numbers.
     k : int
@@ -190,15 +194,14 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
         If a distance is too large for its type.
     """
     device, dtype, n = options.device, options.dtype, graph.n
-    befores = np.full((n, k), NO_PREDECESSOR, np.int32) if options.predecessors else None
     found = Labels(
-        np.full((n, k), infinity(dtype), dtype),
-        np.full((n, k), NO_PREDECESSOR, np.int32),
-        befores,
+        np.full((n, k), infinity(dtype), dtype), np.full((n, k), NO_PREDECESSOR, np.int32)
     )
     if not starts.size:
         return found
-    arrays = [each for each in (found.costs, found.targets, befores) if each is not None]
+    if k == 1 and (on_host := _on_host(graph, options, starts)) is not None:
+        return on_host
+    arrays = found.costs, found.targets
     entry = 16 if dtype.itemsize == 8 else 12
     sizes = [*(each.nbytes for each in arrays), 4 * n, 2 * n * entry, 8]
     check_memory([arcs_bytes(graph, dtype), *sizes], options)
@@ -221,6 +224,70 @@ def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
     return _labels_of(graph, options, starts, 1)
 
 
+def _on_host(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels | None:
+    """Return the result of `_labels_of` for k = 1 by SciPy, which is faster than one work-item.
+
+    SciPy returns any of several nearest starts, so that the smallest is passed on along the arcs of
+    shortest paths. None: SciPy's float64 may not give the distances of the type, or there are too
+    many ties.
+    """
+    dtype, largest = options.dtype, graph.n * (graph.max_weight or 0)
+    if dtype.kind == "f" and (dtype != np.float64 or not math.isfinite(largest)):
+        return None
+    if dtype.kind != "f" and largest >= min(_EXACT, infinity(dtype)):
+        return None
+    shape, limit = (graph.n, graph.n), np.inf if options.cutoff is None else options.cutoff
+    weights = as_type(graph.weights, np.float64)
+    costs, _, labels = scipy.sparse.csgraph.dijkstra(
+        csr_array((weights, graph.indices, graph.indptr), shape=shape),
+        indices=starts,
+        return_predecessors=True,
+        limit=limit,
+        min_only=True,
+    )
+    tails, heads = graph.arcs()[:2]
+    arrived = costs[tails] + weights
+    short = np.isfinite(arrived) & (arrived == costs[heads])
+    tails, heads = tails[short], heads[short]
+    if np.any(labels[tails] != labels[heads]):
+        rows = csr_array((np.ones(tails.size, bool), (tails, heads)), shape=shape)
+        if not _tie(rows, tails, heads, labels):
+            return None
+    if dtype != costs.dtype:
+        lengths = np.where(labels < 0, 0, costs).astype(dtype)
+        costs = np.where(labels < 0, dtype.type(infinity(dtype)), lengths)
+    return Labels(costs[:, None], labels[:, None])
+
+
+def _tie(short: csr_array, tails: np.ndarray, heads: np.ndarray, labels: np.ndarray) -> bool:
+    """Let each vertex have the smallest start of those that are nearest.
+
+    Parameters
+    ----------
+    short : (n, n) csr_array
+        The arcs of shortest paths.
+    tails, heads : ndarray
+        Their ends.
+    labels : (n,) ndarray
+        The start of each vertex; it is changed.
+
+    Returns
+    -------
+    bool
+        False if it would take too long.
+    """
+    for _ in range(_TIES):
+        better = labels[tails] < labels[heads]
+        tails, heads = tails[better], heads[better]
+        if not heads.size:
+            return True
+        np.minimum.at(labels, heads, labels[tails])
+        changed = np.unique(heads)
+        rows = short[changed]
+        tails, heads = np.repeat(changed, np.diff(rows.indptr)), rows.indices
+    return False
+
+
 def _search(
     graph: Graph,
     options: PathOptions,
@@ -239,9 +306,8 @@ def _search(
         Bytes of the buffers: those of the arrays, the final labels, the heap, the state.
     """
     device, (n, k) = options.device, arrays[0].shape
-    defines = arithmetic_defines(device, options.dtype)
-    defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
-    program, watch = build(device, "queries/cells.cl", defines), Stopwatch()
+    program = build(device, "queries/cells.cl", arithmetic_defines(device, options.dtype))
+    watch = Stopwatch()
     queue = device.queue()
     arcs = (
         upload(queue, graph.indptr, watch),

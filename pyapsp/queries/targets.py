@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.host import shares_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
@@ -24,7 +24,7 @@ from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
-__all__ = ["Pairs", "distances", "pairs"]
+__all__ = ["Found", "Pairs", "distances", "ends_of", "pairs", "searched"]
 
 # Distances of a launch and values of its paths, at least those of one search or path; and searches
 # of the first launch for a work-item.
@@ -199,24 +199,70 @@ def pairs(
         progress=progress,
         predecessors=paths,
     )
-    tails = vertices(sources, graph.n, "pairs")
-    heads = vertices(targets, graph.n, "pairs", "targets")
+    tails, heads = ends_of(sources, targets, graph.n, "pairs")
+    found = searched(graph, options, tails, heads, of_sources(progress))
+    starts, path = found.routes.joined() if paths else (None, None)
+    return Pairs(tails, heads, found.distances, starts, path, graph.labels)
+
+
+def ends_of(
+    sources: int | Sequence[int] | np.ndarray,
+    targets: int | Sequence[int] | np.ndarray,
+    n: int,
+    owner: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the vertices of pairs, as `pairs` takes them.
+
+    Raises
+    ------
+    ParameterError
+        If they are no vertices, or their numbers differ.
+    """
+    tails, heads = vertices(sources, n, owner), vertices(targets, n, owner, "targets")
     if tails.size != heads.size and np.ndim(sources) and np.ndim(targets):
         rule = f"of the length of sources, {tails.size}"
-        raise ParameterError.of("targets", "pairs", rule, heads.size)
+        raise ParameterError.of("targets", owner, rule, heads.size)
     both = np.broadcast_arrays(tails, heads)
-    tails, heads = (np.array(each) for each in both)
-    found, routes = np.empty(tails.size, options.dtype), _Routes(tails.size)
-    waiting = np.argsort(tails, kind="stable")
-    total, tell = np.unique(tails).size, of_sources(progress)
+    return np.array(both[0]), np.array(both[1])
+
+
+def searched(
+    graph: Graph,
+    options: PathOptions,
+    tails: np.ndarray,
+    heads: np.ndarray,
+    tell: Callable[[int, int], None] | None,
+    *,
+    counts: bool = False,
+) -> Found:
+    """Search for pairs, once for each different source.
+
+    Parameters
+    ----------
+    graph : Graph
+    options : PathOptions
+        With predecessors, paths are found too.
+    tails, heads : (p,) ndarray
+        The vertices of each pair.
+    tell : callable or None
+        Called with the number of searches.
+    counts : bool
+        Whether the shortest paths are counted; weights must be above zero.
+    """
+    found = Found(
+        np.empty(tails.size, options.dtype),
+        _Routes(tails.size),
+        np.empty(tails.size, np.uint64) if counts else None,
+    )
+    waiting, total = np.argsort(tails, kind="stable"), np.unique(tails).size
     if tails.size:
-        search = _Search(graph, options, total, tails.size)
+        search = _Search(graph, options, total, tails.size, counts=counts)
         wanted = _FIRST * search.count
     while waiting.size:
         some = _first_sources(waiting[: search.most], tails, wanted)
         started = time.perf_counter()
         with search.at_work():
-            left = search.pairs(some, tails, heads, found, routes)
+            left = search.pairs(some, tails, heads, found)
         wanted = longer(wanted, time.perf_counter() - started)
         if left.size:  # there was no room for all paths
             wanted = max(wanted // 8, 1)
@@ -225,8 +271,7 @@ def pairs(
         )
         if tell is not None:
             tell(total - np.unique(tails[waiting]).size, total)
-    starts, path = routes.joined() if paths else (None, None)
-    return Pairs(tails, heads, found, starts, path, graph.labels)
+    return found
 
 
 def distances(
@@ -383,6 +428,23 @@ class _Routes:
         return starts, whole
 
 
+@dataclass(frozen=True)
+class Found:
+    """What is found for pairs.
+
+    Attributes
+    ----------
+    distances : (p,) ndarray
+    routes : _Routes
+    counts : (p,) uint64 ndarray or None
+        The number of shortest paths; the largest number stands for more.
+    """
+
+    distances: np.ndarray
+    routes: _Routes
+    counts: np.ndarray | None
+
+
 class _Search(Workers):
     """A graph on the device, for searches to targets.
 
@@ -394,6 +456,8 @@ class _Search(Workers):
         The numbers of searches and of distances to come.
     each : int, optional
         The number of targets of every source; by default each source has its own.
+    counts : bool
+        Whether the shortest paths of pairs are counted.
     """
 
     def __init__(
@@ -403,16 +467,20 @@ class _Search(Workers):
         searches: int,
         distances: int,
         each: int | None = None,
+        *,
+        counts: bool = False,
     ) -> None:
         self._graph, self._options = graph, options
         self._paths = options.predecessors
         self._size = values_of(options, _VALUES, graph.n, 4) if self._paths else 0
-        width = options.dtype.itemsize + 8 * self._paths
+        width = options.dtype.itemsize + 8 * self._paths + 8 * counts
         self.most = min(values_of(options, _DISTANCES, each or 1, width), distances)
         ends = 4 * (2 * self.most if each is None else each + self.most // each)
         spare = 4 * self._size + self.most * width + ends
         defines = {"PYAPSP_PAIRS": int(each is None)}
-        super().__init__(graph, options, _FILE, searches, spare, defines, wanted=True)
+        super().__init__(
+            graph, options, _FILE, searches, spare, defines, wanted=True, counts=counts
+        )
         with self.at_work():
             self._state = self.device.buffer(4 * STATE)
             self._vertices = self.device.buffer(4 * self._size) if self._paths else None
@@ -422,8 +490,7 @@ class _Search(Workers):
         some: np.ndarray,
         tails: np.ndarray,
         heads: np.ndarray,
-        found: np.ndarray,
-        routes: _Routes,
+        found: Found,
     ) -> np.ndarray:
         """Find these pairs, in the order of their sources; return those that had no room."""
         count, first = some.size, np.flatnonzero(np.diff(tails[some], prepend=-1))
@@ -431,7 +498,13 @@ class _Search(Workers):
         lengths, rows = np.empty(count, self._options.dtype), np.zeros((count, 2), np.int32)
         costs = self.device.buffer(lengths.nbytes)
         ends = self._sent(tails[some[first]]), np.int32(first.size), self._sent(heads[some])
-        if self._vertices is None:
+        if found.counts is not None:
+            numbers = np.empty(count, np.uint64)
+            several = self.device.buffer(numbers.nbytes)
+            self._launched(*ends, starts, costs, several)
+            cl.enqueue_copy(self.queue, numbers, several)
+            found.counts[some] = numbers
+        elif self._vertices is None:
             self._launched(*ends, starts, costs)
         else:
             places = self.device.buffer(rows.nbytes)
@@ -441,9 +514,9 @@ class _Search(Workers):
             if vertices.size:
                 cl.enqueue_copy(self.queue, vertices, self._vertices)
             there = rows[:, 0] >= 0
-            routes.add(some[there], rows[there], vertices)
+            found.routes.add(some[there], rows[there], vertices)
         cl.enqueue_copy(self.queue, lengths, costs)
-        found[some] = lengths
+        found.distances[some] = lengths
         return some[rows[:, 0] < 0]
 
     def rows(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -462,15 +535,17 @@ class _Search(Workers):
         targets: cl.Buffer,
         starts: cl.Buffer | np.generic,
         costs: cl.Buffer,
-        *paths: cl.Buffer | np.generic,
+        *more: cl.Buffer | np.generic,
     ) -> int:
         """Launch searches; return the number of vertices of their paths."""
         state = np.zeros(STATE, np.int32)
         cl.enqueue_copy(self.queue, self._state, state)
         limits = self.n, self.farthest, self.checks
         given = *self.arcs, sources, searches, targets, starts, *limits, *self.memory
-        self.launch("find_targets", self.count, *given, self._state, costs, *paths)
+        self.launch("find_targets", self.count, *given, self._state, costs, *more)
         cl.enqueue_copy(self.queue, state, self._state)
+        if state[LOST] & 2:
+            raise PrecisionError("a weight is lost in the sum with a distance that is much larger")
         if state[LOST]:
             raise too_large(self._graph, self._options.dtype)
         return int(state[USED])

@@ -121,6 +121,8 @@ class Workers:
         More macros of the kernels.
     wanted : bool
         Whether a work-item also has a bit for each vertex, in a buffer of its own.
+    counts : bool
+        Whether paths are counted.
 
     Raises
     ------
@@ -137,6 +139,7 @@ class Workers:
         spare: int,
         defines: Mapping[str, int] | None = None,
         wanted: bool = False,
+        counts: bool = False,
     ) -> None:
         self.device: Device = options.device
         self.n = np.int32(graph.n)
@@ -148,11 +151,12 @@ class Workers:
         macros = arithmetic_defines(self.device, dtype) | {
             "PYAPSP_GROUP": self.group,
             "PYAPSP_PREDECESSORS": int(options.predecessors),
+            "PYAPSP_COUNTS": int(counts),
         }
         self.program: Program = build(self.device, file, {**macros, **(defines or {})})
         self.queue = self.device.queue()
         self.watch = Stopwatch()
-        one, arcs = _one(graph.n, dtype, wanted), arcs_bytes(graph, dtype)
+        one, arcs = _one(graph.n, dtype, wanted, counts), arcs_bytes(graph, dtype)
         self.count = self._workers(options, one, arcs + spare, searches)
         self.bytes = arcs + spare + self.count * one.total
         with self.at_work():
@@ -229,10 +233,11 @@ class _One:
         return sum(self.sizes)
 
 
-def _one(n: int, dtype: np.dtype, wanted: bool) -> _One:
+def _one(n: int, dtype: np.dtype, wanted: bool, counts: bool) -> _One:
     """Return the memory of one work-item; see ``cl/queries/search.h``."""
     wide, words = max(dtype.itemsize, 4), -(-n // 64)
-    sizes = (wide + 8) * n, 2 * (16 if wide == 8 else 8) * n, 8 * (words + -(-words // 64))
+    node = 16 if counts else wide + 8
+    sizes = node * n, 2 * (16 if wide == 8 else 8) * n, 8 * (words + -(-words // 64))
     return _One((*sizes, 8 * words) if wanted else sizes)
 
 

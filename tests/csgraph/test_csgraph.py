@@ -361,6 +361,19 @@ def test_nearest_along_lines_and_of_starts_that_are_zero_apart():
         assert np.isin(nearest, starts).all()
 
 
+def test_nearest_beyond_float64():
+    line = np.array([[0, 1e308, 0], [0, 0, 1e308], [0, 0, 0]])
+    with pytest.raises(errors.PrecisionError, match="too large for float64"):
+        csgraph.dijkstra(line, True, [0], min_only=True)
+    got, before, nearest = csgraph.dijkstra(line, True, [0, 2], True, min_only=True)
+    np.testing.assert_array_equal(got, [0, 1e308, 0])
+    np.testing.assert_array_equal(before, [-9999, 0, -9999])
+    np.testing.assert_array_equal(nearest, [0, 0, 2])
+    np.testing.assert_array_equal(
+        csgraph.dijkstra(line, True, [1], min_only=True), [np.inf, 0, 1e308]
+    )
+
+
 def test_nearest_of_none():
     for ours, theirs in zip(
         csgraph.dijkstra(random_matrix(), True, [], True, min_only=True),

@@ -68,3 +68,13 @@ def test_searches(behind, device):
         positive = graph.with_weights(graph.weights + 1)
         pyapsp.betweenness_centrality(positive, weight=..., device=device)
     assert behind() == []
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_counts(dtype, behind, device):
+    for n in (3, 65, 200):
+        graph = drawn(5, n=n)
+        graph = graph.with_weights(graph.weights + 1)
+        every = np.arange(n)
+        pyapsp.count_shortest_paths(graph, every, every[::-1], dtype=dtype, device=device)
+        assert behind() == []

@@ -40,6 +40,36 @@ def test_many_graphs_as_scipy_does(k, device):
             np.testing.assert_array_equal(found.targets, expected)
 
 
+def test_the_nearest_one_is_found_on_the_host(device, monkeypatch):
+    """And the device finds the same, where ties would have to be passed along too many arcs."""
+
+    def found(seed):
+        graph = drawn(seed, n=5 + 3 * seed, degree=1.5 + seed % 4)
+        targets = np.random.default_rng(seed).integers(0, graph.n, 1 + seed % 12)
+        cutoff, dtype = (None, 3)[seed % 2], (None, "int64", "int16")[seed % 3]
+        return pyapsp.nearest(graph, targets, cutoff=cutoff, dtype=dtype, device=device)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pyapsp.queries.cells.build", None)
+        on_host = [found(seed) for seed in range(40)]
+    monkeypatch.setattr("pyapsp.queries.cells._TIES", 0)
+    for seed, each in enumerate(on_host):
+        on_device = found(seed)
+        assert on_device.distances.dtype == each.distances.dtype
+        np.testing.assert_array_equal(on_device.targets, each.targets)
+        np.testing.assert_array_equal(on_device.distances, each.distances)
+
+
+def test_ties_are_passed_along(device, monkeypatch):
+    """Start 1 is as near as start 0 to all vertices beyond 2, and SciPy may return it."""
+    monkeypatch.setattr("pyapsp.queries.cells.build", None)
+    tails, heads = np.array([1, 0, *range(2, 300)]), np.array([2, 2, *range(3, 301)])
+    for order in (slice(None), slice(None, None, -1)):
+        graph = Graph.from_arcs(301, heads[order], tails[order], np.ones(tails.size))
+        found = pyapsp.nearest(graph, [0, 1], device=device)
+        assert found.targets[:, 0].tolist() == [0, 1, *[0] * 299]
+
+
 def test_weights_that_are_rounded(device):
     for seed in range(20):
         graph = drawn(seed, n=80, kind="real")

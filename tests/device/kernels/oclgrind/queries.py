@@ -31,6 +31,9 @@ for scalar in (True, False):
     assert (
         pyapsp.distances(graph, tails[:9], heads[:5]) == rows[np.ix_(tails[:9], heads[:5])]
     ).all()
+    counts = pyapsp.count_shortest_paths(graph, tails, heads)
+    paths = pyapsp.all_shortest_paths(graph, tails, heads)
+    assert counts.tolist() == [len(paths.paths(pair)) for pair in range(tails.size)]
     found = pyapsp.nearest(graph.reversed(), range(0, 40, 7), 3)
     assert (found.distances == np.sort(rows[::7].T, axis=1)[:, :3]).all()
     between = [
@@ -41,4 +44,3 @@ for scalar in (True, False):
     once = between if once is None else once
     for one, other in zip(once, between, strict=True):
         np.testing.assert_allclose(one, other)
-pyapsp.csgraph.dijkstra(graph, indices=[1, 2], min_only=True, return_predecessors=True)
