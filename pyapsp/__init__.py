@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from pyapsp.csgraph.patching import patch as patch
     from pyapsp.csgraph.patching import unpatch as unpatch
     from pyapsp.device import devices as devices
-    from pyapsp.graph import DeviceGraph as DeviceGraph
     from pyapsp.graph import Graph as Graph
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
+    from pyapsp.graph.device_graph import DeviceGraph as DeviceGraph
     from pyapsp.matching.search import match as match
     from pyapsp.matching.search import match_many as match_many
     from pyapsp.mining.miner import mine as mine
@@ -130,7 +130,8 @@ _NAMES = {
     "pyapsp.cluster.shards": ("open_rows",),
     "pyapsp.csgraph.patching": ("patch", "unpatch"),
     "pyapsp.device": ("devices",),
-    "pyapsp.graph": ("DeviceGraph", "Graph", "read", "write"),
+    "pyapsp.graph": ("Graph", "read", "write"),
+    "pyapsp.graph.device_graph": ("DeviceGraph",),
     "pyapsp.matching.search": ("match", "match_many"),
     "pyapsp.mining.miner": ("mine",),
     "pyapsp.paths.device_result": ("DeviceResult",),

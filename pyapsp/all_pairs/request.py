@@ -15,7 +15,8 @@ from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight, as_graph, device_for
+from pyapsp.graph import GraphLike, Weight, as_graph
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import AllPairsOptions, farthest, vertices

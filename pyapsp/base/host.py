@@ -115,13 +115,11 @@ def share(work: Callable[[int, int], None], count: int, size: int) -> None:
     size : int
         Bytes of all rows.
     """
-    parts = min(size // _SHARE, _THREADS)
-    if parts > 1:  # the number of cores is asked of the system
-        parts = min(parts, cores())
-    if parts <= 1:
+    several = parts(size)
+    if several == 1:
         work(0, count)
         return
-    each = max(-(-count // parts), 1)
+    each = max(-(-count // several), 1)
     starts = range(each, count, each)
     done = [threads().submit(work, start, min(start + each, count)) for start in starts]
     try:
@@ -130,6 +128,13 @@ def share(work: Callable[[int, int], None], count: int, size: int) -> None:
         wait(done)
     for other in done:
         other.result()
+
+
+def parts(size: int) -> int:
+    """Return the number of threads in which `share` works on rows of so many bytes."""
+    several = min(size // _SHARE, _THREADS)
+    # the number of cores is asked of the system
+    return min(several, cores()) if several > 1 else 1
 
 
 def threads() -> ThreadPoolExecutor:

@@ -6,13 +6,11 @@ from pyapsp.graph import datasets, generators
 from pyapsp.graph.attributes import Weight
 from pyapsp.graph.coerce import GraphLike, as_graph, as_structure
 from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
-from pyapsp.graph.device_graph import DeviceGraph, device_for
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Facts, Graph
 
 __all__ = [
-    "DeviceGraph",
     "Facts",
     "Graph",
     "GraphLike",
@@ -20,7 +18,6 @@ __all__ = [
     "as_graph",
     "as_structure",
     "datasets",
-    "device_for",
     "from_frame",
     "from_igraph",
     "from_networkx",

@@ -18,7 +18,8 @@ from pyapsp.base.errors import (
 )
 from pyapsp.device import Device, DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, device_for
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyapsp.device import DeviceLike
-from pyapsp.graph import device_for
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Request

@@ -9,7 +9,8 @@ import pytest
 
 import pyapsp
 from pyapsp.device.kernels import residents, transfer
-from pyapsp.graph import Graph, device_for
+from pyapsp.graph import Graph
+from pyapsp.graph.device_graph import device_for
 
 
 @pytest.fixture

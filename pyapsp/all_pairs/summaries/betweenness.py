@@ -14,7 +14,8 @@ from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure, device_for
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights

@@ -16,7 +16,8 @@ from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import Device, DeviceLike
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, device_for
+from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
