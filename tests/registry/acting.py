@@ -110,13 +110,24 @@ def traced() -> Iterator[Launches]:
         yield launches
 
 
-def request_of(method: str, parameters: Mapping[str, int | str], size: int, device: object):
+@dataclass(frozen=True)
+class Input:
+    """A random input: its size and family, and another method that can take it."""
+
+    size: int = 300
+    family: str = ""
+    like: str = ""
+
+
+def request_of(method: str, parameters: Mapping[str, int | str], about: Input, device: object):
     """The request of a random input, with the first type that the method has."""
     made = pyapsp.method(method, **parameters)
     problem = registry.problem(made.problem)
+    requires = pyapsp.method(about.like or method).requires
+    family = about.family or problem.families[0]
     for dtype in problem.dtypes:
         try:
-            given = problem.sample(size, problem.families[0], 3, made.requires)
+            given = problem.sample(about.size, family, 3, requires)
             request = problem.ask(given, made, dtype=dtype, device=device)
             next(iter(problem.choices(request))).method.plan(given, request.options)
         except PyApspError as error:
@@ -126,15 +137,15 @@ def request_of(method: str, parameters: Mapping[str, int | str], size: int, devi
     raise refused
 
 
-def launches_of(method, parameters, size, device) -> Launches:
+def launches_of(method, parameters, about, device) -> Launches:
     """Run a method, and return its launches."""
-    request = request_of(method, parameters, size, device)
+    request = request_of(method, parameters, about, device)
     with traced() as launches:
         runs.solve(request)
     return launches
 
 
-def sources_of(method, parameters, size, device) -> list[str]:
+def sources_of(method, parameters, about, device) -> list[str]:
     """Plan a method, and return the programs that it would compile.
 
     Raises
@@ -152,7 +163,7 @@ def sources_of(method, parameters, size, device) -> list[str]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "_build", record)
-        request_of(method, parameters, size, device)
+        request_of(method, parameters, about, device)
     return texts
 
 

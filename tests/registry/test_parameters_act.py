@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 import pyapsp
-from pyapsp.errors import PyApspError
+from pyapsp.errors import ParameterError, PyApspError
 
 sys.path.insert(0, str(Path(__file__).parent))
 import acting
 
-SIZE = 300
 # With these other parameters a parameter acts that does nothing without them.
 TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "coalesce"): {"warp": 32},
     ("bfs-4k", "discover"): {"warp": 16},
+    ("bfs-4k", "dynamic"): {"single": 0, "heavy": 200, "piece": 4},
     ("bfs-4k", "extended"): {"dynamic": "relaunch", "group": 1024},
     ("bfs-4k", "resident"): {"single": 4},
     ("bfs-b40c", "warp"): {"group": 32},
@@ -34,29 +34,29 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-helix", "width"): {"group": 256, "bitmask": "atomic"},
     ("partition-dynamic-warp", "each"): {"threshold": 4, "least": 32},
     ("partition-dynamic-warp", "heavy"): {"threshold": 4, "least": 4},
+    ("partition-multi-phase", "deviation"): {"search": "hybrid", "mean": 1024},
     ("partition-multi-phase", "grid"): {"each": 3},
+    ("partition-multi-phase", "mean"): {"search": "hybrid", "deviation": 1024},
+    ("partition-multi-phase", "resident"): {"grid": "resident", "each": 1, "rounds": 1},
     ("partition-multi-phase", "staging"): {"warp": 8},
+    ("partition-multi-phase", "vector"): {"group": 16, "each": 4},
+    ("scc-colouring", "width"): {"group": 64, "sweeps": 1},
     ("scc-multi-step", "colour_search"): {"searches": 17, "trim": 0},
+}
+# Inputs on which a parameter acts that does nothing on the usual one.
+INPUTS = {
+    ("fw-minplus", "bits"): acting.Input(like="near-far"),  # without negative weights
+    ("scc-colouring", "width"): acting.Input(family="mesh"),
 }
 # These act on something else than launches on one device, which other tests look at.
 ELSEWHERE = {
     ("dijkstra-cpu", "threads"): "threads of the host",
+    ("fw-mm", "selector"): "the model that chooses l: see its tests; models may agree",
     ("fw-multidevice", "helpers"): "which of several devices take part",
     ("fw-outofcore", "helpers"): "which of several devices take part",
     ("fw-outofcore", "interval"): "how often a checkpoint is written",
     ("fw-outofcore", "pivot"): "which of several devices closes pivot blocks",
     ("johnson", "search"): "the id of another method, which has tests of its own",
-}
-# On CPU devices these do nothing with any others that were tried on this input.
-NOTHING = {
-    ("bfs-4k", "dynamic"): "relaunch and relaunch-fused launch the same",
-    ("bfs-helix", "rules"): "all parameters that rules choose have defaults",
-    ("fw-minplus", "bits"): "both values compile the same",
-    ("fw-mm", "selector"): "AT, FT and TI take the same tile",
-    ("partition-multi-phase", "deviation"): "no launch and no kernel differs",
-    ("partition-multi-phase", "resident"): "no launch and no kernel differs",
-    ("partition-multi-phase", "vector"): "no launch and no kernel differs",
-    ("scc-colouring", "width"): "a group of one work-item has no use for it",
 }
 # Each of them takes seconds: by default every twelfth, and those where a fault was found.
 ALWAYS = {("sssp-h-bf", "duplicates"), ("near-far", "delta"), ("bfs-helix", "rules")}
@@ -83,10 +83,7 @@ def _clang():
         for place, each in enumerate(PARAMETERS)
     ],
 )
-def test_every_value_acts_or_is_refused(method, name, device, request):
-    if (method, name) in NOTHING and device.kind == "cpu":
-        reason = NOTHING[method, name]
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_every_value_acts_or_is_refused(method, name, device):
     values = pyapsp.method(method).choices[name]
     if len(values) > 20:
         values = [values[0], values[len(values) // 3], values[-1]]
@@ -109,11 +106,12 @@ def _same(
     device: object,
 ) -> list[list[int | str]]:
     """Return the values that are not refused, those together that do the same."""
-    kernels = acting.launches_of(method, others, SIZE, device).kernels
+    about = INPUTS.get((method, name), acting.Input())
+    kernels = acting.launches_of(method, others, about, device).kernels
     by_source: dict[object, list[int | str]] = {}
     for value in values:
         try:
-            texts = acting.sources_of(method, {**others, name: value}, SIZE, device)
+            texts = acting.sources_of(method, {**others, name: value}, about, device)
         except PyApspError:
             continue
         found = {
@@ -129,12 +127,39 @@ def _same(
         by_launch: dict[str, list[int | str]] = {}
         for value in some:
             try:
-                run = acting.launches_of(method, {**others, name: value}, SIZE, device)
+                run = acting.launches_of(method, {**others, name: value}, about, device)
             except PyApspError:
                 continue
             by_launch.setdefault(str((run.shapes, sorted(run.kernels))), []).append(value)
         groups += by_launch.values()
     return groups
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "value", "others", "only"),
+    [
+        ("bfs-4k", "coalesce", 10, {"warp": 8, "queue": 4}, 0),
+        ("bfs-4k", "coalesce", 1, {"warp": 1}, 0),
+        ("partition-dynamic-warp", "each", 4, {"heavy": "none"}, 8),
+        ("partition-dynamic-warp", "each", 4, {"heavy": "group-strip"}, 8),
+        ("partition-multi-phase", "deviation", 5, {"search": "standard"}, 8),
+        ("partition-multi-phase", "mean", 3, {"search": "standard"}, 9),
+        ("partition-multi-phase", "prefetch", 1, {"find": "marks", "group": 16}, 0),
+        ("partition-multi-phase", "staging", "warp", {"find": "marks", "group": 16}, "group"),
+        ("partition-multi-phase", "vector", 1, {"find": "search", "group": 16, "each": 10}, 0),
+        ("partition-multi-phase", "vector", 1, {"find": "search", "group": 1}, 0),
+        ("partition-multi-phase", "warp", 8, {"find": "marks", "group": 16}, 16),
+        ("partition-two-phase", "search", "interpolation", {"form": "merge-path"}, "optimised"),
+    ],
+)
+def test_a_value_that_does_nothing_is_refused(method, name, value, others, only, device):
+    about = acting.Input(40)
+    message = f"{name}={value} of {method} does nothing with .*: there it can only be {only}$"
+    with pytest.raises(ParameterError, match=message):
+        acting.sources_of(method, {**others, name: value}, about, device)
+    # without it the method runs, and the one value may be given
+    acting.sources_of(method, others, about, device)
+    acting.sources_of(method, {**others, name: only}, about, device)
 
 
 def test_a_parameter_that_does_nothing_is_found():

@@ -47,14 +47,17 @@ FEW = {
 
 
 def expanded(chosen):
-    group, warp, queue = chosen.get("build", (64, 64, 1))
+    group, warp, queue = chosen.get("build", (64, 64, 16))
     rest = {name: value for name, value in chosen.items() if name != "build"}
     return {"group": group, "warp": warp, "queue": queue, **rest}
 
 
 def legal(chosen):
     whole = expanded(chosen)
-    return whole.get("least_width", 1) <= whole["warp"]
+    coalesce = whole.get("coalesce", 0)
+    return whole.get("least_width", 1) <= whole["warp"] and (
+        not coalesce or (whole["warp"] > 1 and coalesce <= whole["queue"])
+    )
 
 
 PAIRS = [expanded(each) for each in covering(FEW, legal)]
@@ -95,7 +98,7 @@ def test_pairs_of_all_values(device):
             whole["warp"] = 8
         if "group" not in chosen:
             whole["group"] = 64
-        return method.fits(Parameters(whole), options)
+        return method.takes(Parameters(whole), options)
 
     for parameters in covering(Bfs4K.choices, fits):
         found = pyapsp.bfs(GRAPH, SOURCES, pyapsp.method("bfs-4k", **parameters), device=device)

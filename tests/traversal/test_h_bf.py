@@ -95,12 +95,23 @@ def lower_limits(monkeypatch):
     monkeypatch.setattr(module.SsspHBf, "choices", {**choices, "heavy": (*choices["heavy"], 5)})
 
 
+def streams(device):
+    """Whether the compiler has streamed reads; without them they are refused."""
+    try:
+        pyapsp.sssp(GRAPHS["path"], 0, pyapsp.method(ID, read="streamed"), device=device)
+    except CapabilityError:
+        return False
+    return True
+
+
 @pytest.mark.every(12)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_options(number, device, monkeypatch):
     each = dict(SETS[number])
     dtype, room = each.pop("dtype"), each.pop("room")
+    if each["read"] == "streamed" and not streams(device):
+        each["read"] = "read-only"
     monkeypatch.setattr(module, "_COLLECTED", each.pop("held"))
     if room is not None and each["duplicates"] in ("kept", "table"):
         # of the arcs, so that a frontier does not fit
@@ -242,3 +253,17 @@ def test_limits(device):
     assert "1,073,741,824 vertices" in str(error)
     with pytest.raises(ParameterError, match="at least width"):
         pyapsp.sssp(GRAPHS["road"], 0, pyapsp.method(ID, width=64, group=32), device=device)
+
+
+def test_streamed_reads_need_a_compiler_with_them(device, monkeypatch):
+    build = module.build
+
+    def without(device, file, defines, **more):
+        return build(device, file, {**defines, "__has_builtin(x)": 0}, **more)
+
+    monkeypatch.setattr(module, "build", without)
+    graph = GRAPHS["path"]
+    for read in ("plain", "read-only"):
+        pyapsp.sssp(graph, [0], pyapsp.method(ID, read=read), device=device)
+    with pytest.raises(CapabilityError, match=r"read=streamed of sssp-h-bf needs .* use read-only"):
+        pyapsp.sssp(graph, [0], pyapsp.method(ID, read="streamed"), device=device)

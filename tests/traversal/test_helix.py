@@ -354,9 +354,20 @@ def test_the_fitted_rules(device, monkeypatch):
         alone = automatic.fitted(facts, group=1, warp=1)
         monkeypatch.setattr(automatic, "on_a_cpu", lambda alone=alone: alone)
         monkeypatch.setattr(module, "facts_of", lambda graph, facts=facts: facts)
+        monkeypatch.setattr(module.BfsHelix, "idle", lambda *given: {})
         asked = pyapsp.method("bfs-helix", rules="fitted")
         assert asked.plan(GRAPH, options).parameters["sync"] == sync
         assert_right(device, rules="fitted")
+
+
+def test_rules_are_refused_where_the_configuration_is_one_for_all_graphs(device):
+    options = PathOptions(device, np.dtype(np.int32))
+    fitted = pyapsp.method("bfs-helix", rules="fitted")
+    if device.traits.scalar_groups:
+        with pytest.raises(ParameterError, match="rules=fitted of bfs-helix does nothing"):
+            fitted.plan(GRAPH, options)
+    else:
+        assert fitted.plan(GRAPH, options).parameters["rules"] == "fitted"
 
 
 def test_arcs_beyond_int_are_refused(device, monkeypatch):

@@ -77,7 +77,7 @@ SOME = {
         "vector": (0, 1),
         "prefetch": (0, 1),
         "restrict": (0, 1),
-        "warp": (1, 8),
+        "warp": (1, 8, 16),
         "group": (1, 16),
     },
 }
@@ -136,7 +136,7 @@ def sets_of(name, combined):
 
 
 def fits(method, chosen):
-    return method.fits(Parameters(chosen), LikeADevice)
+    return method.takes(Parameters(chosen), LikeADevice)
 
 
 def every(values, legal):
@@ -190,7 +190,7 @@ def test_each_value_of_each_parameter(name, device):
     for parameter, values in method.choices.items():
         for value in values:
             chosen = base | {parameter: value}
-            if method.fits(Parameters(chosen), options):
+            if method.takes(Parameters(chosen), options):
                 right(name, [chosen], device)
 
 

@@ -110,12 +110,17 @@
 #else
 #define ALONE
 #endif
-#define STREAM(place) (*(place))
-#if PYAPSP_READ == 2 && defined(__has_builtin)
+#if PYAPSP_READ == 2
+#ifdef __has_builtin
 #if __has_builtin(__builtin_nontemporal_load)
-#undef STREAM
 #define STREAM(place) __builtin_nontemporal_load(place)
 #endif
+#endif
+#ifndef STREAM
+#error "no __builtin_nontemporal_load"
+#endif
+#else
+#define STREAM(place) (*(place))
 #endif
 
 #define NORMAL 0

@@ -116,6 +116,11 @@ class FwMinplus(FloydWarshall):
         form = FORMS[parameters.word("form")]
         return parameters.keys() == form.names and form.fits(parameters, options)
 
+    def idle(self, parameters: Parameters, options: AllPairsOptions) -> Mapping[str, int | str]:
+        """Return the comparison as integers for types that are none, or of 2 bytes."""
+        compared = options.dtype.kind == "f" and options.dtype.itemsize > 2
+        return {} if compared else {"bits": 0}
+
     def rule(self, options: AllPairsOptions) -> str:
         """Return the condition of `fits` as text."""
         device = options.device

@@ -45,20 +45,40 @@ class TunableMethod(Tunable):
             After the last set: none of them fits.
         """
         found = tuned(self, n, options, family) if rows and self.choices else None
-        if found is not None:
-            parameters, match = found
-            yield parameters, match
-        fitting = False
+        if found is not None and self._useless(found[0], options) is None:
+            yield found
+            fitting = True
+        else:
+            fitting = False
+        useless = None
         for candidate in self.candidates(options):
             parameters = Parameters({**candidate, **self.parameters})
-            if self.fits(parameters, options):
+            wrong = self._useless(parameters, options)
+            useless = useless or wrong
+            parameters |= self.idle(parameters, options)
+            if wrong is None and self.fits(parameters, options):
                 fitting = True
                 yield parameters, None
-        if not fitting and found is None:
+        if not fitting:
             raise ParameterError(
-                f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
+                useless
+                or f"no parameters of {self.id} with {self.parameters or 'the defaults'} fit "
                 f"{options.device.name}: {self.rule(options)}"
             )
+
+    def _useless(self, parameters: Parameters, options: Any) -> str | None:
+        """Return what is wrong with a given value that does nothing, if there is one."""
+        for name, value in self.idle(parameters, options).items():
+            given = self.parameters.get(name, value)
+            if given != value:
+                others = ", ".join(
+                    f"{other}={each}" for other, each in parameters.items() if other != name
+                )
+                return (
+                    f"{name}={given} of {self.id} does nothing with {others}: there it can only "
+                    f"be {value}"
+                )
+        return None
 
 
 class BufferedMethod(TunableMethod):

@@ -53,7 +53,7 @@ class Space:
         return (
             any(parameters.keys() == each.keys() for each in self._completed())
             and all(value in choices[name] for name, value in parameters.items())
-            and self._method.fits(Parameters(parameters), self._options)
+            and self._method.takes(Parameters(parameters), self._options)
         )
 
     def candidates(self) -> list[Parameters]:
@@ -101,7 +101,7 @@ class Space:
         for changes in (single, double):
             for number in rng.permutation(len(changes)):
                 changed = Parameters({**parameters, **changes[number]})
-                if self._method.fits(changed, self._options):
+                if self._method.takes(changed, self._options):
                     yield changed
 
     def away(
@@ -137,7 +137,7 @@ class Space:
         self, shape: tuple[str, ...], values: Iterable[int | str]
     ) -> Iterator[Parameters]:
         parameters = Parameters(zip(shape, values, strict=True))
-        if self._method.fits(parameters, self._options):
+        if self._method.takes(parameters, self._options):
             yield parameters
 
 

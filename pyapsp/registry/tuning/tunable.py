@@ -41,6 +41,19 @@ class Tunable(Method):
         group = parameters.integer("group") if "group" in parameters else 1
         return bool(group <= options.device.capabilities.max_work_group_size)
 
+    def idle(self, parameters: Parameters, options: Any) -> Mapping[str, int | str]:
+        """Return the parameters that do nothing beside the others, and the value they have then.
+
+        Other values of them are refused.
+        """
+        return {}
+
+    def takes(self, parameters: Parameters, options: Any) -> bool:
+        """Return whether a complete set fits, and no value in it does nothing."""
+        return self.fits(parameters, options) and all(
+            parameters[name] == value for name, value in self.idle(parameters, options).items()
+        )
+
     def rule(self, options: Any) -> str:
         """Return the conditions of `fits`, with the limits of the device, for messages."""
         return f"group must be at most {options.device.capabilities.max_work_group_size}"

@@ -152,6 +152,11 @@ class Bfs4K(FrontierSearch):
             and _local_bytes(parameters, options) <= capabilities.local_memory
         )
 
+    def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
+        """Return the vertices of a lane for coalesced writes, if no warp or lane has so many."""
+        queue, warp, coalesce = parameters.integers("queue", "warp", "coalesce")
+        return {"coalesce": 0} if warp == 1 or coalesce > queue else {}
+
     def rule(self, options: PathOptions) -> str:
         """Return the limits."""
         return (

@@ -65,6 +65,10 @@ class PartitionDynamicWarp(Technique):
         widest = parameters.integer("least" if dynamic else "width")
         return super().fits(parameters, options) and widest <= parameters.integer("group")
 
+    def idle(self, parameters: Parameters, options: Options) -> Mapping[str, int | str]:
+        """Return the units of a launch for heavy items, if there is none."""
+        return {"each": 8} if _HEAVY[parameters.word("heavy")] != 1 else {}
+
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""
         return f"{super().rule(options)}, and group at least width and least"

@@ -21,6 +21,8 @@ __all__ = ["PartitionMultiPhase"]
 # slice, as in the kernel file.
 _REGISTERS, _STATISTICS, _SLICE = 256, 2048, 4096
 _PUBLISHED_GROUP = 128
+# Up to these the published search is by interpolation.
+_DEVIATION, _MEAN = 8, 9
 # With marks: chunks of a run, if there are many.
 _CHUNKS = 8
 
@@ -51,8 +53,8 @@ class PartitionMultiPhase(Technique):
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
         "search": (*SEARCHES, "hybrid"),
-        "deviation": (5, 8),
-        "mean": (3, 9),
+        "deviation": (0, 1, 2, 3, 5, 8, 12, 16, 32, 64, 128, 256, 1024),
+        "mean": (0, 1, 2, 3, 5, 9, 12, 16, 32, 64, 128, 256, 1024),
         "find": ("search", "marks"),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 32, 64, 128),
         "rounds": (1, 2, 3, 4, 5, 6, 7, 8, 10),
@@ -87,8 +89,8 @@ class PartitionMultiPhase(Technique):
             published = Parameters(
                 search="hybrid",
                 find="search",
-                deviation=8,
-                mean=9,
+                deviation=_DEVIATION,
+                mean=_MEAN,
                 each=10 if group > 1 else 128,
                 rounds=3 if group > 1 else 2,
                 grid="multiple",
@@ -123,6 +125,19 @@ class PartitionMultiPhase(Technique):
             f"{super().rule(options)}, and each x rounds at most {_REGISTERS}; find=marks has one "
             "kind of search, optimised"
         )
+
+    def idle(self, parameters: Parameters, options: Options) -> Mapping[str, int | str]:
+        """Return the thresholds without a hybrid search, and what marks or a round do without."""
+        idle: dict[str, int | str] = {}
+        if parameters.word("search") != "hybrid":
+            idle |= {"deviation": _DEVIATION, "mean": _MEAN}
+        group, each, rounds = parameters.integers("group", "each", "rounds")
+        if parameters.word("find") == "marks":
+            idle |= {"staging": "group", "prefetch": 0, "warp": min(32, group)}
+            written = group * each * rounds
+        else:
+            written = each if group > 1 else 1
+        return idle | ({"vector": 0} if written % 4 else {})
 
     def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of a slice, a part of which later has the owners of a round; of marks."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.registry import Parameters, register
+from pyapsp.registry import Options, Parameters, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow
 
@@ -47,6 +47,10 @@ class PartitionTwoPhase(Technique):
         for group in narrow(device, (128, 64, 32, 16)):
             for each in (10,) if group > 1 else (4096, 1024):
                 yield {"form": "chunks", "search": "optimised", "each": each, "group": group}
+
+    def idle(self, parameters: Parameters, options: Options) -> Mapping[str, int | str]:
+        """Return the kind of search, which a merge path has no choice of."""
+        return {"search": "optimised"} if parameters.word("form") == "merge-path" else {}
 
     def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of a slice, and of the owners of a chunk."""

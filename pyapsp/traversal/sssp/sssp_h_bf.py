@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
+from pyapsp.base.errors import CapabilityError, KernelBuildError, ParameterError, PyApspError
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -154,7 +154,13 @@ class SsspHBf(Search[Program]):
         return [max(size, 4) for size in sizes]
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
-        """Build the kernels."""
+        """Build the kernels.
+
+        Raises
+        ------
+        CapabilityError
+            If reads are to be streamed, and the compiler of the device has no such reads.
+        """
         device, dtype = options.device, type_on_device(graph, options.dtype)
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
             "PYAPSP_GROUP": parameters.integer("group"),
@@ -168,7 +174,15 @@ class SsspHBf(Search[Program]):
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }
         file, standard = "traversal/sssp/sssp_h_bf.cl", standard_of_fences(device)
-        return build(device, file, defines, standard=standard)
+        try:
+            return build(device, file, defines, standard=standard)
+        except KernelBuildError as error:
+            if "no __builtin_nontemporal_load" not in str(error):
+                raise
+            raise CapabilityError(
+                f"read=streamed of {self.id} needs __builtin_nontemporal_load, which the compiler "
+                f"of {device.name} does not have: use read-only or plain"
+            ) from None
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device, and set the classes of arcs."""

@@ -234,6 +234,13 @@ def test_minimum_on_bits(form, unroll, device):
         assert verify.certificate(graph, answers[1], device=device).ok
 
 
+def test_bits_of_integers_are_refused(device):
+    graph = random_graph(20, seed=2)
+    method = pyapsp.method("fw-minplus", bits=1)
+    with pytest.raises(ParameterError, match="bits=1 of fw-minplus does nothing with"):
+        pyapsp.solve(graph, method, dtype="int32", device=device)
+
+
 def test_bits_are_left_out_for_negative_weights(device):
     graph = random_graph(60, low=-30, seed=2)
     hashes = {

@@ -28,6 +28,8 @@ def small(monkeypatch, device):
         experiments, "BALANCES", {name: experiments.BALANCES[name] for name in kept}
     )
     monkeypatch.setattr(experiments, "QUEUES", ("vertex", "two-phase"))
+    # a barrier of all groups waits for the other processes of a CPU
+    monkeypatch.setattr(experiments, "SYNCS", ("multi", "batched", "single-group"))
     kept = ("CSR-M", "bins, not one list", "warp gathering", "dynamic chunk")
     monkeypatch.setattr(
         experiments, "ABLATIONS", {name: experiments.ABLATIONS[name] for name in kept}
@@ -80,6 +82,13 @@ ROWS = [
     ({"mean": 30, "gini": 0.2}, {"a": 5, "b": 6, "c": 1}),
     ({"mean": 40, "gini": 0.7}, {"a": 5, "b": 9, "c": 2}),
 ]
+
+
+def test_all_groups_of_a_launch_can_stay(device):
+    form = experiments._form(
+        device, {"balance": "node", "sync": "persistent"}, {"group": 1, "warp": 1}
+    )
+    assert (form is not None) == device.capabilities.device_scope_fence
 
 
 def test_the_tree_loses_least():

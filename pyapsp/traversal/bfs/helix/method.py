@@ -31,7 +31,8 @@ class BfsHelix(Search[Program]):
     Without parameters the configuration is chosen for the graph and the device: on GPUs by the
     published decision tree, from the mean, the largest and the Gini coefficient of the degrees, or
     with ``rules="fitted"`` by one that was fitted to measurements on a newer GPU; on CPUs groups of
-    one work-item. Values that are given are kept, and the others fitted to them.
+    one work-item, and rules are refused. Values that are given are kept, and the others fitted to
+    them.
 
     Source: F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
     2018, chapter 7.
@@ -71,6 +72,10 @@ class BfsHelix(Search[Program]):
             and form.local_bytes(parameters, options.predecessors)
             <= options.device.capabilities.local_memory
         )
+
+    def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
+        """Return the rules on a CPU, where the configuration does not depend on the graph."""
+        return {"rules": RULES[0]} if options.device.traits.scalar_groups else {}
 
     def rule(self, options: PathOptions) -> str:
         """Return the conditions of `fits`."""

@@ -121,6 +121,7 @@ def _levels(n: int, request: Request) -> Iterator[Case]:
     for mapping, parameters in MAPPINGS.items():
         for table in TABLES:
             more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
+            more["coalesce"] = 0  # a work-item keeps one vertex
             chosen = _form(request.device, **more, **parameters)
             label: Label = {"mapping": mapping, "table": table}
             runners.append(subject.runner(label, chosen, counted=True))

@@ -33,6 +33,7 @@ BALANCES: dict[str, Parameters] = {
     "node 1": {"balance": "node", "width": 1},
     "node 4": {"balance": "node", "width": 4},
     "node 8, shuffle": {"balance": "node-shuffle", "width": 8},
+    "node 16, shuffle": {"balance": "node-shuffle", "width": 16},
     "node 32, shuffle": {"balance": "node-shuffle", "width": 32},
     "scan, warp": {"balance": "scan-warp"},
     "scan, block": {"balance": "scan-block"},
@@ -42,7 +43,7 @@ BALANCES: dict[str, Parameters] = {
 }
 QUEUES, SYNCS, UPDATES = (
     ("vertex", "edge", "two-phase"),
-    ("multi", "batched", "single-group"),
+    ("multi", "batched", "single-group", "persistent"),
     ("ballot", "local"),
 )
 #: Section 7.3 and 7.4.2: pairs of forms that differ in one technique, the published choice last.

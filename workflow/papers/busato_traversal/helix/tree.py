@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Leaf", "Split", "Tree", "chosen", "fitted", "rules"]
+__all__ = ["Leaf", "Split", "Tree", "chosen", "fitted", "loss", "rules"]
 
 #: Facts of an input, and the seconds of each choice for it.
 Row = tuple[Mapping[str, float], Mapping[str, float]]
@@ -18,7 +18,7 @@ class Leaf:
     """The choice for all inputs that come here, and their summed cost."""
 
     choice: str
-    cost: float
+    cost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,17 @@ def chosen(tree: Tree, facts: Mapping[str, float]) -> str:
     while isinstance(tree, Split):
         tree = tree.below if facts[tree.fact] < tree.threshold else tree.above
     return tree.choice
+
+
+def loss(tree: Tree, rows: Sequence[Row]) -> tuple[float | None, int]:
+    """Return the loss of a tree: its time over the best for each input, less 1, and the inputs.
+
+    The loss is a geometric mean over the inputs for which its choice was measured; None if there
+    are none.
+    """
+    pairs = [(times, chosen(tree, facts)) for facts, times in rows]
+    logs = [math.log(times[name] / min(times.values())) for times, name in pairs if name in times]
+    return (math.exp(sum(logs) / len(logs)) - 1 if logs else None), len(logs)
 
 
 def rules(tree: Tree, so_far: tuple[str, ...] = ()) -> list[tuple[str, str]]:

@@ -72,7 +72,9 @@ def _completed(
     """Return a technique with a group, and values that suit it."""
     values: Parameters = {**parameters, "group": group}
     warp = min(8 if request.device.traits.scalar_groups else 32, group)
-    if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase"):
+    if name in ("partition-cta-warp-scan", "partition-local-warp", "partition-multi-phase") and (
+        values.get("find") != "marks"
+    ):
         values["warp"] = warp
     if name == "partition-multi-phase":
         usual: Parameters = {"find": "search", "search": "hybrid", "multiple": 32, "rounds": 3}
