@@ -1,6 +1,6 @@
 """What each rank runs: the answers of all ranks together are the bits of one process.
 
-``mpiexec -n P python program.py FOLDER`` prints the number of comparisons, on rank 0.
+``mpiexec -n P python program.py FOLDER [PART ...]`` prints the number of comparisons, on rank 0.
 """
 
 from __future__ import annotations

@@ -584,6 +584,7 @@ def test_a_variable_that_is_never_known_is_named_with_its_line(tmp_path):
         read_trace(path, clock="c", unknown="error")
 
 
+@pytest.mark.slow
 def test_the_compiled_reader_is_kept_for_other_processes(tmp_path):
     """The second process reads the code from files, and writes none; without a folder, it works."""
     path = tmp_path / "some.vcd"

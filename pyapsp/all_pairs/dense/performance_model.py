@@ -349,6 +349,8 @@ def gather(
 
 def _binary_text(device: Device, kernel: cl.Kernel) -> str | None:
     """Return the binary of a kernel's program if it is text, else None."""
+    if device.traits.scalar_groups:
+        return None  # machine code: to show it, some drivers compile all kernels, for seconds
     program = kernel.program
     devices: Any = program.get_info(cl.program_info.DEVICES)
     binaries: Any = program.get_info(cl.program_info.BINARIES)

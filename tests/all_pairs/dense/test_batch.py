@@ -177,7 +177,8 @@ def test_rounds_of_many_graphs(method, parameters, negative, device):
     np.testing.assert_array_equal(distances, by_scipy(weights, "int32"))
 
 
-@pytest.mark.parametrize("bits", [4, 8, 16])
+@pytest.mark.every(3)
+@pytest.mark.parametrize("bits", [16, 8, 4])
 @pytest.mark.parametrize("single", [0, 1])
 def test_packed_words(bits, single, device):
     weights = np.minimum(weights_of(5, 37, "float64"), 2)

@@ -26,6 +26,9 @@ DENSE = [method for method in pyapsp.methods("all-pairs") if not method.by_sourc
 REQUIRES = {method.id: method.requires for method in DENSE}
 METHODS = list(REQUIRES)
 # those with the whole matrix on the device
+# methods whose kernels take seconds to compile, so that most tests of them are slow
+HEAVY = {"fw-twolevel", "fw-multidevice"}
+LIGHT = [pytest.param(m, marks=pytest.mark.slow) if m in HEAVY else m for m in METHODS]
 IN_CORE = [method.id for method in DENSE if not method.multidevice]
 # the default tile is 64 on CPUs and 32 on GPUs: both sides of both, and a prime
 SIZES = [0, 1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 131]
@@ -106,7 +109,7 @@ def test_sizes(method, n, dtype, predecessors, device):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_negative_weights(method, dtype, device):
     graph = random_graph(97, low=-40, seed=3)
     assert graph.has_negative
@@ -120,7 +123,7 @@ def test_negative_weights(method, dtype, device):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device):
     # 0 -> 1 -> ... only: everything backwards stays at infinity in spite of negative arcs
     n = 70
@@ -134,7 +137,7 @@ def test_negative_arcs_do_not_shorten_what_is_unreachable(method, dtype, device)
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_zero_weight_cycles_keep_predecessors_sound(method, device):
     # blocks of vertices joined by zero arcs both ways: many equal paths, many zero cycles
     rng = np.random.default_rng(5)
@@ -155,7 +158,7 @@ def test_zero_weight_cycles_keep_predecessors_sound(method, device):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_float_weights_agree_within_rounding(method, dtype, device):
     rng = np.random.default_rng(11)
     n = 100
@@ -293,7 +296,7 @@ def test_progress_and_cancellation(method, device, assert_cancels):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["int64", "int16"])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_methods_agree_bit_for_bit_on_integers(method, dtype, device):
     graph = fitting(random_graph(200, low=-5, seed=9), method, device)
     answer, naive = (
@@ -305,7 +308,7 @@ def test_methods_agree_bit_for_bit_on_integers(method, dtype, device):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("dtype", "last"), [("int16", 2**14 - 2), ("uint16", 2**15 - 2)])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", LIGHT)
 def test_short_integers_reach_to_their_infinity(method, dtype, last, device):
     n = 70
     weights = np.full(n - 1, 200)

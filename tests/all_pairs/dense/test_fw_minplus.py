@@ -52,7 +52,7 @@ def options(device, dtype):
     return AllPairsOptions(device=device, dtype=np.dtype(dtype))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.pairwise
 @pytest.mark.parametrize("n", [1, 31, 32, 63, 65, 96, 129, 200])
 @pytest.mark.parametrize("more", [{"ahead": 1}, {"ahead": 0}, {"separate": 1, "ahead": 0}])
@@ -78,6 +78,7 @@ def test_words_of_two_values_need_16_bits(device):
         method.choose_parameters(random_graph(9), options(device, "int32"))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n", [31, 64, 65, 97, 130])
 @pytest.mark.parametrize(("rows", "strips"), [(1, 1), (2, 4), (4, 2), (8, 1), (6, 3), (12, 1)])
 def test_register_blocks_of_panels(rows, strips, n, device):
@@ -94,6 +95,7 @@ def test_register_blocks_of_panels(rows, strips, n, device):
     assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("units", [1, 3, 50])
 @pytest.mark.parametrize(("rows", "unroll"), [(1, 4), (4, 1), (6, 4)])
 @pytest.mark.parametrize("n", [40, 97, 200])
@@ -134,7 +136,7 @@ def test_the_next_tile_is_closed_meanwhile(n, units, device, monkeypatch):
     assert launched.count("fw_minplus_rows") == sum(before)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("low", [0, -30])
 @pytest.mark.parametrize(
     ("dtype", "n"), [("float32", 512), ("float32", 510), ("int64", 256), ("float64", 240)]
@@ -205,12 +207,14 @@ def test_vectors_longer_than_those_of_opencl(dtype, n, low, device):
 
 
 @pytest.mark.every(4)
+@pytest.mark.pairwise
 @pytest.mark.parametrize(
     ("form", "unroll"),
     [(PANELS, 1), (PANELS, 2), (PANELS, 4), (TILES, None)],
     ids=["panels-1", "panels-2", "panels-4", "tiles"],
 )
-def test_minimum_on_bits(form, unroll, device):
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_minimum_on_bits(form, unroll, dtype, device):
     """Floats that are not negative are compared as integers: also -0.0, inf and tiny numbers."""
     rng = np.random.default_rng(8)
     n = 90
@@ -219,19 +223,15 @@ def test_minimum_on_bits(form, unroll, device):
     graph = Graph.from_arcs(n, tails, heads, weights.astype(np.float32))
     if form is PANELS:
         form = {**form, "unroll": unroll, "width": min(2, device.traits.lanes(8))}
-    for dtype in ("float32", "float64"):
-        answers = [
-            pyapsp.solve(
-                graph,
-                pyapsp.method("fw-minplus", **form, bits=bits),
-                dtype=dtype,
-                device=device,
-            )
-            for bits in (0, 1)
-        ]
-        assert answers[0].stats["kernel_hash"] != answers[1].stats["kernel_hash"]
-        np.testing.assert_array_equal(answers[0].distances, answers[1].distances)
-        assert verify.certificate(graph, answers[1], device=device).ok
+    answers = [
+        pyapsp.solve(
+            graph, pyapsp.method("fw-minplus", **form, bits=bits), dtype=dtype, device=device
+        )
+        for bits in (0, 1)
+    ]
+    assert answers[0].stats["kernel_hash"] != answers[1].stats["kernel_hash"]
+    np.testing.assert_array_equal(answers[0].distances, answers[1].distances)
+    assert verify.certificate(graph, answers[1], device=device).ok
 
 
 def test_bits_of_integers_are_refused(device):
@@ -280,13 +280,13 @@ def test_look_ahead_has_more_launches_and_the_same_answer(device):
     counts = {}
     for ahead in (0, 1):
         method = FwMinplus(**TILES, ahead=ahead)
-        plan = method.plan(graph, options(device, "int32"))
+        plan = method.plan(graph, options(device, "float32"))
         launched = []
         original = method.enqueue_rounds
         method.enqueue_rounds = lambda *rest, o=original, seen=launched: (
             seen.append(len(events)) or events for events in o(*rest)
         )
-        assert_solves(graph, pyapsp.solve(graph, method, dtype="int32", device=device))
+        assert_solves(graph, pyapsp.solve(graph, method, dtype="float32", device=device))
         counts[ahead] = sum(launched)
         assert len(launched) == plan.state[0].rounds
     assert counts[1] > counts[0]

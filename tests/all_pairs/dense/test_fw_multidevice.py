@@ -85,6 +85,7 @@ def test_every_division_gives_the_same(n, m, form, copies, device):
             np.testing.assert_array_equal(distances, alone)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint16"])
 def test_every_type(dtype, form, copies, device):
     graph = generators.random_graph(150, 900, 99, seed=1)

@@ -129,6 +129,7 @@ def lengths_to(total, largest, parts=40):
     return lengths
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "float32"])
 @pytest.mark.parametrize(("bits", "parameters"), VARIANTS, ids=IDS)
 def test_up_to_the_largest_distance_and_not_beyond(bits, parameters, dtype, device):
@@ -211,23 +212,24 @@ def test_whole_numbers_in_a_float_graph_are_taken(device):
 
 
 @pytest.mark.every(3)
+@pytest.mark.pairwise
 @pytest.mark.parametrize("n", [50, 130])
+@pytest.mark.parametrize(("tile", "contiguous"), [(32, 1), (64, 0), (128, 1)])
 @pytest.mark.parametrize(("bits", "parameters"), VARIANTS, ids=IDS)
-def test_tiles_and_contiguity(bits, parameters, n, device):
+def test_tiles_and_contiguity(bits, parameters, tile, contiguous, n, device):
     rng = np.random.default_rng(n)
     tails, heads = rng.integers(0, n, (2, 4 * n))
     proper = tails != heads
     weights = rng.integers(0, {4: 2, 8: 12, 16: 3000}[bits], proper.sum())
     graph = Graph.from_arcs(n, tails[proper], heads[proper], weights)
     expected = pyapsp.solve(graph, "fw-naive", dtype="int32", device=device).distances
-    for tile, contiguous in ((32, 1), (64, 0), (128, 1)):
-        method = pyapsp.method(f"fw-packed{bits}", tile=tile, contiguous=contiguous, **parameters)
-        try:
-            result = pyapsp.solve(graph, method, dtype="int32", device=device)
-        except ParameterError:
-            assert tile == 128  # two such tiles may not fit
-            continue
-        np.testing.assert_array_equal(result.distances, expected)
+    method = pyapsp.method(f"fw-packed{bits}", tile=tile, contiguous=contiguous, **parameters)
+    try:
+        result = pyapsp.solve(graph, method, dtype="int32", device=device)
+    except ParameterError:
+        assert tile == 128  # two such tiles may not fit
+        return
+    np.testing.assert_array_equal(result.distances, expected)
 
 
 def test_parameters_of_the_single_launch_need_it(device):

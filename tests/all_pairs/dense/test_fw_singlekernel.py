@@ -184,6 +184,7 @@ def test_floats_round_alike_in_every_run(device):
         np.testing.assert_array_equal(distances, solve[0])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["fw-singlekernel", "fw-packed16"])
 def test_a_stall_is_an_error_and_not_a_hang(method, device, monkeypatch):
     single = {} if method == "fw-singlekernel" else {"single": 1}

@@ -197,6 +197,7 @@ def test_slabs_of_any_height_give_what_the_whole_matrix_gives(
         np.testing.assert_array_equal(distances, result.predecessors, str((rows, stripe)))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("kind", "first_pass"), [("whole", False), ("complete", True)])
 def test_few_arcs_need_no_first_pass_on_a_gpu(kind, first_pass, device, monkeypatch):
     graph, sifted, sift = graph_of(kind), [], Recovery._sift
