@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy
@@ -85,6 +85,8 @@ class Graph:
     directed: bool
     labels: np.ndarray | None
     name: str | None
+    # whether a function made it of another object, so that its caller knows no numbers of vertices
+    is_converted: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -434,7 +436,7 @@ class Graph:
             There is no such vertex.
         """
         try:
-            return self._numbers[label]
+            return self.numbers[label]
         except (KeyError, TypeError):
             rule = "the label of a vertex"
             raise ParameterError.of("label", "Graph.vertex", rule, label) from None
@@ -461,8 +463,8 @@ class Graph:
         return name
 
     @cached_property
-    def _numbers(self) -> dict[Hashable, int]:
-        """The number of the vertex of each label."""
+    def numbers(self) -> dict[Hashable, int]:
+        """The number of the vertex of each label; without labels, the labels are 0..n-1."""
         return {label: number for number, label in enumerate(exports.names_of(self).tolist())}
 
     def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], np.ndarray]:
