@@ -104,8 +104,7 @@ class Graph:
             raise GraphError(f"the weights must be one-dimensional, not {values.ndim}-dimensional")
         n = compressed.csr(indptr, indices, values.size)
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
-        if not isinstance(name, str | None):
-            raise GraphError(f"the name of a graph must be text, not {name!r}")
+        name = _text(name)
         directed = validation.flag("directed", "Graph", directed)
         copy = validation.flag("copy", "Graph", copy)
         self._fill(starts, heads, values, directed, validation.labels(labels, n), name, copy)
@@ -280,8 +279,10 @@ class Graph:
                 arc &= ~np.isnan(values)
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
-        heads = sealed(np.nonzero(arc)[1].astype(np.int32))
-        graph = cls(starts, heads, values[arc], labels=labels, name=name)
+        heads = np.nonzero(arc)[1].astype(np.int32)
+        graph: Graph = object.__new__(Graph)  # the rows are sorted, so that `Graph` need not look
+        given = validation.weights(values[arc]), True, validation.labels(labels, n), _text(name)
+        graph._fill(starts, heads, *given, copy=False)
         return graph if directed else graph.symmetrized()
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -681,3 +682,10 @@ class Graph:
     def _equals_reverse(self) -> bool:
         alike = self.min_weight == self.max_weight
         return is_symmetric(self.indptr, self.indices, None if alike else self.weights)
+
+
+def _text(name: object) -> str | None:
+    """Return the name of a graph."""
+    if not isinstance(name, str | None):
+        raise GraphError(f"the name of a graph must be text, not {name!r}")
+    return name
