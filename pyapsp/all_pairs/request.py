@@ -15,11 +15,11 @@ from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight, as_graph
+from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
-from pyapsp.paths import AllPairsOptions, farthest, vertices
+from pyapsp.paths import AllPairsOptions, farthest, vertices_of
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import (
     Method,
@@ -43,7 +43,7 @@ class Arguments:
     method: str | Method = "auto"
     directed: bool = True
     weight: Weight = ...
-    sources: Sequence[int] | np.ndarray | None = None
+    sources: Vertices | None = None
     cutoff: float | None = None
     dtype: DTypeLike | None = None
     predecessors: bool = False
@@ -80,7 +80,7 @@ def requested(
     directed = flag("directed", owner, arguments.directed)
     graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
     sources = arguments.sources
-    rows = None if sources is None else vertices(sources, graph.n, owner)
+    rows = None if sources is None else vertices_of(graph, sources, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)
     method = method_of("all-pairs", arguments.method, owner)
     device, *helpers = [device_for(graph, each) for each in _listed(arguments.device, owner)]

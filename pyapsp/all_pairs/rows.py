@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -17,7 +17,7 @@ from pyapsp.base.errors import DeviceError
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight, validation
+from pyapsp.graph import GraphLike, Vertices, Weight, validation
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
@@ -41,7 +41,7 @@ def row_blocks(
     *,
     directed: bool = True,
     weight: Weight = ...,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     block: int | None = None,
     cutoff: float | None = None,
     dtype: DTypeLike | None = None,

@@ -14,7 +14,7 @@ from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import reserve
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight
+from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.paths.device_result import DeviceResult
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import Result
@@ -34,7 +34,7 @@ def solve(
     *,
     directed: bool = True,
     weight: Weight = ...,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     cutoff: float | None = None,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
@@ -192,7 +192,7 @@ def explain(
     *,
     directed: bool = True,
     weight: Weight = ...,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     cutoff: float | None = None,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,

@@ -180,10 +180,8 @@ def _check_small(rows: int, columns: int) -> None:
 
 def _save(result: Result, output: str) -> None:
     """Write a result in the format of the suffix."""
-    from pyapsp.traversal.sssp.sssp import SsspResult
-
     if output.endswith(TABLES):
-        write_table(SsspResult(result, single=False).to_columns(), output)
+        write_table(result.to_columns(), output)
     else:
         result.save(output)
 

@@ -9,11 +9,14 @@ from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweigh
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Facts, Graph
+from pyapsp.graph.names import Vertex, Vertices
 
 __all__ = [
     "Facts",
     "Graph",
     "GraphLike",
+    "Vertex",
+    "Vertices",
     "Weight",
     "as_graph",
     "as_structure",

@@ -75,7 +75,10 @@ def as_graph(
     """
     directed = validation.flag("directed", "as_graph", directed)
     graph = _recognise(source, weight, copy)
-    return graph if directed else graph.symmetrized()
+    graph = graph if directed else graph.symmetrized()
+    if not isinstance(source, Graph):
+        graph.__dict__["is_converted"] = True
+    return graph
 
 
 def as_structure(source: GraphLike, directed: bool = True) -> Graph:

@@ -88,6 +88,8 @@ class Graph:
     directed: bool
     labels: np.ndarray | None
     name: str | None
+    # whether a function made it of another object, so that its caller knows no numbers of vertices
+    is_converted: ClassVar[bool] = False
 
     _kept: ClassVar[int] = _KEPT
 
@@ -107,8 +109,7 @@ class Graph:
             raise GraphError(f"the weights must be one-dimensional, not {values.ndim}-dimensional")
         n = compressed.csr(indptr, indices, values.size)
         starts, heads = np.asarray(indptr, np.int64), np.asarray(indices, np.int32)
-        if not isinstance(name, str | None):
-            raise GraphError(f"the name of a graph must be text, not {name!r}")
+        name = _text(name)
         directed = validation.flag("directed", "Graph", directed)
         copy = validation.flag("copy", "Graph", copy)
         self._fill(starts, heads, values, directed, validation.labels(labels, n), name, copy)
@@ -283,8 +284,10 @@ class Graph:
                 arc &= ~np.isnan(values)
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
-        heads = sealed(np.nonzero(arc)[1].astype(np.int32))
-        graph = cls(starts, heads, values[arc], labels=labels, name=name)
+        heads = np.nonzero(arc)[1].astype(np.int32)
+        graph: Graph = object.__new__(Graph)  # the rows are sorted, so that `Graph` need not look
+        given = validation.weights(values[arc]), True, validation.labels(labels, n), _text(name)
+        graph._fill(starts, heads, *given, copy=False)
         return graph if directed else graph.symmetrized()
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -445,7 +448,7 @@ class Graph:
             There is no such vertex.
         """
         try:
-            return self._numbers[label]
+            return self.numbers[label]
         except (KeyError, TypeError):
             rule = "the label of a vertex"
             raise ParameterError.of("label", "Graph.vertex", rule, label) from None
@@ -472,8 +475,8 @@ class Graph:
         return name
 
     @cached_property
-    def _numbers(self) -> dict[Hashable, int]:
-        """The number of the vertex of each label."""
+    def numbers(self) -> dict[Hashable, int]:
+        """The number of the vertex of each label; without labels, the labels are 0..n-1."""
         return {label: number for number, label in enumerate(exports.names_of(self).tolist())}
 
     def arcs(self) -> tuple[NDArray[np.int32], NDArray[np.int32], np.ndarray]:
@@ -692,3 +695,10 @@ class Graph:
     def _equals_reverse(self) -> bool:
         alike = self.min_weight == self.max_weight
         return is_symmetric(self.indptr, self.indices, None if alike else self.weights)
+
+
+def _text(name: object) -> str | None:
+    """Return the name of a graph."""
+    if not isinstance(name, str | None):
+        raise GraphError(f"the name of a graph must be text, not {name!r}")
+    return name

@@ -15,6 +15,7 @@ from pyapsp.paths.method import (
     fits,
     sample,
     vertices,
+    vertices_of,
 )
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "fits",
     "sample",
     "vertices",
+    "vertices_of",
 ]

@@ -7,7 +7,7 @@ have the same kinds of requirements for weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
@@ -26,8 +26,9 @@ from pyapsp.base.errors import (
 from pyapsp.base.host import share
 from pyapsp.base.json import Record
 from pyapsp.device import Device
-from pyapsp.graph import Facts, Graph
+from pyapsp.graph import Facts, Graph, Vertices
 from pyapsp.graph.families import ARCS, draw
+from pyapsp.graph.names import numbered
 from pyapsp.graph.validation import array, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
@@ -360,9 +361,15 @@ def farthest(cutoff: float | None, owner: str) -> int | float | None:
     raise ParameterError.of("cutoff", owner, "a non-negative number", cutoff)
 
 
-def vertices(
-    given: int | Sequence[int] | np.ndarray, n: int, owner: str, name: str = "sources"
-) -> np.ndarray:
+def vertices_of(graph: Graph, given: Vertices, owner: str, name: str = "sources") -> np.ndarray:
+    """Return vertices that are given by numbers or labels, as an array of numbers.
+
+    Parameters and errors are those of `vertices`, and of `pyapsp.graph.names.numbered`.
+    """
+    return vertices(numbered(graph, given, owner, name), graph.n, owner, name)
+
+
+def vertices(given: Vertices, n: int, owner: str, name: str = "sources") -> np.ndarray:
     """Return vertices as an int64 array; a single vertex becomes an array of length one.
 
     Parameters

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
@@ -14,9 +14,14 @@ from pyapsp.base.errors import FormatError, GraphError, ParameterError, Verifica
 from pyapsp.base.files import atomic_write, check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
+from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
-from pyapsp.graph.validation import integer, vertex
+from pyapsp.graph.names import Vertex, named, place_of
+from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import DTYPES, infinity
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["NO_PREDECESSOR", "RECORDED", "Explained", "Recorded", "Result", "checked_arrays"]
 
@@ -71,7 +76,7 @@ class Explained(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Explained):
+class Result(Explained, Tabular):
     """All-pairs shortest paths of a graph, or the rows of some sources.
 
     Attributes
@@ -133,17 +138,21 @@ class Result(Explained):
         found: np.ndarray = self.distances[place]
         return found
 
-    def path(self, i: int, j: int) -> list[int]:
+    @overload
+    def path(self, i: Vertex, j: int) -> list[int]: ...
+    @overload
+    def path(self, i: Vertex, j: str) -> list[str]: ...
+    def path(self, i: Vertex, j: Vertex) -> list[int] | list[str]:
         """Return the vertices of a shortest path from i to j, both included.
 
         Parameters
         ----------
-        i, j : int
-            Vertices (row numbers, not labels); i must be one of the sources.
+        i, j : int or str
+            Vertices, by their numbers, or by labels that are text; i must be one of the sources.
 
         Returns
         -------
-        list of int
+        list of int, or of str if j is a label
             ``[i]`` if i equals j, and ``[]`` if j cannot be reached.
 
         Raises
@@ -154,8 +163,14 @@ class Result(Explained):
         VerificationError
             If the predecessors form a cycle or end before i. Then they are wrong.
         """
+        first, last = (
+            place_of(self.labels, self._shape[1], given, "Result.path", name)
+            for name, given in (("i", i), ("j", j))
+        )
+        return named(self.labels, self._path(first, last), j)
+
+    def _path(self, i: int, j: int) -> list[int]:
         n = self._shape[1]
-        i, j = (vertex(name, "Result.path", given, n) for name, given in (("i", i), ("j", j)))
         rows = np.flatnonzero(self.sources == i)
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
@@ -207,6 +222,56 @@ class Result(Explained):
         finite = self.distances < self.infinity
         largest: int | float = self.distances.max(where=finite, initial=0).item()
         return largest
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each source and vertex, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray, shape (k n,)
+            Columns ``source``; ``vertex``; ``distance``, missing if there is no path; and
+            ``predecessor`` if they were computed, missing for sources and without a path. Columns
+            in which a value can be missing are masked arrays.
+        """
+        k, n = self._shape
+        names, lengths = self._names, self.distances.ravel()
+        columns = {
+            "source": np.repeat(names[self.sources], n),
+            "vertex": np.tile(names, k),
+            "distance": np.ma.array(lengths, mask=~(lengths < self.infinity)),
+        }
+        if self.predecessors is not None:
+            last = self.predecessors.ravel()
+            columns["predecessor"] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
+        return columns
+
+    def to_xarray(self) -> xarray.DataArray:
+        """Return the distances with the labels of the graph, for xarray, which must be installed.
+
+        Returns
+        -------
+        xarray.DataArray
+            With the dimensions ``source`` and ``vertex``; `infinity` if there is no path. It shares
+            the memory of `distances`.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If xarray is not installed.
+        """
+        import xarray
+
+        names = self._names
+        return xarray.DataArray(
+            self.distances,
+            {"source": names[self.sources], "vertex": names},
+            ("source", "vertex"),
+            name="distance",
+        )
+
+    @property
+    def _names(self) -> np.ndarray:
+        return np.arange(self._shape[1]) if self.labels is None else self.labels
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight
+from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.graph.validation import array
 from pyapsp.queries.ranges import RangeRows
 
@@ -19,7 +19,7 @@ __all__ = ["accessibility", "reach"]
 
 def reach(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     cutoff: float | None = None,
     *,
     directed: bool = True,
@@ -76,7 +76,7 @@ def accessibility(
     opportunities: ArrayLike,
     cutoff: float | None = None,
     *,
-    sources: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     decay: Callable[[np.ndarray], np.ndarray] | None = None,
     directed: bool = True,
     weight: Weight = ...,

@@ -17,13 +17,13 @@ from pyapsp.base.host import as_type
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import PathOptions, vertices
+from pyapsp.paths import PathOptions, vertices_of
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import arcs_bytes, asked, longer
 from pyapsp.registry import check_memory
@@ -88,7 +88,7 @@ class Nearest(Shown, Tabular):
 
 def nearest(
     graph: GraphLike,
-    targets: int | Sequence[int] | np.ndarray,
+    targets: Vertices,
     k: int = 1,
     *,
     cutoff: float | None = None,
@@ -149,7 +149,7 @@ def nearest(
         device=device,
         memory_limit=memory_limit,
     )
-    ends = np.unique(vertices(targets, graph.n, "nearest", "targets"))
+    ends = np.unique(vertices_of(graph, targets, "nearest", "targets"))
     k = integer("k", "nearest", k, 1)
     found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
     missing = k - found.targets.shape[1]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
+from typing import overload
 
 import numpy as np
 import pyopencl as cl
@@ -19,11 +20,12 @@ from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
-from pyapsp.graph import Graph, GraphLike, Weight
+from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.names import named, place_of
 from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
-from pyapsp.paths import PathOptions, vertices
+from pyapsp.paths import PathOptions, vertices_of
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import LOST, STATE, Workers, asked, longer, values_of
 
@@ -64,12 +66,22 @@ class Within(Shown, Tabular):
         k, n = self.distances.shape
         return {"sources": k, "n": n, "entries": self.distances.nnz}
 
-    def path(self, target: int, row: int = 0) -> list[int]:
+    @overload
+    def path(self, target: int, row: int = 0) -> list[int]: ...
+    @overload
+    def path(self, target: str, row: int = 0) -> list[str]: ...
+    def path(self, target: Vertex, row: int = 0) -> list[int] | list[str]:
         """Return the vertices of a shortest path from ``sources[row]``, both ends included.
+
+        Parameters
+        ----------
+        target : int or str
+            By its number, or by a label that is text.
+        row : int
 
         Returns
         -------
-        list of int
+        list of int, or of str if the target is a label
             ``[]`` if the target is not within the cutoff.
 
         Raises
@@ -80,7 +92,7 @@ class Within(Shown, Tabular):
         if self.predecessors is None:
             raise ParameterError("Within.path needs predecessors: call within(predecessors=True)")
         k, n = self.distances.shape
-        v = vertex("target", "Within.path", target, n)
+        v = place_of(self.labels, n, target, "Within.path", "target")
         row = vertex("row", "Within.path", row, k)
         some = slice(*self.distances.indptr[row : row + 2])
         there, before = self.distances.indices[some], self.predecessors.data[some]
@@ -91,7 +103,7 @@ class Within(Shown, Tabular):
                 return []
             path.append(v)
             v = int(before[place])
-        return path[::-1]
+        return named(self.labels, path[::-1], target)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a ``.npz`` file; `scipy.sparse.load_npz` reads the distances from it.
@@ -144,7 +156,7 @@ class Within(Shown, Tabular):
 
 def within(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     cutoff: float | None = None,
     *,
     directed: bool = True,
@@ -231,7 +243,7 @@ def within(
 
 def within_blocks(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     cutoff: float | None = None,
     *,
     directed: bool = True,
@@ -341,7 +353,7 @@ class RangeRows:
         self,
         owner: str,
         graph: GraphLike,
-        sources: int | Sequence[int] | np.ndarray | None,
+        sources: Vertices | None,
         cutoff: float | None,
         *,
         directed: bool,
@@ -366,7 +378,7 @@ class RangeRows:
             sparse=True,
         )
         n = self.graph.n
-        self.sources = np.arange(n) if sources is None else vertices(sources, n, owner)
+        self.sources = np.arange(n) if sources is None else vertices_of(self.graph, sources, owner)
         self._tell = of_sources(progress)
 
     def empty(self, size: int) -> Block:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,12 @@ from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
-from pyapsp.graph import Graph, GraphLike, Weight
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact
-from pyapsp.paths import PathOptions, vertices
+from pyapsp.paths import PathOptions, vertices_of
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["Found", "Pairs", "distances", "ends_of", "pairs", "searched"]
@@ -133,8 +133,8 @@ class Pairs(Shown, Tabular):
 
 def pairs(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray,
-    targets: int | Sequence[int] | np.ndarray,
+    sources: Vertices,
+    targets: Vertices,
     *,
     paths: bool = False,
     cutoff: float | None = None,
@@ -199,16 +199,16 @@ def pairs(
         progress=progress,
         predecessors=paths,
     )
-    tails, heads = ends_of(sources, targets, graph.n, "pairs")
+    tails, heads = ends_of(sources, targets, graph, "pairs")
     found = searched(graph, options, tails, heads, of_sources(progress))
     starts, path = found.routes.joined() if paths else (None, None)
     return Pairs(tails, heads, found.distances, starts, path, graph.labels)
 
 
 def ends_of(
-    sources: int | Sequence[int] | np.ndarray,
-    targets: int | Sequence[int] | np.ndarray,
-    n: int,
+    sources: Vertices,
+    targets: Vertices,
+    graph: Graph,
     owner: str,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the vertices of pairs, as `pairs` takes them.
@@ -218,7 +218,8 @@ def ends_of(
     ParameterError
         If they are no vertices, or their numbers differ.
     """
-    tails, heads = vertices(sources, n, owner), vertices(targets, n, owner, "targets")
+    tails = vertices_of(graph, sources, owner)
+    heads = vertices_of(graph, targets, owner, "targets")
     if tails.size != heads.size and np.ndim(sources) and np.ndim(targets):
         rule = f"of the length of sources, {tails.size}"
         raise ParameterError.of("targets", owner, rule, heads.size)
@@ -276,8 +277,8 @@ def searched(
 
 def distances(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray | None = None,
-    targets: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
+    targets: Vertices | None = None,
     *,
     cutoff: float | None = None,
     directed: bool = True,
@@ -343,7 +344,7 @@ def distances(
         copy=isinstance(out, np.ndarray) and shares_memory(graph, out),
     )
     tails, heads = (
-        np.arange(graph.n) if each is None else vertices(each, graph.n, "distances", name)
+        np.arange(graph.n) if each is None else vertices_of(graph, each, "distances", name)
         for name, each in (("sources", sources), ("targets", targets))
     )
     shape = tails.size, heads.size

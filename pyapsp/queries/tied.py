@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -15,8 +15,9 @@ from pyapsp.base.host import as_type
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike, Weight
+from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.names import place_of
 from pyapsp.graph.validation import integer, vertex
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.ranges import RangeRows
@@ -31,8 +32,8 @@ _MOST = 2**63 - 1
 
 def count_shortest_paths(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray,
-    targets: int | Sequence[int] | np.ndarray,
+    sources: Vertices,
+    targets: Vertices,
     *,
     cutoff: float | None = None,
     directed: bool = True,
@@ -88,7 +89,7 @@ def count_shortest_paths(
         progress=progress,
     )
     _check_positive(graph, owner)
-    tails, heads = ends_of(sources, targets, graph.n, owner)
+    tails, heads = ends_of(sources, targets, graph, owner)
     counts = searched(graph, options, tails, heads, of_sources(progress), counts=True).counts
     assert counts is not None
     if counts.size and counts.max() > _MOST:
@@ -154,8 +155,8 @@ class AllPaths(Shown, Tabular):
 
 def all_shortest_paths(
     graph: GraphLike,
-    sources: int | Sequence[int] | np.ndarray,
-    targets: int | Sequence[int] | np.ndarray,
+    sources: Vertices,
+    targets: Vertices,
     limit: int | None = None,
     *,
     cutoff: float | None = None,
@@ -222,7 +223,7 @@ def all_shortest_paths(
     )
     graph, kind = rows.graph, rows.options.dtype
     _check_positive(graph, owner)
-    tails, heads = ends_of(sources, targets, graph.n, owner)
+    tails, heads = ends_of(sources, targets, graph, owner)
     found: list[list[list[int]]] = [[] for _ in range(tails.size)]
     complete = np.ones(tails.size, bool)
     rows.sources, of_pair = np.unique(tails, return_inverse=True)
@@ -243,7 +244,7 @@ def all_shortest_paths(
 
 def shortest_path_dag(
     graph: GraphLike,
-    source: int,
+    source: Vertex,
     *,
     cutoff: float | None = None,
     directed: bool = True,
@@ -300,7 +301,7 @@ def shortest_path_dag(
         memory_limit=memory_limit,
     )
     _check_positive(graph, owner)
-    start = vertex("source", owner, source, graph.n)
+    start = place_of(graph.labels, graph.n, source, owner, "source")
     result = from_one(
         graph,
         start,

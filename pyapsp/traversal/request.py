@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
@@ -13,10 +13,10 @@ from numpy.typing import DTypeLike
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Json
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
-from pyapsp.paths import PathOptions, farthest, vertices
+from pyapsp.paths import PathOptions, farthest, vertices_of
 from pyapsp.registry import Method, Request, request
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class SearchArguments(Limits, total=False):
     dtype: DTypeLike | None
     predecessors: bool
     cutoff: float | None
-    targets: int | Sequence[int] | np.ndarray | None
+    targets: Vertices | None
     check: bool
 
 
@@ -51,13 +51,13 @@ def requested(
     graph: GraphLike,
     method: str | Method = "auto",
     *,
-    sources: int | Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     directed: bool = True,
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
-    targets: int | Sequence[int] | np.ndarray | None = None,
+    targets: Vertices | None = None,
     check: bool = True,
     **limits: Unpack[Limits],
 ) -> Request:
@@ -84,8 +84,8 @@ def requested(
         graph = as_graph(graph, directed, weight=weight, copy=False)
     if sources is None:
         sources = default_source(graph)
-    rows = vertices(sources, graph.n, name, "source")
-    ends = None if targets is None else vertices(targets, graph.n, name, "targets")
+    rows = vertices_of(graph, sources, name, "source")
+    ends = None if targets is None else vertices_of(graph, targets, name, "targets")
     if ends is not None and ends.size == 0:
         raise ParameterError.of("targets", name, "at least one vertex", targets)
     chosen_dtype, reason = _dtype(name, graph, dtype)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, Vertex, Vertices
 from pyapsp.graph.frames import Tabular
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, runs
@@ -77,18 +76,23 @@ class SearchResult(Shown, Tabular):
         """The record of the run: method, device, times in seconds, arcs per second, bytes."""
         return self.rows.stats
 
-    def path(self, target: int, source: int | None = None) -> list[int]:
+    @overload
+    def path(self, target: int, source: Vertex | None = None) -> list[int]: ...
+    @overload
+    def path(self, target: str, source: Vertex | None = None) -> list[str]: ...
+    def path(self, target: Vertex, source: Vertex | None = None) -> list[int] | list[str]:
         """Return the vertices of a shortest path, both ends included.
 
         Parameters
         ----------
-        target : int
-        source : int, optional
+        target : int or str
+            By its number, or by a label that is text.
+        source : int or str, optional
             One of the sources. It is needed only if there are several.
 
         Returns
         -------
-        list of int
+        list of int, or of str if the target is a label
             ``[]`` if the target cannot be reached.
 
         Raises
@@ -116,17 +120,11 @@ class SearchResult(Shown, Tabular):
             ``source``, and there are n rows for each. Columns in which a value can be missing are
             masked arrays.
         """
-        distances, before = self.rows.distances, self.rows.predecessors
-        k, n = distances.shape
-        names = np.arange(n) if self.labels is None else self.labels
-        columns = {} if self.single else {"source": np.repeat(names[self.sources], n)}
-        columns["vertex"] = np.tile(names, k)
-        reached = distances < self.rows.infinity
-        columns[self._length] = np.ma.array(distances.ravel(), mask=~reached.ravel())
-        if before is not None:
-            last = before.ravel()
-            columns[self._before] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
-        return columns
+        columns = self.rows.to_columns()
+        named = {"distance": self._length, "predecessor": self._before}
+        if self.single:
+            del columns["source"]
+        return {named.get(name, name): each for name, each in columns.items()}
 
     def explain(self) -> str:
         """Return what was chosen for this run, and why; one choice in each line."""
@@ -146,7 +144,7 @@ def search(
     name: str,
     graph: GraphLike,
     method: str | Method,
-    source: int | Sequence[int] | np.ndarray,
+    source: Vertices,
     **arguments: Unpack[SearchArguments],
 ) -> tuple[Result, bool]:
     """Search from one source, or from several.

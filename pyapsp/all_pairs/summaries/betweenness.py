@@ -14,12 +14,12 @@ from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph, as_structure
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_weights
-from pyapsp.paths import vertices
+from pyapsp.paths import vertices_of
 from pyapsp.registry import Options, check_limits, check_memory
 
 __all__ = ["betweenness_centrality", "edge_betweenness_centrality", "sampled"]
@@ -36,7 +36,7 @@ def betweenness_centrality(
     graph: GraphLike,
     k: int | None = None,
     *,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     seed: int | None = None,
     normalized: bool = True,
     endpoints: bool = False,
@@ -119,7 +119,7 @@ def edge_betweenness_centrality(
     graph: GraphLike,
     k: int | None = None,
     *,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     seed: int | None = None,
     normalized: bool = True,
     directed: bool = True,
@@ -177,7 +177,7 @@ def _checked(graph: GraphLike, directed: bool, weight: Weight, owner: str) -> Gr
 def _sources(
     graph: Graph,
     k: int | None,
-    sources: Sequence[int] | np.ndarray | None,
+    sources: Vertices | None,
     seed: int | None,
     owner: str,
 ) -> tuple[np.ndarray, bool]:
@@ -189,7 +189,7 @@ def _sources(
     if sources is not None:
         if k is not None:
             raise ParameterError(f"{owner} takes either k or sources, not both")
-        chosen = vertices(sources, graph.n, owner)
+        chosen = vertices_of(graph, sources, owner)
         if np.unique(chosen).size < max(chosen.size, 1):
             raise ParameterError.of("sources", owner, "different vertices, at least one", sources)
         return chosen, False

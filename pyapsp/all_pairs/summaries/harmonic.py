@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight, as_graph
+from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.registry import Method, check_limits
 
 __all__ = ["harmonic_centrality"]
@@ -20,7 +20,7 @@ _VALUES = 2**22
 
 def harmonic_centrality(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     directed: bool = True,
     weight: Weight = ...,

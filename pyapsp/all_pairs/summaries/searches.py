@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 from zlib import crc32
@@ -16,12 +16,12 @@ from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import Device, DeviceLike
-from pyapsp.graph import Graph, GraphLike, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
-from pyapsp.paths import AllPairsOptions, vertices
+from pyapsp.paths import AllPairsOptions, vertices_of
 from pyapsp.registry import Method, check_limits, method_of
 from pyapsp.registry import method as find_method
 
@@ -78,7 +78,7 @@ class Searches:
     def __init__(
         self,
         graph: GraphLike,
-        sources: Sequence[int] | np.ndarray | None = None,
+        sources: Vertices | None = None,
         *,
         directed: bool = True,
         weight: Weight = ...,
@@ -95,7 +95,7 @@ class Searches:
         directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, weight=weight, copy=False)
         self.sources = (
-            np.arange(graph.n) if sources is None else vertices(sources, graph.n, "a summary")
+            np.arange(graph.n) if sources is None else vertices_of(graph, sources, "a summary")
         )
         self.kind = _kind(graph)
         chosen = device_for(graph, device)

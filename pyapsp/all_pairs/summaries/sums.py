@@ -7,7 +7,7 @@ only the sums over these rows are downloaded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
 from pyapsp.base.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight, as_graph
+from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.validation import flag, is_real
 from pyapsp.numbers.checks import advice
 from pyapsp.registry import Method
@@ -38,7 +38,7 @@ __all__ = [
 @shared
 def eccentricity(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     directed: bool = True,
     weight: Weight = ...,
@@ -110,7 +110,7 @@ def eccentricity(
 @shared
 def radius(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     directed: bool = True,
     weight: Weight = ...,
@@ -157,7 +157,7 @@ def radius(
 @shared
 def average_shortest_path_length(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     directed: bool = True,
     weight: Weight = ...,
@@ -249,7 +249,7 @@ def wiener_index(
 @shared
 def closeness_centrality(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     improved: bool = True,
     directed: bool = True,
@@ -312,7 +312,7 @@ def closeness_centrality(
 @shared
 def distance_histogram(
     graph: GraphLike,
-    sources: Sequence[int] | np.ndarray | None = None,
+    sources: Vertices | None = None,
     *,
     width: int | float = 1,
     directed: bool = True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pyapsp.base.host import share
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike
+from pyapsp.graph import GraphLike, Vertices
 from pyapsp.registry import Method
 from pyapsp.traversal.narrow import LevelResult
 from pyapsp.traversal.result import SearchResult, search
@@ -61,7 +61,7 @@ class BfsResult(SearchResult):
 
 def bfs(
     graph: GraphLike,
-    source: int | Sequence[int] | np.ndarray,
+    source: Vertices,
     method: str | Method = "auto",
     *,
     directed: bool = True,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Weight
+from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.registry import Method
 from pyapsp.traversal.result import SearchResult, search
 
@@ -44,7 +44,7 @@ class SsspResult(SearchResult):
 
 def sssp(
     graph: GraphLike,
-    source: int | Sequence[int] | np.ndarray,
+    source: Vertices,
     method: str | Method = "auto",
     *,
     directed: bool = True,
@@ -52,7 +52,7 @@ def sssp(
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
     cutoff: float | None = None,
-    targets: int | Sequence[int] | np.ndarray | None = None,
+    targets: Vertices | None = None,
     check: bool = True,
     device: DeviceLike = None,
     memory_limit: int | None = None,

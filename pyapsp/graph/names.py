@@ -1,0 +1,113 @@
+"""Vertices as they are given to functions: by their numbers, or by their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TypeAlias, cast
+
+import numpy as np
+
+from pyapsp.base.errors import ParameterError
+from pyapsp.graph.model import Graph
+from pyapsp.graph.validation import vertex
+
+__all__ = ["Vertex", "Vertices", "named", "numbered", "place_of"]
+
+#: A vertex: its number, or its label if that is text.
+Vertex: TypeAlias = int | str
+#: What functions take as vertices: one or several, by their numbers or by their labels.
+Vertices: TypeAlias = Vertex | Sequence[int] | Sequence[str] | np.ndarray
+
+
+def numbered(graph: Graph, given: Vertices, owner: str, name: str) -> Vertices:
+    """Replace labels of vertices by their numbers.
+
+    An integer is the number of a vertex. But if the caller gave another object than a `Graph`, for
+    instance a data frame, and labels are integers, it may be meant as a label: then an integer that
+    may stand for two vertices is an error.
+
+    Parameters
+    ----------
+    graph : Graph
+    given : Vertices
+    owner, name : str
+        Names of the function and of the parameter, for messages.
+
+    Returns
+    -------
+    Vertices
+        What has no labels is returned as it is, for the caller to check.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such label, or it is not clear which vertex is meant.
+    """
+    plain = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
+    if graph.labels is None or (plain and not graph.is_converted):
+        return given
+    single, items = _listed(given)
+    if all(isinstance(each, int | np.integer) for each in items):
+        if not graph.is_converted:
+            return given
+        numbers = [_of_integer(graph, each, owner, name) for each in items]
+        if None in numbers:
+            return given
+    else:
+        numbers = [_of_label(graph, each, owner, name) for each in items]
+    found = np.array(numbers, np.int64)
+    return found[0] if single else found
+
+
+def _listed(given: object) -> tuple[bool, list[Hashable]]:
+    """Return whether one vertex is given, and a list of those that are."""
+    if isinstance(given, np.ndarray):
+        return given.ndim == 0, np.atleast_1d(given).tolist()
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return True, [given]
+    return False, list(given)
+
+
+def _of_label(graph: Graph, label: Hashable, owner: str, name: str) -> int:
+    """Return the number of a vertex with a label."""
+    try:
+        return graph.numbers[label]
+    except (KeyError, TypeError):
+        rule = "numbers of vertices, or labels"
+        raise ParameterError.of(name, owner, rule, label) from None
+
+
+def _of_integer(graph: Graph, given: Hashable, owner: str, name: str) -> int | None:
+    """Return the number of a vertex with an integer as its label, or None if there is none."""
+    number, meant = graph.numbers.get(given), cast("int", given)
+    if number is not None and number != meant and 0 <= meant < graph.n:
+        raise ParameterError(
+            f"{owner}: {name}={meant} may be the label of a vertex, or the number of the one with "
+            f"the label {graph.label(meant)}: make a pyapsp.Graph first (pyapsp.read, "
+            "pyapsp.graph.from_frame, from_networkx), and give numbers (Graph.vertex)"
+        )
+    return number
+
+
+def place_of(labels: np.ndarray | None, n: int, given: Vertex, owner: str, name: str) -> int:
+    """Return the number of a vertex that is given by its number, or by a label that is text.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such vertex.
+    """
+    if not isinstance(given, str) or labels is None:
+        return vertex(name, owner, cast("int", given), n)
+    for place, label in enumerate(labels.tolist()):
+        if label == given:
+            return place
+    raise ParameterError.of(name, owner, "the label of a vertex", given)
+
+
+def named(labels: np.ndarray | None, path: list[int], given: Vertex) -> list[int] | list[str]:
+    """Return a path, by labels if its end was given by one."""
+    if labels is None or not isinstance(given, str):
+        return path
+    names: list[str] = labels[path].tolist()
+    return names

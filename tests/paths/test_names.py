@@ -1,0 +1,173 @@
+"""Vertices that are given by their labels, and answers with labels."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import networkx as nx
+import numpy as np
+import pandas
+import pytest
+
+import pyapsp
+from pyapsp.errors import ParameterError
+from pyapsp.graph import Graph, from_frame
+
+TOWNS = {
+    "source": ["Rome", "Rome", "Pisa", "Lucca"],
+    "target": ["Pisa", "Siena", "Lucca", "Pisa"],
+    "weight": [356, 232, 20, 20],
+}
+# the vertex with the number v has the label 2 - v, and 7 to 9 follow
+IDS = {"source": [2, 1, 0, 7, 8], "target": [1, 0, 7, 8, 9], "weight": [1, 1, 1, 1, 1]}
+
+
+@pytest.fixture
+def towns():
+    return from_frame(TOWNS)
+
+
+def numbers(graph, *labels):
+    return [graph.vertex(each) for each in labels]
+
+
+def test_one_name_or_several_in_every_function(towns, device):
+    rome, pisa, lucca = numbers(towns, "Rome", "Pisa", "Lucca")
+    on = {"device": device}
+    for name, number in (("Rome", rome), (["Rome", "Lucca"], [rome, lucca])):
+        for function in (pyapsp.bfs, pyapsp.sssp):
+            found, expected = function(towns, name, **on), function(towns, number, **on)
+            np.testing.assert_array_equal(found.sources, expected.sources)
+            np.testing.assert_array_equal(found.rows.distances, expected.rows.distances)
+            assert found.single == expected.single == (name == "Rome")
+    some, few = ["Rome", "Lucca"], [rome, lucca]
+    calls = [
+        lambda given: pyapsp.solve(towns, sources=given, **on).distances,
+        lambda given: next(pyapsp.row_blocks(towns, sources=given, **on)).sources,
+        lambda given: pyapsp.within(towns, given, 400, **on).distances.toarray(),
+        lambda given: pyapsp.reach(towns, given, 400, **on),
+        lambda given: pyapsp.accessibility(towns, range(4), 400, sources=given, **on),
+        lambda given: pyapsp.pairs(towns, given, pisa, **on).distances,
+        lambda given: pyapsp.pairs(towns, rome, given, **on).distances,
+        lambda given: pyapsp.distances(towns, given, given, **on),
+        lambda given: pyapsp.count_shortest_paths(towns, rome, given, **on),
+        lambda given: pyapsp.all_shortest_paths(towns, given, pisa, **on).paths(),
+        lambda given: pyapsp.nearest(towns, given, **on).targets,
+        lambda given: pyapsp.closeness_centrality(towns, sources=given, **on),
+        lambda given: pyapsp.betweenness_centrality(towns, sources=given, **on),
+        lambda given: pyapsp.sssp(towns, rome, targets=given, **on).distances[few],
+    ]
+    for call in calls:
+        expected = call(few)
+        for given in (some, tuple(some), np.array(some), np.array(some, object)):
+            np.testing.assert_array_equal(call(given), expected)
+        np.testing.assert_array_equal(call(pandas.Series(some)), expected)
+    assert pyapsp.shortest_path_dag(towns, "Lucca", **on).m == 1
+
+
+def test_objects_that_are_no_graph(device):
+    frame = pandas.DataFrame(TOWNS)
+    assert pyapsp.bfs(frame, "Rome", device=device).path("Lucca") == ["Rome", "Pisa", "Lucca"]
+    grid = nx.grid_2d_graph(2, 2)
+    np.testing.assert_array_equal(pyapsp.bfs(grid, [(0, 1)], device=device).levels, [[1, 0, 2, 1]])
+
+
+def test_paths_have_the_names_that_the_call_has(towns, device):
+    rome, lucca = numbers(towns, "Rome", "Lucca")
+    result = pyapsp.solve(towns, predecessors=True, device=device)
+    named = ["Rome", "Pisa", "Lucca"]
+    assert result.path("Rome", "Lucca") == result.path(rome, "Lucca") == named
+    assert result.path("Rome", lucca) == numbers(towns, *named)
+    assert result.path("Lucca", "Rome") == []
+    found = pyapsp.sssp(towns, "Rome", predecessors=True, device=device)
+    assert found.path("Lucca") == found.path("Lucca", "Rome") == named
+    near = pyapsp.within(towns, "Rome", predecessors=True, device=device)
+    assert near.path("Lucca") == named
+    assert near.path(lucca) == numbers(towns, *named)
+    for path in (lambda to: result.path("Rome", to), found.path, near.path):
+        with pytest.raises(ParameterError, match=r"label of a vertex.*'Milan'"):
+            path("Milan")
+
+
+@pytest.mark.parametrize(
+    ("given", "rule"),
+    [
+        ("Milan", "numbers of vertices, or labels.*'Milan'"),
+        (["Rome", "Milan"], "'Milan'"),
+        (["Rome", 0], "labels. Got 0"),
+        ([["Rome"]], "labels"),
+        (4, r"vertices in \[0, 4\)"),
+        (True, "the number of a vertex"),
+        (1.5, "1.5"),
+    ],
+)
+def test_what_is_no_vertex(given, rule, towns, device):
+    with pytest.raises(ParameterError, match=rule):
+        pyapsp.bfs(towns, given, device=device)
+
+
+def test_a_graph_without_labels(device):
+    graph = Graph.from_arcs(2, [0], [1])
+    with pytest.raises(ParameterError, match="the number of a vertex"):
+        pyapsp.bfs(graph, "0", device=device)
+    result = pyapsp.bfs(graph, 0, parents=True, device=device)
+    with pytest.raises(ParameterError, match="an integer from 0 to 1"):
+        result.path("1")
+
+
+def test_integers_are_numbers_of_a_graph(device):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], labels=[2, 1, 0])
+    assert pyapsp.bfs(graph, 0, device=device).levels.tolist() == [0, 1, 2]
+    assert pyapsp.bfs(graph, np.array([2]), device=device).levels.tolist() == [[-1, -1, 0]]
+
+
+def test_integers_may_be_labels_of_other_objects(device):
+    frame = pandas.DataFrame(IDS)
+    assert from_frame(IDS).labels.tolist() == [0, 1, 2, 7, 8, 9]
+    assert pyapsp.bfs(frame, 7, device=device).sources.tolist() == [3]
+    assert pyapsp.bfs(frame, [8, 1], device=device).sources.tolist() == [4, 1]
+    assert pyapsp.bfs(frame, np.array([9]), device=device).sources.tolist() == [5]
+    # 3 is no label; and 0 to 2 are the same vertices by both
+    assert pyapsp.bfs(frame, [2, 3], device=device).sources.tolist() == [2, 3]
+    mixed = nx.DiGraph([(2, 1), (1, 0), (0, 7)])
+    for given in (0, [7, 2], np.array([2])):
+        with pytest.raises(ParameterError, match="may be the label of a vertex, or the number"):
+            pyapsp.bfs(mixed, given, device=device)
+    assert pyapsp.bfs(mixed, 1, device=device).sources.tolist() == [1]
+    graph = pyapsp.graph.from_networkx(mixed)
+    assert pyapsp.bfs(graph, 0, device=device).levels.tolist() == [0, 1, 2, 3]
+
+
+def test_a_table_of_all_distances(towns, device):
+    frame = pyapsp.solve(
+        towns, sources=["Pisa", "Rome"], predecessors=True, device=device
+    ).to_frame()
+    assert list(frame) == ["source", "vertex", "distance", "predecessor"]
+    rows = frame.set_index(["source", "vertex"])
+    assert rows.distance["Rome", "Lucca"] == 376
+    assert rows.predecessor["Rome", "Lucca"] == "Pisa"
+    assert rows.loc["Pisa", "Rome"].isna().all()
+    assert len(frame) == 8
+    plain = pyapsp.solve(np.ones((2, 2)), dtype=np.int32, device=device).to_columns()
+    assert plain["distance"].tolist() == [0, 1, 1, 0]
+    assert plain["vertex"].tolist() == [0, 1, 0, 1]
+    kept = pyapsp.solve(towns, keep="device", device=device).to_frame("polars")
+    assert kept["distance"].null_count() == 7
+
+
+def test_an_array_of_xarray(towns, device, monkeypatch):
+    made = []
+
+    def data_array(data, coords, dims, name):
+        made.append((data, coords, dims, name))
+        return "made"
+
+    monkeypatch.setitem(sys.modules, "xarray", types.SimpleNamespace(DataArray=data_array))
+    result = pyapsp.solve(towns, sources=["Rome"], device=device)
+    assert result.to_xarray() == "made"
+    ((data, coords, dims, name),) = made
+    assert data is result.distances
+    assert (dims, name) == (("source", "vertex"), "distance")
+    assert coords["source"].tolist() == ["Rome"]
+    assert coords["vertex"].tolist() == towns.labels.tolist()
