@@ -12,6 +12,7 @@ from papers import SOURCES
 from papers.busato_dynamic import claims as dynamic
 from papers.busato_matching import claims as matching
 from papers.busato_matching.experiments import SEARCHES
+from papers.busato_mining import claims as mining
 from papers.busato_paths.components import claims as components
 from papers.busato_paths.components.experiments import SEARCHES as ROUNDS
 from papers.busato_paths.components.experiments import TRIMS
@@ -951,9 +952,63 @@ DYNAMIC_OF_18 = Topic(
     },
 )
 
+# --- chapter 20: Mangrove ------------------------------------------------------------------------
+
+MINED = {
+    ("I", 1, "mangrove"): 1e-3,
+    ("II", 3, "mangrove"): 1e-3,
+    ("I", 1, "parallel"): 0.1,
+    ("II", 3, "parallel"): 1.0,
+    ("I", 1, "Daikon"): 10.0,
+    ("overlap", "on"): 1.0,
+    ("overlap", "off"): 1.5,
+}
+
+
+def of_mining(numbers):
+    miners = [
+        {
+            "label": {"set": key[0], "trace": key[1], "miner": key[2]},
+            "seconds": {"kernel": seconds, "wall": seconds},
+        }
+        for key, seconds in numbers.items()
+        if len(key) == 3
+    ]
+    overlap = [
+        {"label": {"overlap": each}, "seconds": {"wall": seconds}}
+        for (each,), seconds in where(numbers, "overlap").items()
+    ]
+    documents = {"miners": miners, "overlap": overlap}
+    return Measured(
+        {f"busato-mining-{name}": {9: document(each)} for name, each in documents.items()}
+    )
+
+
+MINING_OF_20 = Topic(
+    "chapter 20",
+    mining.CLAIMS,
+    MINED,
+    of_mining,
+    [
+        ("MI1", {("I", 1, "Daikon"): 3.2}, YES),
+        ("MI1", {("I", 1, "Daikon"): 3.1}, NO),
+        ("MI1", {("I", 1, "Daikon"): None}, OPEN),
+        ("MI2", {("II", 3, "parallel"): 0.32}, YES),
+        ("MI2", {("II", 3, "parallel"): 0.31}, NO),
+        ("MI3", {("overlap", "on"): 1.49}, YES),
+        ("MI3", {("overlap", "on"): 1.51}, NO),
+        ("MI3", {("overlap", "on"): None}, OPEN),
+    ],
+    {
+        "MI1": (("I", 1, "Daikon"), ("I", 1, "mangrove")),
+        "MI2": (("II", 3, "parallel"), ("II", 3, "mangrove")),
+        "MI3": (("overlap", "on"), ("overlap", "off")),
+    },
+)
+
 TOPICS = (
     *(PARTITION, HELIX, SEARCHES_OF_8, OPTIMISATIONS_OF_8, COMPONENTS, CURNET_OF_21, MATCHING),
-    DYNAMIC_OF_18,
+    *(DYNAMIC_OF_18, MINING_OF_20),
 )
 #: Claims that do not compare two numbers: with a bound of the text, or the same set everywhere.
 BOUNDS = {
