@@ -20,7 +20,6 @@ from pyapsp.paths import about
 from pyapsp.registry import (
     Answer,
     Check,
-    Method,
     Options,
     Plan,
     Problem,
@@ -33,6 +32,7 @@ from pyapsp.registry import (
     register_problem,
 )
 from pyapsp.registry.tuning import tuned
+from pyapsp.registry.tuning.tunable import Tunable
 
 KERNEL = """
 kernel void toy_degrees(global const long *starts, global int *found, int n, int more)
@@ -50,7 +50,7 @@ class Degrees(Answer):
 
 
 @register
-class ToyDegrees(Method):
+class ToyDegrees(Tunable):
     """A work-item for each vertex; with wrong=1 it is off by one."""
 
     id = "toy-degrees"
@@ -59,8 +59,6 @@ class ToyDegrees(Method):
     summary = "a work-item for each vertex"
     source = "tests/registry"
     choices: ClassVar = {"group": (1, 16, 64), "wrong": (0, 1)}
-    tunable = True
-    carries_predecessors = False
 
     def candidates(self, options):
         yield {"group": 16, "wrong": 0}
