@@ -245,8 +245,8 @@ EXHIBITS = {
     "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
     "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
     "busato-dynamic": "table-17.1 table-18.2 figure-18.5 figure-18.6 figures-18.7-18.8 "
-    "figures-18.9-18.10 table-19.2 table-19.3",
-    "busato-mining": "table-20.2 table-20.3 figure-20.2 parts",
+    "figures-18.9-18.10 table-19.2 table-19.3 claims",
+    "busato-mining": "table-20.2 table-20.3 figure-20.2 parts claims",
     "matsumoto": "tiles blocks bandwidth sizes devices",
     "busato-traversal": "table-3.1 table-5.3 figures-5.6-5.9 claims figure-5.10 figure-5.11 "
     "figure-5.12 section-5.2-grids section-5.2-searches",

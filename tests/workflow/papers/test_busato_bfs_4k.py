@@ -107,8 +107,11 @@ def test_levels(device):
     assert len(made["left_out"]) == (0 if atomics else 3)
     shown = exhibits_of(made)
     example = shown["figure-6.5"].table
-    assert example["first lane"].tolist() == [0, 3, 4, 8, 14, 17]
-    assert example["last lane"].tolist() == [2, 3, 7, 13, 16, 19]
+    # what the kernel does, beside what the thesis prints
+    assert example["first lane: ours"].tolist() == [0, 3, 4, 8, 14, 17]
+    assert example["last lane: ours"].tolist() == [2, 3, 7, 13, 16, 19]
+    for which in ("first lane", "last lane"):
+        assert example[f"{which}: ours"].tolist() == example[f"{which}: thesis"].tolist()
     kernels = shown["figure-6.6"].table
     assert kernels["kernel"].str.startswith("single").iloc[0]
     assert not kernels["kernel"].str.startswith("single").all()
@@ -134,7 +137,14 @@ def test_features_and_knobs(device, monkeypatch):
         monkeypatch.setattr(module, "KNOBS", {**dict.fromkeys(KNOBS, ()), **few})
     made = document("busato-traversal-bfs-features", device)
     shown = exhibits_of(made)
-    assert len(shown["figure-6.13"].table) == 6
+    matrix = shown["figure-6.13"].table.set_index("search")
+    [about] = made["inputs"]
+    assert matrix.loc["bfs-harish", "memory, words of 4 bytes: thesis"] == (
+        3 * about["n"] + about["arcs"]
+    )
+    # the arcs are there at least
+    assert (matrix["memory, words of 4 bytes: ours"] > about["arcs"]).all()
+    assert (matrix["levels: ours"] >= about["depth"]).all()
     table = shown["figure-6.14"].table
     assert table["search"].tolist()[:4] == ["bfs-sequential", "bfs-harish", "bfs-edge", "queues"]
     assert table["speedup over sequential: ours"].iloc[0] == 1

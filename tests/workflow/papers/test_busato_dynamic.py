@@ -65,7 +65,7 @@ def test_everything_is_beside_the_published_values(device, few, written):
         assert all(run["verified"] for run in document["runs"])
         documents.append(document)
     tables = written("busato-dynamic", documents)
-    assert len(tables) == 8
+    assert len(tables) == 9
     formats = tables["table-17.1"].set_index("format")
     assert (formats.filter(like="ms: ours") > 0).all(axis=None)
     assert formats.loc["CSR", "all edges written: ours"] == 3

@@ -54,7 +54,7 @@ def test_miners_and_overlap_are_beside_the_published_values(device, few, written
         assert all(run["verified"] for run in document["runs"])
         documents.append(document)
     tables = written("busato-mining", documents)
-    assert tables.keys() == {"table-20.2", "table-20.3", "figure-20.2"}
+    assert tables.keys() == {"table-20.2", "table-20.3", "figure-20.2", "claims"}
     row = tables["table-20.2"].set_index("trace").loc[2]
     assert (row["invariants of set I: ours"], row["invariants of set I: thesis"]) == (142, 142)
     times = tables["table-20.3"].set_index(["set", "trace"])

@@ -9,8 +9,10 @@ from math import prod
 
 import pytest
 from papers import SOURCES
+from papers.busato_dynamic import claims as dynamic
 from papers.busato_matching import claims as matching
 from papers.busato_matching.experiments import SEARCHES
+from papers.busato_mining import claims as mining
 from papers.busato_paths.components import claims as components
 from papers.busato_paths.components.experiments import SEARCHES as ROUNDS
 from papers.busato_paths.components.experiments import TRIMS
@@ -848,12 +850,170 @@ MATCHING = Topic(
     },
 )
 
+# --- chapters 18 and 19: Hornet, trusses ---------------------------------------------------------
+
+HORNET, PLAIN_ROWS = dynamic.POWERS, "CSR"
+CHANGING = {
+    ("formats", "a", "CSR"): (100.0, 1.0),
+    ("formats", "b", "CSR"): (100.0, 1.0),
+    ("formats", "a", "COO"): (180.0, 1.0),
+    ("formats", "b", "COO"): (180.0, 1.0),
+    ("formats", "a", HORNET): (110.0, 2.0),
+    ("formats", "b", HORNET): (130.0, 5.0),
+}
+MEASURED_OF_18 = {
+    (*key, what): value
+    for key, both_ in CHANGING.items()
+    for what, value in zip(("bytes", "init"), both_, strict=True)
+}
+MEASURED_OF_18 |= {
+    # seconds for 10^6 edges
+    ("updates", "cuSTINGER's blocks", "ignore"): 1 / 210,
+    ("updates", "AIM's blocks", "ignore"): 1 / 810,
+    ("updates", "AIM's blocks", "keep"): 1 / 1010,
+    ("analytics", "a", "BFS", "CSR"): 1.12,
+    ("analytics", "b", "BFS", "CSR"): 0.9,
+    **{("analytics", graph, "SpMV", "CSR"): 1.05 for graph in "abc"},
+    **{("analytics", graph, what, "Hornet"): 1.0 for graph in "abc" for what in ("BFS", "SpMV")},
+    ("trusses", "Iterative on CSR"): 31.0,
+    ("trusses", "Delta on CSR"): 1.0,
+}
+
+
+def of_dynamic(numbers):
+    runs = {name: [] for name in ("formats", "updates", "analytics", "trusses")}
+    formats = {}
+    for (graph, form, what), value in where(numbers, "formats").items():
+        formats.setdefault((graph, form), {})[what] = value
+    for (graph, form), facts in formats.items():
+        of = {"label": {"graph": graph, "format": form}, "seconds": {"init": facts.get("init")}}
+        runs["formats"].append({**of, "bytes": facts.get("bytes")})
+    for (blocks, kind), seconds in where(numbers, "updates").items():
+        label = {"graph": "a", "blocks": blocks, "duplicates": kind, "batch": 10**6}
+        runs["updates"].append({"label": label, "seconds": {"insert": seconds}, "edges": 10**6})
+    for (graph, what, form), seconds in where(numbers, "analytics").items():
+        label = {"graph": graph, "what": what, "format": form}
+        runs["analytics"].append({"label": label, "seconds": {"wall": seconds}})
+    truss = {"graph": "scale 10", "k": "all"}
+    for (name,), seconds in where(numbers, "trusses").items():
+        runs["trusses"].append({"label": {**truss, "method": name}, "seconds": {"wall": seconds}})
+    graphs = [{"label": {"graph": graph}} for graph in "abc"]
+    return Measured(
+        {
+            f"busato-dynamic-{name}": {
+                100: document(each, [{"label": truss}] if name == "trusses" else graphs)
+            }
+            for name, each in runs.items()
+        }
+    )
+
+
+def of_format(graph, form, what):
+    return "formats", graph, form, what
+
+
+DYNAMIC_OF_18 = Topic(
+    "chapters 18 and 19",
+    dynamic.CLAIMS,
+    MEASURED_OF_18,
+    of_dynamic,
+    [
+        ("DY1", {of_format("b", HORNET, "bytes"): 138.0}, YES),
+        ("DY1", {of_format("b", HORNET, "bytes"): 139.0}, NO),
+        ("DY1", {of_format("a", HORNET, "bytes"): 104.6}, YES),
+        ("DY1", {of_format("a", HORNET, "bytes"): 104.5}, NO),
+        ("DY2", {of_format("b", HORNET, "bytes"): 151.0}, YES),
+        ("DY2", {of_format("b", HORNET, "bytes"): 152.0}, NO),  # 27.2 % less on average
+        ("DY3", {of_format("b", HORNET, "init"): 5.9}, YES),
+        ("DY3", {of_format("b", HORNET, "init"): 6.1}, NO),  # more than 4 on average
+        ("DY3", {of_format("a", HORNET, "init"): 1.5}, NO),
+        ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): 1 / 182}, YES),
+        ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): 1 / 181}, NO),
+        ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): None}, OPEN),
+        ("DY5", {("updates", "AIM's blocks", "ignore"): 1 / 728}, YES),
+        ("DY5", {("updates", "AIM's blocks", "ignore"): 1 / 727}, NO),
+        ("DY6", {("updates", "AIM's blocks", "keep"): 1 / 910}, YES),
+        ("DY6", {("updates", "AIM's blocks", "keep"): 1 / 909}, NO),
+        ("DY7", {("analytics", "a", "BFS", "CSR"): 1.091}, YES),
+        ("DY7", {("analytics", "a", "BFS", "CSR"): 1.09}, NO),
+        ("DY8", {("analytics", "a", "SpMV", "CSR"): 1.5}, YES),
+        ("DY8", {("analytics", graph, "SpMV", "CSR"): 1.12 for graph in "ab"}, NO),
+        ("DY8", {("analytics", graph, "SpMV", "CSR"): 0.88 for graph in "ab"}, NO),
+        ("TR1", {("trusses", "Iterative on CSR"): 27.3}, YES),
+        ("TR1", {("trusses", "Iterative on CSR"): 27.2}, NO),
+        ("TR1", {("trusses", "Delta on CSR"): None}, OPEN),
+    ],
+    {
+        "DY1": (of_format("a", HORNET, "bytes"), of_format("a", PLAIN_ROWS, "bytes")),
+        "DY2": (of_format("a", HORNET, "bytes"), of_format("a", "COO", "bytes")),
+        "DY3": (of_format("a", HORNET, "init"), of_format("a", PLAIN_ROWS, "init")),
+        "DY7": (("analytics", "a", "BFS", "CSR"), ("analytics", "a", "BFS", "Hornet")),
+        "TR1": (("trusses", "Iterative on CSR"), ("trusses", "Delta on CSR")),
+    },
+)
+
+# --- chapter 20: Mangrove ------------------------------------------------------------------------
+
+MINED = {
+    ("I", 1, "mangrove"): 1e-3,
+    ("II", 3, "mangrove"): 1e-3,
+    ("I", 1, "parallel"): 0.1,
+    ("II", 3, "parallel"): 1.0,
+    ("I", 1, "Daikon"): 10.0,
+    ("overlap", "on"): 1.0,
+    ("overlap", "off"): 1.5,
+}
+
+
+def of_mining(numbers):
+    miners = [
+        {
+            "label": {"set": key[0], "trace": key[1], "miner": key[2]},
+            "seconds": {"kernel": seconds, "wall": seconds},
+        }
+        for key, seconds in numbers.items()
+        if len(key) == 3
+    ]
+    overlap = [
+        {"label": {"overlap": each}, "seconds": {"wall": seconds}}
+        for (each,), seconds in where(numbers, "overlap").items()
+    ]
+    documents = {"miners": miners, "overlap": overlap}
+    return Measured(
+        {f"busato-mining-{name}": {9: document(each)} for name, each in documents.items()}
+    )
+
+
+MINING_OF_20 = Topic(
+    "chapter 20",
+    mining.CLAIMS,
+    MINED,
+    of_mining,
+    [
+        ("MI1", {("I", 1, "Daikon"): 3.2}, YES),
+        ("MI1", {("I", 1, "Daikon"): 3.1}, NO),
+        ("MI1", {("I", 1, "Daikon"): None}, OPEN),
+        ("MI2", {("II", 3, "parallel"): 0.32}, YES),
+        ("MI2", {("II", 3, "parallel"): 0.31}, NO),
+        ("MI3", {("overlap", "on"): 1.49}, YES),
+        ("MI3", {("overlap", "on"): 1.51}, NO),
+        ("MI3", {("overlap", "on"): None}, OPEN),
+    ],
+    {
+        "MI1": (("I", 1, "Daikon"), ("I", 1, "mangrove")),
+        "MI2": (("II", 3, "parallel"), ("II", 3, "mangrove")),
+        "MI3": (("overlap", "on"), ("overlap", "off")),
+    },
+)
+
 TOPICS = (
     *(PARTITION, HELIX, SEARCHES_OF_8, OPTIMISATIONS_OF_8, COMPONENTS, CURNET_OF_21, MATCHING),
+    *(DYNAMIC_OF_18, MINING_OF_20),
 )
 #: Claims that do not compare two numbers: with a bound of the text, or the same set everywhere.
 BOUNDS = {
-    "HX21": "a rate",
+    **dict.fromkeys(("HX21", "DY4", "DY5", "DY6"), "a rate"),
+    "DY8": "equal times",
     "SC1": "sets that are as fast as the best",
     "SC10": "equal times",
     "CU1": "a mean of quotients, and the largest",

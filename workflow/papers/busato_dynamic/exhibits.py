@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from papers.busato_dynamic.claims import POWERS, claims
 from papers.busato_dynamic.experiments import HORNETS, TRUSSES
 from papers.busato_dynamic.inputs import GRAPHS
 from papers.measured import Measured
@@ -18,7 +19,6 @@ __all__ = ["ROWS"]
 
 _FORMATS, _UPDATES = "busato-dynamic-formats", "busato-dynamic-updates"
 _ANALYTICS, _TRUSSES = "busato-dynamic-analytics", "busato-dynamic-trusses"
-_POWERS = "Hornet, powers of two, 2^16"
 _METHODS = (*TRUSSES, "SciPy")
 _PAPER = Published("busato_dynamic")
 
@@ -82,7 +82,7 @@ def _memory(measured: Measured) -> Filled:
         for form in (*HORNETS, "COO"):
             run = measured.run(_FORMATS, n, graph=name, format=form)
             row[f"{form}, over CSR: ours"] = ratio(run["bytes"], _csr_bytes(about)) if run else None
-        for form in ("Hornet", _POWERS):
+        for form in ("Hornet", POWERS):
             run = measured.run(_FORMATS, n, graph=name, format=form)
             used = ratio(4 * about["m"], run["blocks"]) if run else None
             row[f"{form}, utilisation, %: ours"] = percent(used)
@@ -102,7 +102,7 @@ def _init(measured: Measured) -> Filled:
         for name in GRAPHS:
             seconds = {
                 form: measured.phases(_FORMATS, n, graph=name, format=form).get("init")
-                for form in ("CSR", "COO", "Hornet", _POWERS)
+                for form in ("CSR", "COO", "Hornet", POWERS)
             }
             row: Row = {"entries at most": n, "graph": name}
             row |= {f"{form}, ms: ours": milliseconds(each) for form, each in seconds.items()}
@@ -213,4 +213,5 @@ ROWS: dict[str, Maker] = {
     "figures-18.9-18.10": _both,
     "table-19.2": _decompositions,
     "table-19.3": _fixed,
+    "claims": claims,
 }

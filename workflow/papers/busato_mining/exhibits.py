@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from papers.busato_mining.claims import claims
 from papers.busato_mining.experiments import MINERS, PARTS
 from papers.measured import Measured
 from papers.published import Published
@@ -101,4 +102,5 @@ ROWS: dict[str, Maker] = {
     "table-20.3": _times,
     "parts": _parts,
     "figure-20.2": _overlap,
+    "claims": claims,
 }

@@ -6,7 +6,7 @@ from statistics import geometric_mean
 
 import numpy as np
 
-from papers.busato_traversal.bfs_4k.experiments import KNOBS, MAPPINGS, TABLES
+from papers.busato_traversal.bfs_4k.experiments import COMPARED, DEGREES, KNOBS, MAPPINGS, TABLES
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
 from papers.measured import Measured
 from papers.published import Published
@@ -19,34 +19,25 @@ _LEVELS, _FEATURES, _RIVALS, _KNOBS = (
     f"busato-traversal-bfs-{name}" for name in ("levels", "features", "rivals", "knobs")
 )
 _GPU = "GTX 780"
-# The thesis' figure 6.5
-_DEGREES = (3, 1, 4, 6, 3, 3)
-_LAUNCH, _SINGLE = "launches", "launches; one group for small frontiers"
-_BARRIERS = "host, groups, barriers"
-_MATRIX = (
-    *("method", "in the thesis", "work", "memory", "parallel over", "many arcs", "duplicates"),
-    *("synchronisation: published", "synchronisation: ours"),
-)
+# Of each search its name in the thesis, and what its figure 6.13 says: work, words of memory for a
+# vertex and an arc, and the rest.
 # fmt: off
-_OURS: dict[str, tuple[str | None, ...]] = {
-    "bfs-harish": ("Harish", "n D + m", "3 n + m", "vertices", "no", "no", "host", _LAUNCH),
+_SAID: dict[str, tuple[str, str, tuple[int, int] | None, str, str, str, str]] = {
+    "bfs-harish": ("Harish", "n D + m", (3, 1), "vertices", "no", "no", "host"),
     "bfs-virtual-warp": (
-        "static virtual warps", "n D + m", "2 n + m", "virtual warps", "yes", "no", "host", _LAUNCH
+        "static virtual warps", "n D + m", (2, 1), "virtual warps", "yes", "no", "host"
     ),
-    "bfs-edge": ("edge parallelism", "m D", "2 m", "arcs", "indifferent", "no", "host", _LAUNCH),
-    "bfs-luo": ("Luo", "n + m", None, "vertices", "no", "no", _BARRIERS, _SINGLE),
+    "bfs-edge": ("edge parallelism", "m D", (0, 2), "arcs", "indifferent", "no", "host"),
+    "bfs-luo": ("Luo", "n + m", None, "vertices", "no", "no", "host, groups, barriers"),
     "bfs-b40c": (
-        "Garland", "n + m", "4 n + 2 m", "vertices, arcs, groups", "yes", "yes", "host, groups",
-        _LAUNCH,
+        "Garland", "n + m", (4, 2), "vertices, arcs, groups", "yes", "yes", "host, groups"
     ),
     "bfs-4k": (
-        "BFS-4K", "n + m", "4 n + m", "vertices, arcs, dynamic virtual warps, child launches",
-        "yes", "yes", _BARRIERS, _SINGLE,
+        "BFS-4K", "n + m", (4, 1), "vertices, arcs, dynamic virtual warps, child launches", "yes",
+        "yes", "host, groups, barriers",
     ),
 }
 # fmt: on
-# The order of the methods in table 6.2.
-_COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c", "bfs-4k")
 # What the thesis calls a knob, and the values that it finds best.
 _BEST = {
     "least_width": ("K1", "4 to 32"),
@@ -61,13 +52,16 @@ _PAPER = Published("busato_traversal/bfs_4k")
 
 
 def _mapping(measured: Measured) -> Rows:
-    """Return the table of lanes and vertices of edge-discover."""
-    before = np.cumsum([0, *_DEGREES[:-1]])
-    owners = np.searchsorted(before, np.arange(sum(_DEGREES)), "right") - 1
-    for vertex, degree in enumerate(_DEGREES):
-        lanes = np.flatnonzero(owners == vertex)
-        row: Row = {"vertex": vertex, "arcs": degree, "prefix sum": int(before[vertex])}
-        yield {**row, "first lane": int(lanes[0]), "last lane": int(lanes[-1])}
+    """Return the table of lanes and vertices of edge-discover, as the kernel has them."""
+    abouts = [about for _, about in measured.each_input(_LEVELS)]
+    owners = np.array(abouts[-1].get("lanes", []))
+    for vertex, degree in enumerate(DEGREES):
+        lanes = np.flatnonzero(owners == vertex).tolist()
+        row: Row = {"vertex": vertex, "arcs": degree, "prefix sum": sum(DEGREES[:vertex])}
+        for what, place in (("first lane", 0), ("last lane", -1)):
+            theirs = _PAPER.value(exhibit="figure 6.5", quantity=what, graph=f"vertex {vertex}")
+            row |= beside(what, lanes[place] if lanes else None, theirs, "thesis")
+        yield row
 
 
 def _kernels(measured: Measured) -> Rows:
@@ -115,11 +109,28 @@ def _tables(measured: Measured) -> Rows:
 
 
 def _matrix(measured: Measured) -> Rows:
-    return [dict(zip(_MATRIX, (name, *row), strict=True)) for name, row in _OURS.items()]
+    for n, about in measured.each_input(_FEATURES):
+        for name, (theirs, work, words, over, many, duplicates, barriers) in _SAID.items():
+            run = measured.run(_FEATURES, n, search=name) or {}
+            said = None if words is None else words[0] * about["n"] + words[1] * about["arcs"]
+            yield {
+                "n": n,
+                "search": name,
+                "in the thesis": theirs,
+                **beside("memory, words of 4 bytes", ratio(run.get("bytes"), 4), said, "thesis"),
+                "levels: ours": run.get("rounds"),
+                "work: thesis": work,
+                "parallel over: thesis": over,
+                "many arcs: thesis": many,
+                "duplicates: thesis": duplicates,
+                "synchronisation: thesis": barriers,
+            }
 
 
 def _features(measured: Measured) -> Rows:
     for n, run in measured.each_run(_FEATURES):
+        if "features" not in run["label"]:
+            continue
         first = measured.phases(_FEATURES, n, features="bfs-sequential").get("kernel")
         seconds = run["seconds"]["kernel"]
         yield {
@@ -162,7 +173,7 @@ def _times(measured: Measured) -> Filled:
             row["bfs-sequential, ms: ours"] = milliseconds(times.get("bfs-sequential"))
             where = {"exhibit": "table 6.2", "graph": name}
             own = _PAPER.value(quantity="time", method="bfs-4k", **where)
-            for each in _COMPARED:
+            for each in COMPARED:
                 theirs = _PAPER.value(quantity="time", method=each, **where)
                 row |= beside(f"{each}, ms", milliseconds(times.get(each)), theirs, _GPU)
                 if each == "bfs-4k":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 from scipy.sparse import csgraph
 
 from papers import shapes
@@ -17,14 +18,16 @@ from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters, Value
 from pyapsp.device import Device
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
+from pyapsp.paths import PathOptions
 from pyapsp.registry import Method, method
 from pyapsp.registry.timing import Turn
 from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.bfs_4k import Bfs4K
 from pyapsp.traversal.request import default_source
 
-__all__ = ["EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
+__all__ = ["DEGREES", "EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
 
 #: Mappings of figure 6.11, and the parameters that fix them.
 MAPPINGS: dict[str, Parameters] = {
@@ -44,6 +47,8 @@ KNOBS = {
     "group": (32, 64, 128, 256),
     "coalesce": (0, 1, 4, 10),
 }
+#: The degrees of figure 6.5, whose arcs are those of one warp.
+DEGREES, _WARP = (3, 1, 4, 6, 3, 3), 32
 # Figure 6.14: features that are added one after the other.
 _NONE = {"least_width": 1, "single": 0, "discover": 0, "dynamic": "off", "duplicates": "off"}
 _FEATURES: dict[str, Parameters] = {
@@ -53,6 +58,8 @@ _FEATURES: dict[str, Parameters] = {
     "and detection of duplicates": {"duplicates": "hash32"},
     "and the single-block kernel": {"single": 1},
 }
+#: The searches of figure 6.13, in its order.
+COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c", "bfs-4k")
 # The rivals of table 6.2; BFS-4K has the parameters that suit the device.
 _RIVALS = ("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-luo", "bfs-b40c", "bfs-4k")
 _WIDTHS = (1, 2, 4, 16, 32)
@@ -90,6 +97,7 @@ class _Input:
             seconds = {"kernel": stats["kernel_seconds"], "wall": wall}
             seconds["transfer"] = stats["transfer_seconds"]
             about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
+            about["bytes"] = stats["peak_device_bytes"]
             return Turn(seconds, {**about, "levels": levels[0] if levels else None})
 
         return Runner(label, turn)
@@ -114,6 +122,29 @@ def _form(device: Device, **parameters: Any) -> Method:
     return method("bfs-4k", **{**sizes, **defaults, **parameters})
 
 
+def _lanes(device: Device) -> list[int]:
+    """Return whose arc each lane of a warp gets in edge-discover, in the example of figure 6.5.
+
+    A warp of one group finds a vertex for each lane, and appends them in the order of its lanes.
+    """
+    middle, leaves = len(DEGREES), sum(DEGREES)
+    owners = np.repeat(np.arange(middle), DEGREES)
+    tails = np.concatenate([np.zeros(middle, np.int64), 1 + owners])
+    graph = Graph.from_arcs(1 + middle + leaves, tails, np.arange(1, 1 + middle + leaves))
+    sizes = {"group": _WARP, "warp": _WARP, "queue": 1, "least_width": 1, "resident": 2048}
+    plain = {"discover": 1, "extended": 0, "single": 0, "coalesce": 0}
+    chosen = method("bfs-4k", **sizes, **plain, dynamic="off", duplicates="off")
+    assert isinstance(chosen, Bfs4K)
+    options = PathOptions(device, np.dtype(np.int32), sources=np.array([0]))
+    search = chosen.open(chosen.plan(graph, options), Stopwatch())
+    search.start(0)
+    level, size = search.advance(1, 1)
+    search.advance(level, size)
+    queue = np.empty((2, graph.n), np.int32)
+    cl.enqueue_copy(search.queue, queue, search.queues)
+    return [int(owners[leaf - 1 - middle]) for leaf in queue[level % 2, :leaves]]
+
+
 def _levels(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each mapping and table of duplicates, and the choice of kernels."""
     subject = _Input.of(stand_in("as-skitter", n), request)
@@ -127,11 +158,12 @@ def _levels(n: int, request: Request) -> Iterator[Case]:
             runners.append(subject.runner(label, chosen, counted=True))
     whole = _form(request.device, single=1, discover=1, duplicates="hash32", dynamic="off")
     label = {"mapping": "chosen by level", "table": "hash32"}
-    yield subject.case([*runners, subject.runner(label, whole, counted=True)])
+    case = subject.case([*runners, subject.runner(label, whole, counted=True)])
+    yield replace(case, about={**case.about, "lanes": _lanes(request.device)})
 
 
 def _features(n: int, request: Request) -> Iterator[Case]:
-    """Yield the searches of figure 6.14."""
+    """Yield the searches of figure 6.14, and those of figure 6.13 as they are by default."""
     subject = _Input.of(stand_in("as-skitter", n), request)
     names = ("bfs-sequential", "bfs-harish", "bfs-edge")
     runners = [subject.runner({"features": name}, method(name)) for name in names]
@@ -139,6 +171,7 @@ def _features(n: int, request: Request) -> Iterator[Case]:
     for name, more in {"queues": {}, **_FEATURES}.items():
         parameters |= more
         runners.append(subject.runner({"features": name}, _form(request.device, **parameters)))
+    runners += [subject.runner({"search": name}, method(name)) for name in COMPARED]
     yield subject.case(runners)
 
 
@@ -191,7 +224,7 @@ EXPERIMENTS = {
     ),
     "busato-traversal-bfs-features": _experiment(
         exhibits="figures 6.13 and 6.14",
-        methods=("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-4k"),
+        methods=("bfs-sequential", *COMPARED),
         make=_features,
     ),
     "busato-traversal-bfs-rivals": _experiment(

@@ -1,0 +1,160 @@
+"""The statements of [B] chapters 18 and 19 about times and memory, answered by our measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from statistics import mean
+from typing import Any
+
+from papers.claims import Answers, Claim, Unmeasured, Verdict, judged, listed, reaches, within
+from papers.measured import Measured
+from papers.published import Published
+from papers.values import Value
+
+__all__ = ["CLAIMS", "POWERS", "claims"]
+
+#: The Hornet with the blocks of the thesis.
+POWERS = "Hornet, powers of two, 2^16"
+_PAPER = Published("busato_dynamic")
+_Numbers = dict[str, float]
+
+
+def claims(measured: Measured) -> Iterator[Claim]:
+    """Yield the answers to all statements, DY1 to DY8 and TR1."""
+    return judged(CLAIMS, measured)
+
+
+def _said(quantity: str, **where: Value) -> float:
+    [row] = _PAPER.rows(quantity=quantity, **where)
+    return float(row["value"])
+
+
+def _pairs(
+    measured: Measured,
+    experiment: str,
+    over: str,
+    under: str,
+    value: Callable[[Mapping[str, Any]], float],
+    **label: Value,
+) -> _Numbers:
+    """Return, for each graph of the largest n, the quotient of a number of two formats."""
+    name = f"busato-dynamic-{experiment}"
+    quotients = {}
+    for n in measured.sizes(name)[-1:]:
+        for about in measured.inputs(name, n):
+            graph = about["label"]["graph"]
+            first, second = (
+                measured.run(name, n, graph=graph, format=form, **label) for form in (over, under)
+            )
+            if first and second:
+                quotients[graph] = value(first) / value(second)
+    if not quotients:
+        raise Unmeasured(experiment)
+    return quotients
+
+
+def _bytes(run: Mapping[str, Any]) -> float:
+    return float(run["bytes"])
+
+
+def _init(run: Mapping[str, Any]) -> float:
+    return float(run["seconds"]["init"])
+
+
+def _wall(run: Mapping[str, Any]) -> float:
+    return float(run["seconds"]["wall"])
+
+
+def _per_cent(quotients: _Numbers) -> _Numbers:
+    return {name: 100 * (quotient - 1) for name, quotient in quotients.items()}
+
+
+def _dy1(measured: Measured) -> Verdict:
+    more = _per_cent(_pairs(measured, "formats", POWERS, "CSR", _bytes))
+    least, most = (_said(f"{which} memory over CSR") for which in ("least", "most"))
+    holds = all(within(each, least, most) for each in more.values())
+    return Verdict(holds, f"% more: {listed(more)}")
+
+
+def _dy2(measured: Measured) -> Verdict:
+    less = {
+        name: -each
+        for name, each in _per_cent(_pairs(measured, "formats", POWERS, "COO", _bytes)).items()
+    }
+    average = mean(less.values())
+    holds = reaches(average, _said("memory below COO"))
+    return Verdict(holds, f"% less, mean {average:.3g}: {listed(less)}")
+
+
+def _dy3(measured: Measured) -> Verdict:
+    over = _pairs(measured, "formats", POWERS, "CSR", _init)
+    least, most = (_said(f"{which} initialisation over CSR") for which in ("least", "most"))
+    average = mean(over.values())
+    return Verdict(
+        all(within(each, least, most) for each in over.values())
+        and average < _said("average initialisation over CSR, below"),
+        f"times as long, mean {average:.3g}: {listed(over)}",
+    )
+
+
+def _updates(blocks: str, duplicates: str, quantity: str, measured: Measured) -> Verdict:
+    """Answer whether the fastest batch reaches the published rate of insertions."""
+    rates = {
+        run["label"]["batch"]: run["edges"] / run["seconds"]["insert"] / 1e6
+        for _, run in measured.each_run(
+            "busato-dynamic-updates", blocks=blocks, duplicates=duplicates
+        )
+    }
+    if not rates:
+        raise Unmeasured(blocks)
+    batch = max(rates, key=rates.__getitem__)
+    said = _said(quantity, method=blocks)
+    return Verdict(reaches(rates[batch], said), f"{rates[batch]:.3g} million/s, batch {batch:,}")
+
+
+def _dy7(measured: Measured) -> Verdict:
+    gains = _per_cent(_pairs(measured, "analytics", "CSR", "Hornet", _wall, what="BFS"))
+    said = _said("most gain of Hornet over CSR in BFS")
+    return Verdict(reaches(max(gains.values()), said), f"% faster: {listed(gains)}")
+
+
+def _dy8(measured: Measured) -> Verdict:
+    apart = _per_cent(_pairs(measured, "analytics", "CSR", "Hornet", _wall, what="SpMV"))
+    most = _said("usual difference of Hornet and CSR in SpMV")
+    near = sum(within(abs(each), 0, most) for each in apart.values())
+    return Verdict(near > len(apart) / 2, f"% faster: {listed(apart)}")
+
+
+def _tr1(measured: Measured) -> Verdict:
+    name, gains = "busato-dynamic-trusses", {}
+    for n in measured.sizes(name)[-1:]:
+        for about in measured.inputs(name, n):
+            for form in ("CSR", "a Hornet"):
+                both = [
+                    measured.phases(name, n, **about["label"], method=f"{each} on {form}")
+                    for each in ("Iterative", "Delta")
+                ]
+                if all(both):
+                    label = about["label"]
+                    what = f"{label['graph']}, k {label['k']}, {form}"
+                    gains[what] = both[0]["wall"] / both[1]["wall"]
+    if not gains:
+        raise Unmeasured(name)
+    best = max(gains, key=gains.__getitem__)
+    said = _said("most of Iterative over Delta")
+    return Verdict(reaches(gains[best], said), f"most {gains[best]:.3g}: {best}")
+
+
+#: Number of a statement -> its judge.
+CLAIMS: Answers[Measured] = {
+    "DY1": _dy1,
+    "DY2": _dy2,
+    "DY3": _dy3,
+    "DY4": partial(_updates, "cuSTINGER's blocks", "ignore", "most updates"),
+    "DY5": partial(_updates, "AIM's blocks", "ignore", "most updates"),
+    "DY6": partial(_updates, "AIM's blocks", "keep", "most updates, no check"),
+    "DY7": _dy7,
+    "DY8": _dy8,
+    "TR1": _tr1,
+}

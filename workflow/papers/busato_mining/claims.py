@@ -1,0 +1,51 @@
+"""The statements of [B] chapter 20 about times, answered by our measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+from papers.claims import Answers, Claim, Unmeasured, Verdict, judged
+from papers.measured import Measured
+
+__all__ = ["CLAIMS", "claims"]
+
+_MINERS, _OVERLAP = "busato-mining-miners", "busato-mining-overlap"
+
+
+def claims(measured: Measured) -> Iterator[Claim]:
+    """Yield the answers to all statements, MI1 to MI3."""
+    return judged(CLAIMS, measured)
+
+
+def _faster(miner: str, phase: str, orders: int, measured: Measured) -> Verdict:
+    """Answer whether Mangrove is up to so many orders of magnitude, rounded, faster."""
+    gains = {}
+    for n in measured.sizes(_MINERS)[-1:]:
+        for run in measured.runs(_MINERS, n, miner=miner):
+            label = {**run["label"], "miner": "mangrove"}
+            own = measured.phases(_MINERS, n, **label).get(phase)
+            if own:
+                what = f"set {label['set']}, trace {label['trace']}"
+                gains[what] = run["seconds"][phase] / own
+    if not gains:
+        raise Unmeasured(miner)
+    best = max(gains, key=gains.__getitem__)
+    return Verdict(round(math.log10(gains[best])) >= orders, f"{gains[best]:.3g}: {best}")
+
+
+def _overlap(measured: Measured) -> Verdict:
+    for n in measured.sizes(_OVERLAP)[-1:]:
+        on, off = (measured.phases(_OVERLAP, n, overlap=each).get("wall") for each in ("on", "off"))
+        if on and off:
+            return Verdict(on < off, f"ms: {1e3 * on:.3g} with, {1e3 * off:.3g} without")
+    raise Unmeasured(_OVERLAP)
+
+
+#: Number of a statement -> its judge.
+CLAIMS: Answers[Measured] = {
+    "MI1": partial(_faster, "Daikon", "wall", 4),
+    "MI2": partial(_faster, "parallel", "kernel", 3),
+    "MI3": _overlap,
+}
