@@ -56,7 +56,7 @@ def in_floats(result):
 # -- sources -----------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sources", [[0], [149, 0, 7, 7, 0], [], list(range(150))[::-1]], ids=len)
 @pytest.mark.parametrize("method", METHODS)
 def test_sources_in_any_order(graph, method, sources, device):
@@ -486,7 +486,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", ALONE)
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40

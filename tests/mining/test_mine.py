@@ -121,7 +121,7 @@ def assert_mines(form, device, changed=lambda trace, seed: trace):
         assert sorted(mine(trace, FEW, device=device, **options)) == sorted(loop(trace, FEW)), seed
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 @of_every_form
 def test_every_form_has_the_same_invariants(form, device):
     assert_mines(form, device)
@@ -140,7 +140,7 @@ def with_unknown(trace, seed):
     return Trace.of(columns, dtype=trace.dtype.name, unknown=masks)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 @of_every_form
 def test_a_statement_is_about_the_instants_at_which_its_variables_are_known(form, device):
     assert_mines(form, device, with_unknown)

@@ -597,6 +597,7 @@ WRONG = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("checked", [None, True])
 @pytest.mark.parametrize("body", WRONG)
 def test_wrong_accesses_are_found_before_the_run(body, checked, device, monkeypatch):
@@ -626,6 +627,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("checked", [None, True, False])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("body", RIGHT)

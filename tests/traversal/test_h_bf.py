@@ -95,7 +95,7 @@ def lower_limits(monkeypatch):
     monkeypatch.setattr(module.SsspHBf, "choices", {**choices, "heavy": (*choices["heavy"], 5)})
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(36)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_options(number, device, monkeypatch):
@@ -136,6 +136,7 @@ def test_a_word_has_no_place_for_wide_distances(form, device):
     assert narrow.stats["parameters"]["duplicates"] == form
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("classes", [0, 1])
 @pytest.mark.parametrize(
