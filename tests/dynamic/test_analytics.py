@@ -52,6 +52,7 @@ def test_both_hold_the_same_rows(pair, device):
         assert (analytics.connected_components(rows) == least_of[labels]).all()
 
 
+@pytest.mark.every(2)
 def test_ranks(pair, device):
     held, _ = pair
     matrix = held.to_csr()
@@ -238,6 +239,7 @@ def test_products_with_weights_of_other_types(device, form, kind):
                     analytics.spmv(rows, x)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_least_sums_of_integers(device, form, kind):
     most = int(np.iinfo(kind).max)

@@ -53,7 +53,7 @@ def executions(device, body, **options):
     return found
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

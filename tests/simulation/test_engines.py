@@ -328,6 +328,7 @@ class StopError(Exception):
     pass
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_an_interrupted_run_continues_with_the_same_numbers(tmp_path, method):
     path, seen = tmp_path / "run.npz", []

@@ -135,7 +135,7 @@ def test_groups_of_gpus(lanes, staging, scheme, like_gpu, device):
     np.testing.assert_array_equal(outcome["which"], np.arange(77))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "uint64"])
 def test_arrangement_and_back(kind, like_gpu, device):
     rng = np.random.default_rng(1)

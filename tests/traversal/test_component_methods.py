@@ -195,6 +195,7 @@ DEEP = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("group", [1, 64])
 def test_weak_components(group, device):
     deep = {name: digraph(3000, arcs) for name, arcs in DEEP.items()}

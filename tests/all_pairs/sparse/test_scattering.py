@@ -87,7 +87,7 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
     assert_solves(hub(75), result, device)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 @pytest.mark.parametrize("method", SCATTERING)
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):
