@@ -529,14 +529,15 @@ extend(__global const int *work, const uint stream, __global const int *info,
         if (me == 0)
             SEEN_USE(&c.seen[pairs[2 * number + 1]]);
         SYNC();
-        uint step = grow(&c, 1);
-        long cost = mismatched(&c);
-        settled(&c, false);
-        for (int round = 0; round < rounds && cost != 0; round++) {
-            const int left = loosened(&c, step);
+        /* the first match is a round in which no node keeps a partner: each function is called in
+         * one place, because compilers copy it to each */
+        uint step = 0;
+        long cost = 0;
+        for (int round = 0; round == 0 || (round <= rounds && cost != 0); round++) {
+            const int left = round == 0 ? 1 : loosened(&c, step);
             step = grow(&c, step + 1);
             const long now = mismatched(&c);
-            const bool better = left > 0 && now <= cost;
+            const bool better = round == 0 || (left > 0 && now <= cost);
             settled(&c, !better);
             cost = better ? now : cost;
         }

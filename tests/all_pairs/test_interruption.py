@@ -56,6 +56,7 @@ def for_ever(call, back):
         back.set()
 
 
+@pytest.mark.every(2)
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("progress", [None, lambda done, total: None], ids=["", "progress"])
 @pytest.mark.parametrize("call", CALLS)
@@ -94,6 +95,7 @@ class Steps:
         self.total = total
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint16", "float64"])
 @pytest.mark.parametrize("n", [255, 400, 513])
@@ -126,6 +128,7 @@ def test_pieces_are_the_launches(tiles, merged):
         following[each.launch] += each.count
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("merged", [0, 1])
 def test_launches_in_pieces(merged, device, monkeypatch):
     monkeypatch.setattr(product, "_LAUNCH", 2**17)

@@ -56,7 +56,7 @@ def in_floats(result):
 # -- sources -----------------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("sources", [[0], [149, 0, 7, 7, 0], [], list(range(150))[::-1]], ids=len)
 @pytest.mark.parametrize("method", METHODS)
 def test_sources_in_any_order(graph, method, sources, device):
@@ -127,6 +127,7 @@ def test_only_the_rows_asked_for_must_fit(method, device):
 # -- cutoff ------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
 @pytest.mark.parametrize("cutoff", [0, 11, 11.5, 2**14, 1e300, float("inf")])
 @pytest.mark.parametrize("method", METHODS)
@@ -201,6 +202,7 @@ def test_a_method_is_told_what_it_can_use(graph, device):
 # -- out ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("sources", [None, [9, 2, 9]])
 def test_out_gets_the_rows(graph, method, sources, device, tmp_path):
@@ -486,7 +488,7 @@ def peak_of(function):
         tracemalloc.stop()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", ALONE)
 def test_blocks_take_the_memory_of_blocks(method, device):
     n, block = 1200, 40

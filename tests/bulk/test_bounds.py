@@ -55,7 +55,7 @@ LOADS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("arrangement", ["column", "row"])
 @pytest.mark.parametrize("text", LOADS)
 def test_a_replay_loads_what_the_program_loads(text, arrangement, written, device):
@@ -72,6 +72,7 @@ def test_a_replay_loads_what_the_program_loads(text, arrangement, written, devic
     assert counted.tolist() == [int(wanted @ tens.astype(np.int64))] * p
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("arrangement", ["column", "row"])
 def test_a_replay_stores_where_the_program_stores(arrangement, written, device):
     """A conditional store happens as often as the condition holds."""
@@ -149,7 +150,7 @@ def test_the_longer_bound_is_predicted():
     assert (found.seconds("column"), found.seconds("row"), found.ratio) == (3, 9, 3)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", ["bitonic_sort", "montgomery", "fft"])
 def test_programs_have_bounds(name, device):
     translation = translate(PROGRAMS[name])

@@ -132,7 +132,7 @@ void run(void)
 """
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_as_the_c_compiler_does(name, written, assert_same):
     path = written(f"{PREFIX}{SNIPPETS[name]}\n}}\n")
@@ -227,7 +227,7 @@ def test_what_is_not_given_begins_as_in_c(written, assert_same):
     assert len(set(found["y"][:, 0])) > 10
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("base", ["char", "unsigned char", "short", "uint16_t", "int", "unsigned"])
 @pytest.mark.parametrize("shape", [(3,), (2, 3)])
 def test_arrays_of_every_type(base, shape, written, assert_same):
@@ -247,6 +247,7 @@ void run(void) {{ for (int i = 0; i < 3; i++) {{ w += v{at}; v{at} = v{at} * 3 -
     assert_same(written(text), {"v": values, "w": ints(dtype=np.int64)})
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("base", ["float", "double", "long", "uint64_t"])
 def test_wide_and_floating_arrays(base, written, assert_same):
     text = f"""#include <stdint.h>

@@ -239,6 +239,7 @@ def test_streams_that_cannot_be(path, device):
     assert list(program.stream([], 4)) == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
 @pytest.mark.parametrize("tiles", [False, True])
 def test_transposition(width, tiles, device):

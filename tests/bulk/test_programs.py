@@ -42,6 +42,7 @@ def test_they_are_listed():
     assert all(path.is_file() for path in PROGRAMS.values())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize(("n", "p"), [(1, 5), (2, 64), (32, 63), (32, 300), (128, 65)])
 def test_bitonic_sort(n, p, arrangement, device, executable):
@@ -55,6 +56,7 @@ def test_bitonic_sort(n, p, arrangement, device, executable):
     assert found.tobytes() == compiled
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize(("n", "p"), [(1, 3), (2, 5), (16, 200), (37, 33)])
 def test_floyd_warshall(n, p, arrangement, device, executable):
@@ -77,6 +79,7 @@ def limbs(numbers, bits):
     return np.frombuffer(data, np.uint32).reshape(len(numbers), bits // 32)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize("bits", [32, 64, 512, 1056])
 def test_montgomery(bits, arrangement, device, executable):
@@ -119,6 +122,7 @@ def test_prefix_sums(arrangement, device, executable):
     assert found.tobytes() == executable("prefix_sums", numbers.tobytes())
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
 @pytest.mark.parametrize("n", [1, 2, 64])
 def test_fft(n, arrangement, device, executable):

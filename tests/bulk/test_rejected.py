@@ -389,7 +389,7 @@ void run(void)
 """
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed_and_right(name, written, assert_same):
     import numpy as np
@@ -506,7 +506,7 @@ INSIDE = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("text", INSIDE)
 def test_what_is_not_outside_runs(text, written, assert_same):
     import numpy as np

@@ -178,6 +178,7 @@ def failing(code):
 # Predecessors ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["auto", "fw-naive", "fw-minplus", "near-far", "fw-outofcore"])
 def test_predecessors_lie_beside_mapped_distances(folder, capsys, method):
     asked = ["solve", "g.npz", "-o", "X.npy", "--predecessors", "--method", method]

@@ -78,6 +78,7 @@ sys.exit(main(sys.argv[1:]))
     return ("-c", code)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("line", "code", "words"),
     [

@@ -52,6 +52,7 @@ def test_both_hold_the_same_rows(pair, device):
         assert (analytics.connected_components(rows) == least_of[labels]).all()
 
 
+@pytest.mark.every(2)
 def test_ranks(pair, device):
     held, _ = pair
     matrix = held.to_csr()
@@ -110,6 +111,7 @@ def test_whole_numbers(device):
         ]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("directed", [True, False])
 def test_weights_of_half_precision(directed, device, form):
     """A half is only loaded: arithmetic with it is an extension of OpenCL."""
@@ -162,6 +164,7 @@ def test_weights_in_the_byte_order_of_others(device, kind):
             assert analytics.distances(rows, 0).tolist() == [0, 258, 263]
 
 
+@pytest.mark.every(2)
 def test_weights_that_give_no_lengths(device, form):
     """Not even a negative cycle goes on for ever."""
     for weights in ([3, -2, 1], [1, -5, 1]):
@@ -194,6 +197,7 @@ def forms(graph, device):
     return analytics.CsrRows(graph, device=device), Hornet.from_graph(graph, device=device)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 @pytest.mark.parametrize("degree", [3, 100, 5000])
 @pytest.mark.parametrize("sign", [1, -1])
@@ -214,7 +218,7 @@ def test_products_add_up_to_the_largest_integer_and_no_further(device, form, kin
                 analytics.spmv(rows, beyond)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("kind", ["uint64", "int64", "int8", "uint8", "bool"])
 def test_products_with_weights_of_other_types(device, form, kind):
     """Weights need not fit into the type of the vector where nothing is multiplied."""
@@ -235,6 +239,7 @@ def test_products_with_weights_of_other_types(device, form, kind):
                     analytics.spmv(rows, x)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 def test_least_sums_of_integers(device, form, kind):
     most = int(np.iinfo(kind).max)

@@ -285,6 +285,7 @@ def test_the_manager_takes_and_returns(device):
     assert [tree_words(blocks) for blocks in (1, 32, 33, 1025)] == [1, 1, 3, 36]
 
 
+@pytest.mark.every(2)
 def test_a_stable_deletion_keeps_the_order_of_rows(device, form):
     random = np.random.default_rng(6)
     arcs = generators.random_graph(80, m=3000, seed=6)
@@ -304,6 +305,7 @@ def test_a_stable_deletion_keeps_the_order_of_rows(device, form):
         assert weights.tolist() == list(model.values())
 
 
+@pytest.mark.every(2)
 def test_sizes_of_blocks(device, form):
     """Rows of every size, in blocks that are as small as the classes allow."""
     assert [room(kind) for kind in range(9)] == [1, 2, 3, 4, 6, 8, 12, 16, 24]
@@ -472,6 +474,7 @@ def test_a_container_that_does_not_fit_allocates_nothing(short, properties, devi
     assert peak < n
 
 
+@pytest.mark.every(2)
 def test_blocks_that_are_found_in_high_trees(form, device):
     """A full block array has no free word on any level of its tree; then some blocks return."""
     graph = Hornet(9000, block_array=4096, device=device)
@@ -489,6 +492,7 @@ def test_blocks_that_are_found_in_high_trees(form, device):
     assert rows[1].tolist() == [*(kept + 1).tolist(), *(others - 7).tolist()]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("directed", [True, False])
 def test_updates_reach_all_equal_edges(form, device, directed):
     """Also after deletions have moved them to other places in the rows of both ends."""

@@ -20,6 +20,7 @@ def lengths(held, sources):
     return found
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("weight", [None, "int16", "uint8"])
 @pytest.mark.parametrize("directed", [True, False])
 def test_rows_after_every_update(weight, directed, device, form):

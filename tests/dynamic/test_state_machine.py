@@ -195,6 +195,7 @@ class World(RuleBasedStateMachine):
         }
 
 
+@pytest.mark.every(2)
 @pytest.mark.timeout(0 if STEPS else 300)
 def test_random_updates(device, form):
     World.device = device

@@ -59,7 +59,7 @@ def expected_probabilities(query, target, similarity, levels, degrees, scores):
     return found / found.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("levels", "degrees", "scores", "given"),
     [

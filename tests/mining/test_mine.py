@@ -110,7 +110,7 @@ def test_random_traces_have_the_invariants_of_algorithm_17(device):
 def of_every_form(test):
     """Run a test of a form of the kernels on random traces."""
     ids = ["-".join(map(str, form.values())) for form in PAIRS]
-    return pytest.mark.every(5)(pytest.mark.parametrize("form", PAIRS, ids=ids)(test))
+    return pytest.mark.every(12)(pytest.mark.parametrize("form", PAIRS, ids=ids)(test))
 
 
 def assert_mines(form, device, changed=lambda trace, seed: trace):
@@ -121,7 +121,6 @@ def assert_mines(form, device, changed=lambda trace, seed: trace):
         assert sorted(mine(trace, FEW, device=device, **options)) == sorted(loop(trace, FEW)), seed
 
 
-@pytest.mark.every(2)
 @of_every_form
 def test_every_form_has_the_same_invariants(form, device):
     assert_mines(form, device)
@@ -140,7 +139,6 @@ def with_unknown(trace, seed):
     return Trace.of(columns, dtype=trace.dtype.name, unknown=masks)
 
 
-@pytest.mark.every(2)
 @of_every_form
 def test_a_statement_is_about_the_instants_at_which_its_variables_are_known(form, device):
     assert_mines(form, device, with_unknown)

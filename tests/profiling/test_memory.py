@@ -40,6 +40,7 @@ def test_every_answer_is_right(device):
     assert names == NAMES
 
 
+@pytest.mark.every(6)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
     ("name", "text", "instead"),

@@ -53,6 +53,7 @@ def executions(device, body, **options):
     return found
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -163,6 +164,7 @@ def touched(device, body, **options):
     return traces.accesses(log.trace, 128, 32, 32)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("body", "useful", "lines", "sectors"),
     [
@@ -192,6 +194,7 @@ def test_turns_of_inner_loops_are_told_apart(device):
     assert (found.lines, found.sectors) == (4 * 3, 16 * 3)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("stride", "taken"), [(1, 1), (2, 2), (16, 16), (17, 1)])
 def test_bank_conflicts(device, stride, taken):
     found = touched(device, f"tile[(i % 32) * {stride}] = i;")

@@ -110,6 +110,7 @@ def test_launches_continue_each_other(monkeypatch, device):
     np.testing.assert_array_equal(found.distances, expected.distances)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int16", "auto"])
 def test_every_type(dtype, device):
     graph = drawn(4)

@@ -86,6 +86,7 @@ def test_one_vertex_and_many(device):
     np.testing.assert_array_equal(pyapsp.distances(graph, 1, directed=False, device=device), back)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int16", "uint16", "auto"])
 def test_every_type(dtype, device):
     graph = drawn(4)

@@ -101,6 +101,7 @@ def test_paths_have_the_length_of_the_distance(device):
                 assert length == rows[row, v]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", ["float32", "int64", "int32", "int16", "uint16", "auto"])
 def test_every_type(dtype, device):
     graph = drawn(4)

@@ -40,7 +40,7 @@ def solved(problem, method, given, device, dtype=None):
     return request, runs.solve(request)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("case", CASES)
 def test_answers_are_right(case, device):
     problem, method, family = case

@@ -47,7 +47,7 @@ def run_loop(device, program, strips, values):
     return values
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("three", [0, 1])
 @pytest.mark.parametrize("strips", [8, 13, 28])
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -109,6 +109,7 @@ def test_time_grows_with_the_rounds(device):
     assert min(loop.run(queue) for _ in range(5)) > 2 * once
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint16"])
 def test_no_method_is_above_the_roof(dtype, device, monkeypatch):
     monkeypatch.setattr(roofs, "_SECONDS", 0.001)  # as short as what it is compared with

@@ -198,7 +198,7 @@ def test_a_chain_is_cut_after_three_functions():
     assert [[len(thread) for thread in phase] for phase in found.phases] == [[3], [3], [1], [1]]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", SUMS)
 def test_sums(kind, form):
     """Only a sum with its rounding errors is right, where large terms cancel."""
@@ -227,6 +227,7 @@ DOMAINS = {
 }  # fmt: skip
 
 
+@pytest.mark.every(2)
 @two_forms
 def test_every_operator(form):
     """For several cells, so that operands differ, and some are computed in vectors."""
@@ -291,7 +292,7 @@ def test_branches_evaluate_one_value(form):
     assert found[0]["y"].iloc[-1] == pytest.approx(3 + 0.5 + 0.5 + 1 + 2 / 3, abs=0.05)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 def test_resets_follow_a_step(form):
     """A neuron that integrates and fires: a reset uses the values at the end of the step."""
     fired = do("geq", "v", "limit")
@@ -327,6 +328,7 @@ class StopError(Exception):
     pass
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
 def test_an_interrupted_run_continues_with_the_same_numbers(tmp_path, method):
     path, seen = tmp_path / "run.npz", []
@@ -467,7 +469,7 @@ def singles(*, jump=True, **options):
     return [run(system, parameters=values, **options) for values in SETS.to_dict("records")]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @two_forms
 @pytest.mark.parametrize("method", ["rk4", "euler", "dopri5"])
 @pytest.mark.parametrize("jump", [True, False])
@@ -482,6 +484,7 @@ def test_each_set_is_a_run_of_its_own(jump, form, method):
         np.testing.assert_allclose(found[name], expected[name], rtol=tolerance)
 
 
+@pytest.mark.every(2)
 @two_forms
 def test_reductions_on_the_device(form):
     rises = {"up": ("crossing", "v1", -0.95), "never": ("crossing", "v1", 9.0)}

@@ -22,6 +22,7 @@ from pyapsp.sweep.applications import (
 SCHEMES = ["naive", "interleaved"]
 
 
+@pytest.mark.every(2)
 @pytest.mark.long_loops
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_neural_network(scheme, device):
@@ -32,6 +33,7 @@ def test_neural_network(scheme, device):
     np.testing.assert_allclose(scores, expected, atol=2e-5)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("staging", [False, True])
 def test_shortest_paths(staging, scheme, device):
@@ -55,6 +57,7 @@ def test_joint_histogram(scheme, device):
     assert (expected.sum((1, 2)) == np.prod(shape)).all()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_gaussian_filter(scheme, device):
     arrays = gaussian_filter.inputs(18, (21, 40))
@@ -62,6 +65,7 @@ def test_gaussian_filter(scheme, device):
     np.testing.assert_allclose(result, gaussian_filter.reference(arrays)["result"], atol=1e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("method", ode_ensemble.METHODS)
 @pytest.mark.parametrize("system", ode_ensemble.SYSTEMS)

@@ -135,7 +135,7 @@ def test_groups_of_gpus(lanes, staging, scheme, like_gpu, device):
     np.testing.assert_array_equal(outcome["which"], np.arange(77))
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("kind", ["uint8", "int16", "float32", "uint64"])
 def test_arrangement_and_back(kind, like_gpu, device):
     rng = np.random.default_rng(1)
@@ -597,6 +597,7 @@ WRONG = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("checked", [None, True])
 @pytest.mark.parametrize("body", WRONG)
 def test_wrong_accesses_are_found_before_the_run(body, checked, device, monkeypatch):
@@ -626,6 +627,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("checked", [None, True, False])
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("body", RIGHT)

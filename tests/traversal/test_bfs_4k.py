@@ -63,7 +63,7 @@ def legal(chosen):
 PAIRS = [expanded(each) for each in covering(FEW, legal)]
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(PAIRS)))
 def test_pairs_of_parameters(number, device):
@@ -105,6 +105,7 @@ def test_pairs_of_all_values(device):
         assert_right(GRAPH, SOURCES, found, EXPECTED)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("group", "warp", "queue", "least_width", "discover", "single", "extended", "dynamic"),
     [

@@ -195,6 +195,7 @@ DEEP = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("group", [1, 64])
 def test_weak_components(group, device):
     deep = {name: digraph(3000, arcs) for name, arcs in DEEP.items()}
@@ -437,19 +438,20 @@ def test_progress(name, device):
         pyapsp.strongly_connected_components(graph, name, device=device, progress=stop)
 
 
-def test_the_queue_finishes_deep_rounds(device):
+@pytest.mark.every(2)
+@pytest.mark.parametrize("group", [1, 64])
+def test_the_queue_finishes_deep_rounds(group, device):
     # a cycle of 2,000 vertices in any order is deeper than the sweeps, and a torus has components
     # of all sizes
     order = np.random.default_rng(2).permutation(2000).tolist()
     both = digraph(2300, [*cycle(order), *cycle(list(range(2000, 2300))), (0, 2000)])
     graphs = [both, PROBLEM.sample(2000, "mesh", 3, None)]
-    for group in (1, 64):
-        method = pyapsp.method("scc-colouring", sweeps=1, group=group)
-        for graph in graphs:
-            found = pyapsp.strongly_connected_components(graph, method, device=device)
-            assert_components(found.labels, graph)
-            assert found.stats["levels"] > 0
-            assert found.stats["rounds"] < 20
+    method = pyapsp.method("scc-colouring", sweeps=1, group=group)
+    for graph in graphs:
+        found = pyapsp.strongly_connected_components(graph, method, device=device)
+        assert_components(found.labels, graph)
+        assert found.stats["levels"] > 0
+        assert found.stats["rounds"] < 20
 
 
 def test_the_search_from_the_pivot_settles_a_shallow_component(device):

@@ -94,7 +94,7 @@ def limited(monkeypatch):
     return limit
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_parameters(number, device, limited):

@@ -153,7 +153,7 @@ NIGHTLY = [
 ]
 
 
-@pytest.mark.every(10)
+@pytest.mark.every(20)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
 def test_parameters_in_pairs(row, device, monkeypatch):
     if row["group"] > 1:
@@ -256,22 +256,22 @@ def test_a_walk_leaves_large_levels_to_a_pull(device, monkeypatch):
             assert batches == 1 + (alpha > 0 and name != "grid")
 
 
-def test_a_grid_is_one_launch(device, monkeypatch):
+@pytest.mark.every(2)
+@pytest.mark.parametrize("group", [1, 32])
+def test_a_grid_is_one_launch(group, device, monkeypatch):
     """One group finds levels until one is large, or empty; the others do nothing."""
     launches = []
     monkeypatch.setattr(module, "_BATCH", 1)
     monkeypatch.setattr(module.cl, "enqueue_copy", counted(launches, module.cl.enqueue_copy))
     in_pieces(monkeypatch)
     set_in_place(monkeypatch, False)
-    for group in (1, 32):
-        launches.clear()
-        found = pyapsp.bfs(
-            GRAPHS["grid"], 0, pyapsp.method(ID, group=group, walk=2**20), device=device
-        )
-        assert found.stats["rounds"] == 13 + 17 - 1
-        assert sum(target.nbytes == 320 for target in launches) == 1
+    method = pyapsp.method(ID, group=group, walk=2**20)
+    found = pyapsp.bfs(GRAPHS["grid"], 0, method, device=device)
+    assert found.stats["rounds"] == 13 + 17 - 1
+    assert sum(target.nbytes == 320 for target in launches) == 1
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("parents", [False, True])
 @pytest.mark.parametrize("longest", [126, 127, 128, 32767, 32768])
 def test_levels_come_in_the_narrowest_type(longest, parents, device, monkeypatch):

@@ -104,7 +104,7 @@ def streams(device):
     return True
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(36)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_options(number, device, monkeypatch):
@@ -147,6 +147,7 @@ def test_a_word_has_no_place_for_wide_distances(form, device):
     assert narrow.stats["parameters"]["duplicates"] == form
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("classes", [0, 1])
 @pytest.mark.parametrize(

@@ -273,6 +273,7 @@ def test_a_stall_is_an_error(device, monkeypatch):
         searched(device, sync="persistent")
 
 
+@pytest.mark.every(3)
 @pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("sync", ["multi", "batched", "single-group"])
 def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):

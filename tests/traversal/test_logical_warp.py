@@ -66,7 +66,7 @@ def spans(first, sizes, total):
     np.testing.assert_array_equal(np.sort(covered), np.arange(total))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize(("width", "group"), SHAPES)
 @pytest.mark.usefixtures("tests_kernels")
 def test_exchanges_in_warps_and_groups(width, group, device):

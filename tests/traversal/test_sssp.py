@@ -89,6 +89,7 @@ def test_auto_takes_what_the_weights_allow(device):
             pyapsp.sssp(signed(GRAPH), 0, method, device=device)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16"])
 def test_negative_weights(dtype, device):
     graph = signed(GRAPH)

@@ -165,7 +165,7 @@ def test_every_technique_is_combined():
         assert set(SOME[cls.id]) == set(cls.choices)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @pytest.mark.parametrize(("name", "sets"), PAIRS)
 def test_pairs_of_parameters(name, sets, device):
     right(name, sets, device)

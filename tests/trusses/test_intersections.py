@@ -42,7 +42,7 @@ def hub_and_clique():
 GRAPHS = [hub_and_clique(), problem("truss").sample(300, "power-law", 2, None)]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("parameters", GROUPED, ids=lambda each: "-".join(map(str, each.values())))
 def test_every_pair(parameters, device):
     for name, asked in (("triangles-intersect", {}), ("truss-delta", {"k": 4})):

@@ -99,6 +99,7 @@ COUNTERS = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", COUNTERS)
 def test_support_of_edges(name, device):
     kind, parameters = COUNTERS[name]

@@ -233,7 +233,7 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
     assert all(options in command for command in benches)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
@@ -329,10 +329,16 @@ def test_needs_grow_with_the_graph(checkout):
 @pytest.mark.parametrize(
     ("problems", "methods", "dtypes"),
     [
-        (["all-pairs", "scc"], ["fw-blocked", "scc-colouring"], ["int32"]),
+        (["scc"], ["scc-colouring"], ["int32"]),
+        pytest.param(
+            ["all-pairs", "scc"],
+            ["fw-blocked", "scc-colouring"],
+            ["int32"],
+            marks=pytest.mark.slow,
+        ),
         pytest.param(None, None, None, marks=pytest.mark.nightly),
     ],
-    ids=["some", "all"],
+    ids=["one", "some", "all"],
 )
 def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtypes):
     config, datasets = checkout.config("config"), ["rmat-7"]

@@ -102,7 +102,7 @@ def test_registers_hold_no_larger_graph(device):
         one_group(200, device, "float32", group_x=8, group_y=8)(False)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.long_loops
 @pytest.mark.parametrize(
     ("n", "parameters"),

@@ -74,7 +74,7 @@ def test_the_product_leaves_the_pivots_row_and_column_alone(K, count, device):
     np.testing.assert_array_equal(after, expected)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("height", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("tile", [16, 32, 64])
 def test_pivot_and_panels(tile, height, device):
@@ -127,7 +127,7 @@ def test_parameters_that_do_not_fit(device):
         pyapsp.method("fw-mm", selector="at")
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("selector", ["AT", "FT", "TI", "MT"])
 def test_who_chooses(selector, device):
     method = pyapsp.method("fw-mm", tile=16, **dict([parameter_of(f"selector={selector}")]))

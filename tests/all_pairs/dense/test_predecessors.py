@@ -178,7 +178,7 @@ KINDS = {
 }
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("kind", "dtype"), [(kind, dtype) for kind, dtypes in KINDS.items() for dtype in dtypes]
 )
@@ -287,6 +287,7 @@ def test_zero_cycles_are_mended_by_slabs(dtype, device):
         assert outcome.ok, outcome.fault
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("kind", "dtype", "looked_at"),
     [("real", "float32", 0), ("whole", "int32", 0), ("zeros", "int32", 68)],

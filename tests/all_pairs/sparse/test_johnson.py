@@ -40,6 +40,7 @@ def assert_solves(graph, result, device):
     answers.assert_solves(graph, result, device, expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "int32", "int16"])
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_search_and_type(search, dtype, device):

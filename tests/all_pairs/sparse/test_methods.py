@@ -248,6 +248,7 @@ def test_progress_and_cancellation(method, device, assert_cancels):
     assert_solves(graph, pyapsp.solve(graph, method, device=device))
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("method", ON_THE_DEVICE)
 def test_memory_limit(method, device):
     graph = fitting(whole(3, 200, 900, 0, 9), method)

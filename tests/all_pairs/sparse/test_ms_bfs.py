@@ -291,7 +291,7 @@ def assert_solves_within(result, expected):
 # -- words ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("count", "widest"), [(1, 1), (32, 1), (33, 2), (100, 4), (500, 16)], ids=str
 )

@@ -64,7 +64,7 @@ def test_few_sources_are_in_narrow_blocks(device, monkeypatch):
     assert width(1, sources=16) == 16
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("group", NearFar.choices["group"])
 @pytest.mark.parametrize("sources", NearFar.choices["sources"])
 def test_every_block_and_group(sources, group, device):
@@ -326,6 +326,7 @@ def test_data_sets(name, load, device):
 # -- sums --------------------------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sums(shape, dtype, device, monkeypatch):
@@ -361,6 +362,7 @@ def test_sums_over_few_vertices(n, device):
     assert_totals(NearFar(), generators.ring(n, seed=1), "int32", device, np.arange(n), width=1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [each for each in DTYPES if each != "float16"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_nothing_is_found_beyond_the_cutoff(shape, dtype, device, monkeypatch):

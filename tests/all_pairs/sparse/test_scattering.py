@@ -33,7 +33,7 @@ def hub(n, seed=0):
     return Graph.from_arcs(n, tails, heads, rng.integers(0, 50, 3 * n))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.pairwise
 @pytest.mark.parametrize("vertices", [1, 2, 4, 16])
 @pytest.mark.parametrize("sources", [1, 2, 4, 8, 32, 256])
@@ -51,6 +51,7 @@ def test_every_shape_of_groups(method, sources, vertices, device):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("vertices", [32, 128, 1024])
 def test_every_group_of_the_iterative_method(vertices, device):
     method = pyapsp.method("apsp-iterative", vertices=vertices)
@@ -86,7 +87,7 @@ def test_groups_beyond_the_local_memory(device, monkeypatch):
     assert_solves(hub(75), result, device)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("dtype", ["int64", "float64"])
 @pytest.mark.parametrize("method", SCATTERING)
 def test_without_64_bit_atomics(method, dtype, device, monkeypatch):

@@ -31,6 +31,7 @@ def block_of(graph, costs, device, sources=None):
     return before
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", ["int16", "int32", "float64"])
 @pytest.mark.parametrize("width", [1, 2, 31, 32, 33, 100])
 def test_rows_of_every_width(width, dtype, device):

@@ -33,6 +33,7 @@ def of_networkx(function, graph, weighted=False, **options):
     return [both[arc] for arc in zip(tails, heads, strict=True)]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_graphs_as_networkx_does(weighted, device):
     given = {"weight": ...} if weighted else {}

@@ -401,7 +401,7 @@ def test_an_interruption_waits_for_the_threads(device, stage, monkeypatch):
     assert not stage._copying.locked()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize(
     ("method", "dtype"),
     [

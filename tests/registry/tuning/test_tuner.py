@@ -197,6 +197,7 @@ def test_a_wrong_set_is_never_chosen(where, tune, monkeypatch):
     assert again.row.parameters == report.row.parameters
 
 
+@pytest.mark.slow
 def test_wrong_predecessors_are_noticed(tune, monkeypatch):
     def how(answer):
         rows, columns = np.nonzero(answer.predecessors >= 0)

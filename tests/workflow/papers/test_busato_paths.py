@@ -130,6 +130,7 @@ def measured(name, device, n=100):
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick")
 def test_all_experiments_and_their_tables(device, written, monkeypatch):
     assert papers.SOURCES["busato-paths"].exhibits  # imported before constants are changed

@@ -443,7 +443,7 @@ def test_counts_reach_as_far_as_in_the_thesis():
 BUSATO = [name for name in SIZES if name.startswith("busato") and "-bfs-" not in name]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("experiment", BUSATO)
 def test_partitions_of_work_are_timed(experiment, device):
     document = measured(experiment, device)

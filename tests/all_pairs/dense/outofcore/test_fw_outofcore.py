@@ -132,7 +132,7 @@ def test_an_error_of_the_file_ends_all_copies(operation, apart, tmp_path, monkey
         method.run(plan)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint16"])
 @pytest.mark.parametrize("split", ["fused", "separated"])
 def test_every_type_with_predecessors(split, dtype, device):
