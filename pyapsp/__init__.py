@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from pyapsp.queries import AllPaths as AllPaths
     from pyapsp.queries import Nearest as Nearest
     from pyapsp.queries import Pairs as Pairs
+    from pyapsp.queries import RankedPaths as RankedPaths
     from pyapsp.queries import Within as Within
     from pyapsp.queries import accessibility as accessibility
     from pyapsp.queries import all_shortest_paths as all_shortest_paths
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from pyapsp.queries import shortest_path_dag as shortest_path_dag
     from pyapsp.queries import within as within
     from pyapsp.queries import within_blocks as within_blocks
+    from pyapsp.queries import yen as yen
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
@@ -140,6 +142,7 @@ _NAMES = {
         "AllPaths",
         "Nearest",
         "Pairs",
+        "RankedPaths",
         "Within",
         "accessibility",
         "all_shortest_paths",
@@ -151,6 +154,7 @@ _NAMES = {
         "shortest_path_dag",
         "within",
         "within_blocks",
+        "yen",
     ),
     "pyapsp.registry": ("method", "methods", "problem", "problems"),
     "pyapsp.simulation.simulate": ("simulate",),

@@ -23,6 +23,9 @@
  *             PYAPSP_COUNTS        0  1: count the shortest paths to each vertex, up to the largest
  *                                     ulong, which stands for more; weights must be above zero
  *
+ *             PYAPSP_BANNED        0  1: `search_from` leaves out some arcs of the source; a vertex
+ *                                     whose cost is set to 0 before is never entered
+ *
  * Cost      O((vertices + arcs) log vertices) for what is reached, and n / 4096.
  *
  * Source    E. W. Dijkstra, Numerische Mathematik 1, 1959, doi:10.1007/BF01386390; common/heap.h.
@@ -34,6 +37,9 @@
 #endif
 #ifndef PYAPSP_COUNTS
 #define PYAPSP_COUNTS 0
+#endif
+#ifndef PYAPSP_BANNED
+#define PYAPSP_BANNED 0
 #endif
 
 #include "common/types.h"
@@ -127,6 +133,22 @@ static bool leads_beyond(__global const long *first, __global const int *heads,
     return false;
 }
 
+#if PYAPSP_BANNED
+#define IS_BANNED(u, v) ((u) == source && is_among(v, banned, bans))
+#define BANS , __global const int *banned, const int bans
+
+static inline bool is_among(const int v, __global const int *some, const int count)
+{
+    for (int i = 0; i < count; i++)
+        if (some[i] == v)
+            return true;
+    return false;
+}
+#else
+#define IS_BANNED(u, v) false
+#define BANS
+#endif
+
 /* Search from a source, until nothing within `farthest` is left, or until `waiting` of the vertices
  * with a bit in `wanted` are taken from the heap. Return the number of vertices that are taken. With
  * `checks`, state[LOST] becomes 1 if a distance is too large for its type. */
@@ -134,7 +156,7 @@ static inline int search_from(const int source, __global const long *first,
                               __global const int *heads, __global const value_t *weights,
                               const int n, const value_t farthest, const int checks,
                               const memory_t memory, __global const ulong *wanted, int waiting,
-                              volatile __global int *state)
+                              volatile __global int *state BANS)
 {
     int size = 1, taken = 0;
     bool beyond = false;
@@ -156,6 +178,8 @@ static inline int search_from(const int source, __global const long *first,
             return taken;
         for (long a = first[u]; a < first[u + 1]; a++) {
             const int v = heads[a];
+            if (IS_BANNED(u, v))
+                continue;
             const value_t offer = cost + weights[a], old = memory.nodes[v].cost;
 #if PYAPSP_COUNTS
             if (offer == cost && offer <= old && offer <= farthest && u != v)

@@ -3,6 +3,7 @@
 from pyapsp.queries.access import accessibility, reach
 from pyapsp.queries.cells import Nearest, nearest
 from pyapsp.queries.ranges import Within, within, within_blocks
+from pyapsp.queries.ranked import RankedPaths, yen
 from pyapsp.queries.targets import Pairs, distances, pairs
 from pyapsp.queries.tied import (
     AllPaths,
@@ -15,6 +16,7 @@ __all__ = [
     "AllPaths",
     "Nearest",
     "Pairs",
+    "RankedPaths",
     "Within",
     "accessibility",
     "all_shortest_paths",
@@ -26,4 +28,5 @@ __all__ = [
     "shortest_path_dag",
     "within",
     "within_blocks",
+    "yen",
 ]

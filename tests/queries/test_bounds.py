@@ -78,3 +78,11 @@ def test_counts(dtype, behind, device):
         every = np.arange(n)
         pyapsp.count_shortest_paths(graph, every, every[::-1], dtype=dtype, device=device)
         assert behind() == []
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float64"])
+def test_spurs(dtype, behind, device):
+    for n in (3, 65, 130):
+        graph = drawn(5, n=n)
+        pyapsp.yen(graph, range(n), range(n)[::-1], 3, dtype=dtype, device=device)
+        assert behind() == []

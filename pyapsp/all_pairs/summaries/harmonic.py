@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
-from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
+from pyapsp.graph.validation import flag
+from pyapsp.paths import vertices_of
 from pyapsp.registry import Method, check_limits
 
 __all__ = ["harmonic_centrality"]
 
 # Distances that are on the host at once.
 _VALUES = 2**22
+# Small components are searched together, as a graph of at most this many vertices.
+_TOGETHER = 2**10
 
 
 def harmonic_centrality(
@@ -55,24 +61,76 @@ def harmonic_centrality(
     >>> pyapsp.harmonic_centrality(graph).round(3)
     array([0.7  , 0.833, 0.533])
     """
-    memory_limit = check_limits(memory_limit, progress, "harmonic_centrality")
-    graph = as_graph(graph, weight=weight, copy=False)
-    searched = Searches(
-        graph.reversed() if graph.directed else graph,
-        sources,
-        directed=directed,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        rows=True,
-    )
-    tell, total = of_sources(progress), searched.sources.size
-    sums, some = np.zeros(total), max(_VALUES // max(graph.n, 1), 1)
-    for start in range(0, total, some):
-        rows = searched.rows(searched.sources[start : start + some])
-        other = (rows != 0) & (rows < searched.infinity)
-        inverse = np.divide(1, rows, out=np.zeros(rows.shape), where=other)
-        sums[start : start + some] = inverse.sum(axis=1)
-        if tell is not None:
-            tell(min(start + some, total), total)
+    owner = "harmonic_centrality"
+    memory_limit = check_limits(memory_limit, progress, owner)
+    graph = as_graph(graph, flag("directed", owner, directed), weight=weight, copy=False)
+    chosen = np.arange(graph.n) if sources is None else vertices_of(graph, sources, owner)
+    tell, total, done = of_sources(progress), chosen.size, 0
+    sums = np.zeros(total)
+    graph, place = _by_component(graph.reversed() if graph.directed else graph)
+    places = chosen if place is None else place[chosen]
+    order = np.argsort(places, kind="stable")
+    for first, part in _parts(graph, split=place is not None):
+        bounds = np.searchsorted(places, [first, first + part.n], sorter=order)
+        here = order[slice(*bounds)]
+        if not here.size and total:
+            continue
+        searched = Searches(
+            part,
+            places[here] - first,
+            method=method,
+            device=device,
+            memory_limit=memory_limit,
+            rows=True,
+        )
+        some = max(_VALUES // max(part.n, 1), 1)
+        for start in range(0, here.size, some):
+            rows = searched.rows(searched.sources[start : start + some])
+            other = (rows != 0) & (rows < searched.infinity)
+            inverse = np.divide(1, rows, out=np.zeros(rows.shape), where=other)
+            sums[here[start : start + some]] = inverse.sum(axis=1)
+            done += len(rows)
+            if tell is not None:
+                tell(done, total)
     return sums
+
+
+def _by_component(graph: Graph) -> tuple[Graph, np.ndarray | None]:
+    """Return a graph with the vertices of each component together, and the place of each vertex.
+
+    The place is None if the graph is small, or has one component, and so stays as it is.
+    """
+    if graph.n <= _TOGETHER:
+        return graph, None
+    count, component = connected_components(graph.to_scipy(), directed=False)
+    if count == 1:
+        return graph, None
+    place = np.argsort(np.argsort(component, kind="stable"))
+    tails, heads, weights = graph.arcs()
+    return Graph.from_arcs(graph.n, place[tails], place[heads], weights), place
+
+
+def _parts(graph: Graph, *, split: bool) -> Iterator[tuple[int, Graph]]:
+    """Yield the parts of a graph, each with its first vertex: large components, or small ones.
+
+    A search costs a row of all vertices of its part, also of those in other components.
+    """
+    if not split:
+        yield 0, graph
+        return
+    starts, first = graph.indptr, 0
+    _, component = connected_components(graph.to_scipy(), directed=False)
+    ends = np.cumsum(np.bincount(component)).tolist()
+    for end, following in zip(ends, [*ends[1:], math.inf], strict=True):
+        if following - first > _TOGETHER:
+            arcs = slice(starts[first], starts[end])
+            yield (
+                first,
+                Graph.from_checked_rows(
+                    starts[first : end + 1] - starts[first],
+                    graph.indices[arcs] - first,
+                    graph.weights[arcs],
+                    copy=False,
+                ),
+            )
+            first = end

@@ -199,6 +199,35 @@ def test_harmonic_centrality_as_networkx_does(weighted, device):
         np.testing.assert_array_equal(some, found[[7, 3]])
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_harmonic_centrality_of_small_components(directed, device, monkeypatch):
+    """Components are searched without the others, and the answers are those of the whole."""
+    sizes, seen = [], []
+    rng = np.random.default_rng(0)
+    tails, heads = rng.integers(0, 60, (2, 45))
+    weights = rng.integers(1, 9, 45)
+    graph = Graph.from_arcs(60, tails, heads, weights, directed=directed)
+    some = [59, 3, 3, 17]
+    options = {"directed": directed, "device": device}
+    expected = pyapsp.harmonic_centrality(graph, device=device)
+    monkeypatch.setattr("pyapsp.all_pairs.summaries.harmonic._TOGETHER", 8)
+    searches = pyapsp.all_pairs.summaries.harmonic.Searches
+
+    def counted(part, *args, **kwargs):
+        sizes.append(part.n)
+        return searches(part, *args, **kwargs)
+
+    monkeypatch.setattr("pyapsp.all_pairs.summaries.harmonic.Searches", counted)
+    found = pyapsp.harmonic_centrality(graph, progress=lambda *now: seen.append(now), **options)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert sum(sizes) == 60
+    assert len(sizes) > 3
+    assert seen[-1] == (60, 60)
+    sizes.clear()
+    np.testing.assert_array_equal(pyapsp.harmonic_centrality(graph, some, **options), found[some])
+    assert len(sizes) <= 3
+
+
 def test_harmonic_centrality_ignores_distance_zero(device):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], [0, 4], directed=False)
     assert pyapsp.harmonic_centrality(graph, device=device).tolist() == [0.25, 0.25, 0.5]

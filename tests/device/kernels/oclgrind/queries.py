@@ -34,6 +34,8 @@ for scalar in (True, False):
     counts = pyapsp.count_shortest_paths(graph, tails, heads)
     paths = pyapsp.all_shortest_paths(graph, tails, heads)
     assert counts.tolist() == [len(paths.paths(pair)) for pair in range(tails.size)]
+    ranked = pyapsp.yen(graph, tails[:4], heads[:4], 3)
+    assert ranked.distances(0)[0] == rows[tails[0], heads[0]]
     found = pyapsp.nearest(graph.reversed(), range(0, 40, 7), 3)
     assert (found.distances == np.sort(rows[::7].T, axis=1)[:, :3]).all()
     between = [

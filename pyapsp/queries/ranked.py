@@ -1,0 +1,340 @@
+"""`yen`: the k shortest paths without loops, of many pairs of vertices."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+
+import numpy as np
+import pyopencl as cl
+from numpy.typing import DTypeLike
+
+from pyapsp.base.host import as_type
+from pyapsp.base.shown import Shown
+from pyapsp.device import DeviceLike
+from pyapsp.device.kernels import upload
+from pyapsp.graph import Graph, GraphLike, Vertices, Weight
+from pyapsp.graph.frames import Tabular
+from pyapsp.graph.validation import integer, vertex
+from pyapsp.numbers.checks import too_large
+from pyapsp.paths import PathOptions
+from pyapsp.queries.targets import ends_of, searched
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
+
+__all__ = ["RankedPaths", "yen"]
+
+# Vertices of the paths of a launch, at least those of one path; searches of the first launch for a
+# work-item, and of any launch.
+_VALUES, _FIRST, _MOST = 2**20, 4, 2**16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankedPaths(Shown, Tabular):
+    """The result of `yen`.
+
+    Attributes
+    ----------
+    sources, targets : (p,) int64 ndarray
+        The vertices of each pair.
+    labels : (n,) ndarray or None
+        The labels of the vertices.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    labels: np.ndarray | None
+    _found: list[list[tuple[np.generic, list[int]]]]
+
+    def _facts(self) -> dict[str, object]:
+        return {"pairs": self.sources.size, "paths": sum(map(len, self._found))}
+
+    def paths(self, pair: int = 0) -> list[list[int]]:
+        """Return the paths of a pair, the shortest first, each with both ends.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such pair.
+        """
+        return [path for _, path in self._of(pair, "paths")]
+
+    def distances(self, pair: int = 0) -> np.ndarray:
+        """Return the lengths of the paths of a pair.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such pair.
+        """
+        return np.array([length for length, _ in self._of(pair, "distances")])
+
+    def _of(self, pair: int, name: str) -> list[tuple[np.generic, list[int]]]:
+        return self._found[vertex("pair", f"RankedPaths.{name}", pair, self.sources.size)]
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return a row for each path, by the labels of the graph.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Columns ``source``, ``target``, ``rank`` from 1, ``distance``, and ``arcs``, the number
+            of arcs.
+        """
+        counts = [len(some) for some in self._found]
+        paths = list(chain.from_iterable(self._found))
+        names = (lambda v: v) if self.labels is None else self.labels.__getitem__
+        return {
+            "source": names(np.repeat(self.sources, counts)),
+            "target": names(np.repeat(self.targets, counts)),
+            "rank": np.array([rank for count in counts for rank in range(1, count + 1)], np.int64),
+            "distance": np.array([length for length, _ in paths]),
+            "arcs": np.array([len(path) - 1 for _, path in paths], np.int64),
+        }
+
+
+def yen(
+    graph: GraphLike,
+    sources: Vertices,
+    targets: Vertices,
+    k: int,
+    *,
+    directed: bool = True,
+    weight: Weight = ...,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    memory_limit: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RankedPaths:
+    """Find the k shortest paths without loops from ``sources[i]`` to ``targets[i]``, for each i.
+
+    A path has a loop if it has a vertex twice. The searches of all pairs run together.
+
+    Parameters
+    ----------
+    graph : Graph or graph-like
+        As for `solve`; no negative weights.
+    sources, targets : int, str, or sequence of these
+        As for `pairs`.
+    k : int
+        The number of paths of a pair; fewer if there are no more. Of equally long ones, which are
+        found does not depend on the device.
+    directed, weight, dtype, device, memory_limit
+        As for `solve`.
+    progress : callable, optional
+        Called as ``progress(done, k)`` after each of k rounds; an exception that it raises ends the
+        run.
+
+    Returns
+    -------
+    RankedPaths
+
+    Raises
+    ------
+    NegativeWeightError
+        If there is a negative weight.
+    PyApspError
+        As `solve`.
+
+    Examples
+    --------
+    >>> import pyapsp
+    >>> graph = pyapsp.Graph.from_arcs(4, [0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [1, 5, 9, 1, 2])
+    >>> found = pyapsp.yen(graph, 0, 3, 2)
+    >>> found.paths()
+    [[0, 1, 2, 3], [0, 2, 3]]
+    >>> found.distances()
+    array([4., 6.])
+    """
+    graph, options = asked(
+        "yen",
+        graph,
+        directed=directed,
+        weight=weight,
+        dtype=dtype,
+        device=device,
+        memory_limit=memory_limit,
+        progress=progress,
+        predecessors=True,
+    )
+    tails, heads = ends_of(sources, targets, graph, "yen")
+    most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
+    first = searched(graph, options, tails, heads, None)
+    starts, vertices = first.routes.joined()
+    ranked = []
+    for begin, end in pairwise(starts):
+        path: list[int] = vertices[begin:end].tolist()
+        ranked.append(_Ranked([(lengths.of(path), path)] if path else []))
+    spurs = None
+    for done in range(1, most):
+        if progress is not None:
+            progress(done, most)
+        wanted = [(each, spur) for each in ranked for spur in each.spurs()]
+        if wanted and spurs is None:
+            spurs = _Search(graph, options)
+        if spurs is not None:
+            for (each, spur), way in zip(wanted, spurs.found([s for _, s in wanted]), strict=True):
+                if way:
+                    path = [*spur.root, *way]
+                    each.offer(lengths.of(path), path, len(spur.root))
+        if not sum(each.take() for each in ranked):
+            break
+    if progress is not None:
+        progress(most, most)
+    return RankedPaths(tails, heads, graph.labels, [each.paths for each in ranked])
+
+
+@dataclass(frozen=True)
+class _Spur:
+    """A search for a path that leaves a known one.
+
+    Attributes
+    ----------
+    root : list of int
+        The vertices before the spur, which are avoided.
+    start, target : int
+        The spur, and the end.
+    taken : list of int
+        Vertices that follow the spur in known paths.
+    """
+
+    root: list[int]
+    start: int
+    target: int
+    taken: list[int]
+
+
+@dataclass
+class _Ranked:
+    """The paths of a pair: those that are known, and candidates for the next.
+
+    Attributes
+    ----------
+    paths : list
+        Lengths and vertices, the shortest first.
+    """
+
+    paths: list[tuple[np.generic, list[int]]]
+    _offers: list[tuple[np.generic, list[int], int]] = field(default_factory=list)
+    _left: int = 0  # where the last path leaves the one it comes from
+    _ended: bool = False
+
+    def spurs(self) -> Iterator[_Spur]:
+        """Yield the searches that the last path makes possible."""
+        if self._ended or not self.paths:
+            return
+        last = self.paths[-1][1]
+        for place in range(self._left, len(last) - 1):
+            root = last[: place + 1]
+            taken = {path[place + 1] for _, path in self.paths if path[: place + 1] == root}
+            yield _Spur(root[:-1], root[-1], last[-1], sorted(taken))
+
+    def offer(self, length: np.generic, path: list[int], left: int) -> None:
+        """Add a candidate."""
+        heapq.heappush(self._offers, (length, path, left))
+
+    def take(self) -> bool:
+        """Make the shortest candidate a path; return False if there is none."""
+        if not self._offers:
+            self._ended = True
+            return False
+        length, path, self._left = heapq.heappop(self._offers)
+        self.paths.append((length, path))
+        return True
+
+
+class _Lengths:
+    """The lengths of paths."""
+
+    def __init__(self, graph: Graph, dtype: np.dtype) -> None:
+        tails, heads, weights = graph.arcs()
+        self._n, self._weights = graph.n, as_type(weights, dtype)
+        self._arcs = tails.astype(np.int64) * graph.n + heads  # in ascending order
+
+    def of(self, path: Sequence[int]) -> np.generic:
+        """Return the sum of the weights, added from the first arc on."""
+        vertices = np.array(path, np.int64)
+        arcs = np.searchsorted(self._arcs, vertices[:-1] * self._n + vertices[1:])
+        total: np.generic = np.append(self._weights.dtype.type(0), self._weights[arcs]).cumsum(
+            dtype=self._weights.dtype
+        )[-1]
+        return total
+
+
+class _Search(Workers):
+    """A graph on the device, for searches from spurs."""
+
+    def __init__(self, graph: Graph, options: PathOptions) -> None:
+        self._graph, self._options = graph, replace(options, predecessors=True)
+        self._size = values_of(options, _VALUES, graph.n, 4)
+        super().__init__(
+            graph,
+            options,
+            "queries/spurs.cl",
+            _MOST,
+            4 * self._size,
+            {"PYAPSP_BANNED": 1},
+            wanted=True,
+        )
+        self._wanted = _FIRST * self.count
+        with self.at_work():
+            self._state = self.device.buffer(4 * STATE)
+            self._vertices = self.device.buffer(4 * self._size)
+
+    def found(self, spurs: Sequence[_Spur]) -> list[list[int]]:
+        """Return the path of each search, from its spur to its target; empty if there is none."""
+        found: list[list[int]] = [[] for _ in spurs]
+        waiting = list(range(len(spurs)))
+        while waiting:
+            some, started = waiting[: min(self._wanted, _MOST)], time.perf_counter()
+            with self.at_work():
+                rows, vertices = self._launched([spurs[place] for place in some])
+            self._wanted = longer(len(some), time.perf_counter() - started)
+            left = []
+            for place, (begin, length) in zip(some, rows.tolist(), strict=True):
+                if begin < 0:
+                    left.append(place)
+                else:
+                    found[place] = vertices[begin : begin + length].tolist()
+            if left:
+                self._wanted = max(len(some) // 8, 1)
+            waiting = left + waiting[len(some) :]
+        return found
+
+    def _launched(self, spurs: Sequence[_Spur]) -> tuple[np.ndarray, np.ndarray]:
+        """Search; return place and length of each path, and the vertices of the paths."""
+        lists = [part for spur in spurs for part in (spur.root, spur.taken)]
+        bounds = np.zeros(len(lists) + 1, np.int32)
+        np.cumsum([len(part) for part in lists], out=bounds[1:])
+        ends = np.array([(spur.start, spur.target) for spur in spurs], np.int32)
+        banned = np.fromiter(chain.from_iterable(lists), np.int32, int(bounds[-1]))
+        state, rows = np.zeros(STATE, np.int32), np.zeros((len(spurs), 2), np.int32)
+        cl.enqueue_copy(self.queue, self._state, state)
+        places = self.device.buffer(rows.nbytes)
+        sent = [upload(self.queue, each.ravel(), self.watch) for each in (ends, bounds, banned)]
+        self.launch(
+            "find_spurs",
+            self.count,
+            *self.arcs,
+            sent[0],
+            np.int32(len(spurs)),
+            *sent[1:],
+            self.n,
+            self.farthest,
+            self.checks,
+            *self.memory,
+            self._state,
+            places,
+            self._vertices,
+            np.int32(self._size),
+        )
+        cl.enqueue_copy(self.queue, state, self._state)
+        if state[LOST]:
+            raise too_large(self._graph, self._options.dtype)
+        cl.enqueue_copy(self.queue, rows, places)
+        vertices = np.empty(state[USED], np.int32)
+        if vertices.size:
+            cl.enqueue_copy(self.queue, vertices, self._vertices)
+        return rows, vertices
