@@ -171,7 +171,9 @@ def test_the_page_of_a_paper_has_its_exhibits(measured, kept):
 def test_what_is_kept_in_the_repository_is_small_and_can_be_shown(records):
     files = sorted(records.RECORDS.rglob("*.json"))
     assert files
-    assert sum(path.stat().st_size for path in files) < 900_000
+    sizes = [path.stat().st_size for path in files]
+    assert max(sizes) < 160_000
+    assert sum(sizes) < 2_000_000
     for path in files:
         document = json.loads(path.read_text(encoding="utf-8"))
         assert document["command"]
