@@ -169,6 +169,8 @@ CHECKED = (
     Checked(r"(podman|apptainer) ", check_nothing, "makes an image from a registry"),
     Checked(r"R CMD ", check_r, "needs R; tests/r runs it"),
     Checked(r"find ~/", check_nothing, "looks into the home of the user"),
+    Checked(r"python3 -m venv ", check_module, "makes an environment in the home of the user"),
+    Checked(r"\. \S+/bin/activate$", check_nothing, "enters an environment"),
     Checked(r"export \w+=\S+$", check_nothing, "sets a variable of the shell"),
 )
 
