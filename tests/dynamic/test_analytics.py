@@ -18,7 +18,7 @@ from pyapsp.graph import Graph
 def pair(request, device, form):
     """A container after updates and the same graph, with a hub and vertices that are deleted."""
     random = np.random.default_rng(8)
-    held = Hornet(400, directed=request.param, weight="float32", block_array=256, device=device)
+    held = Hornet(400, directed=request.param, weight="float32", block_array=64, device=device)
     held.insert_edges(*random.integers(0, 400, (2, 500)), random.random(500))
     held.insert_edges(np.full(400, 7), np.arange(400), 2.5, duplicates="update")
     held.delete_edges(*random.integers(0, 400, (2, 3000)))

@@ -30,13 +30,28 @@ from pyapsp.paths.result import Result
 COUNTS = {"program": 60, "record": 60, "database": 60, "gz": 100, "gr.gz": 100, "model": 60}
 
 
-@pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("reader", fuzz.READERS, ids=lambda reader: reader.name)
-def test_an_answer_or_a_typed_error(reader, tmp_path, caplog):
+every_reader = pytest.mark.parametrize("reader", fuzz.READERS, ids=lambda reader: reader.name)
+
+
+def assert_fits(reader, seeds, folder, caplog):
     caplog.set_level(logging.CRITICAL)
-    counts, faults = fuzz.try_inputs(reader, range(COUNTS.get(reader.name, 200)), tmp_path)
+    counts, faults = fuzz.try_inputs(reader, seeds, folder)
     assert faults == []
-    assert counts.total() == COUNTS.get(reader.name, 200)
+    assert counts.total() == len(seeds)
+
+
+@pytest.mark.usefixtures("little_memory")
+@every_reader
+def test_an_answer_or_a_typed_error(reader, tmp_path, caplog):
+    assert_fits(reader, range(COUNTS.get(reader.name, 200) // 2), tmp_path, caplog)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("little_memory")
+@every_reader
+def test_more_inputs(reader, tmp_path, caplog):
+    count = COUNTS.get(reader.name, 200)
+    assert_fits(reader, range(count // 2, count), tmp_path, caplog)
 
 
 def test_a_fault_is_found(tmp_path):
