@@ -22,7 +22,7 @@ from matplotlib.ticker import (
 )
 
 from pyapsp.bench.report.records import OVER
-from pyapsp.bench.report.tables import by_problem, function, method_name, seconds
+from pyapsp.bench.report.tables import by_problem, device_name, function, method_name, seconds
 
 __all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg", "times"]
 
@@ -30,16 +30,6 @@ __all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg", "t
 # is too faint for a line. With the markers there are 56 pairs.
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
 _MARKERS = "os^Dv*Xp"
-
-
-_FASTEST = (
-    "Whole calls: the fastest method on each graph (disc), and the fastest function of another "
-    "package in the same turns (ring). The number says how many times as long that function took: "
-    "below 1 it is faster."
-)
-
-
-_LINES = "Lines connect inputs of one kind that differ in their size; other inputs stand alone."
 
 
 class Drawn(NamedTuple):
@@ -67,13 +57,32 @@ def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[s
         each package; a problem with one method on one input has none of these.
     """
     answered = best[best["wall_seconds"].notna()]
-    first = {"fastest": Drawn(fastest(answered), _FASTEST)} if len(answered) else {}
+    first = {"fastest": Drawn(fastest(answered), _of_the_fastest(best))} if len(answered) else {}
     return first | {
         f"{problem}-{name}": figure
         for problem, some in by_problem(runs).items()
         if len(some[["input", "n", "method"]].drop_duplicates()) > 1
         for name, figure in _of_problem(problem, some, peers)
     }
+
+
+def _of_the_fastest(best: pd.DataFrame) -> str:
+    """Return the caption of the first figure."""
+    caption = "Whole calls of the fastest method (disc)"
+    if best["ratio"].isna().all():
+        return f"{caption}."
+    caption += " and of the fastest function of another package (ring). "
+    caption += "The number says how many times as long that function took"
+    return caption + (": below 1, it is faster." if best["ratio"].lt(1).any() else ".")
+
+
+def _lines(runs: pd.DataFrame) -> str:
+    """Say what the lines of a figure connect, if it has lines."""
+    sizes = [len(kind) for kind in kinds(runs)]
+    if max(sizes, default=0) < 2:
+        return ""
+    alone = "; other inputs stand alone" if 1 in sizes else ""
+    return f" Lines connect inputs of one kind that differ in their size{alone}."
 
 
 def _of_problem(
@@ -85,29 +94,32 @@ def _of_problem(
         yield (
             "speed",
             Drawn(
-                by_input(runs, "rate", f"{unit}/s"),
-                f"{problem}, speed: {unit} per second of kernel time. {_LINES}",
+                by_input(runs, "rate", f"{unit}/s in kernels"),
+                f"{problem}, speed in kernels: {unit} per second of kernel time, without transfers "
+                f"and the host.{_lines(runs)}",
             ),
         )
     if runs["fraction_of_roof"].notna().any():
         yield (
             "roof",
             Drawn(
-                by_input(runs, "fraction_of_roof", "fraction of the roof", level=1),
+                by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
                 f"{problem}, fraction of the roof: of the {unit} per second that the device does "
-                f"in registers, for methods that do every one. {_LINES}",
+                f"in registers, for methods that do every one. Of kernel time.{_lines(runs)}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
         if runs[column].notna().any():
             peer = column.removeprefix(OVER)
             called = function(peers, problem, peer)
+            slower = runs[column].lt(1).any()
             yield (
                 f"speed-up-{peer}",
                 Drawn(
                     by_input(runs, column, f"times as fast as\n{called}", level=1),
-                    f"{problem}: how many times as long {called} took as the whole call, with "
-                    f"transfers. Below the dashed line it is faster. {_LINES}",
+                    f"{problem}: how many times as long {called} took as the whole call of a "
+                    f"method.{f' Below the dashed line, {called} is faster.' if slower else ''}"
+                    f"{_lines(runs)}",
                 ),
             )
 
@@ -115,7 +127,7 @@ def _of_problem(
 def fastest(best: pd.DataFrame) -> Figure:
     """Draw the time of the fastest method on each input beside that of the fastest other package.
 
-    A panel for each problem and function of another package, a row for each input and device.
+    A panel for each problem, type and device, a row for each input.
 
     Parameters
     ----------
@@ -126,19 +138,21 @@ def fastest(best: pd.DataFrame) -> Figure:
     -------
     matplotlib.figure.Figure
     """
-    several = best["place"].nunique() > 1
-    types = best.groupby("problem")["dtype"].transform("nunique").gt(1)
     inputs = [f"{row.input} (n = {row.n})" for row in best.itertuples()]
-    words = [
-        f"{row.shown} {seconds(row.wall_seconds)}"
-        + (f", {row.dtype}" if types[row.Index] else "")
-        + (f", {row.place}" if several else "")
-        + ("" if pd.isna(row.calls) else f"; {seconds(row.peer_seconds)}")
-        for row in best.itertuples()
-    ]
-    best = best.assign(label=inputs, words=words)
-    groups = list(best.groupby(["problem", "calls"], sort=False, dropna=False))
-    width = 4 + 0.07 * (max(map(len, inputs)) + max(map(len, words)))
+    # a panel names its problem, and what else differs
+    names = ["problem", *(name for name in ("dtype", "place") if best[name].nunique() > 1)]
+    groups = []
+    for title, some in best.assign(label=inputs).groupby(names, sort=False):
+        called = some["compared"].dropna().unique()
+        words = [f"{row.shown} {seconds(row.wall_seconds)}" for row in some.itertuples()]
+        for place, row in enumerate(some.itertuples()):
+            if pd.notna(row.compared):
+                other = f"{row.compared} " if len(called) > 1 else ""
+                words[place] += f"; {other}{seconds(row.peer_seconds)}"
+        beside = f", beside {called[0]}" if len(called) == 1 else ""
+        groups.append((", ".join(title) + beside, some.assign(words=words)))
+    longest = max(len(words) for _, some in groups for words in some["words"])
+    width = 4 + 0.07 * (max(map(len, inputs)) + longest)
     figure = Figure(figsize=(width, 1 + 0.5 * len(groups) + 0.32 * len(best)), layout="constrained")
     panels = figure.subplots(
         len(groups),
@@ -148,9 +162,9 @@ def fastest(best: pd.DataFrame) -> Figure:
     )[:, 0]
     ours = _disc(_COLOURS[0], "fastest method")
     theirs = _disc(_COLOURS[5], "fastest function of another package") | {"markerfacecolor": "none"}
-    for axes, ((problem, calls), some) in zip(panels, groups, strict=True):
+    for axes, (title, some) in zip(panels, groups, strict=True):
         for place, row in enumerate(some.itertuples()):
-            if pd.notna(calls):
+            if pd.notna(row.compared):
                 both = [row.wall_seconds, row.peer_seconds]
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
@@ -159,11 +173,11 @@ def fastest(best: pd.DataFrame) -> Figure:
             _beside(axes, place, 56, row.words)
         axes.set_yticks(range(len(some)), some["label"])
         axes.set_ylim(len(some) - 0.5, -0.5)
-        beside = "" if pd.isna(calls) else f", beside {calls}"
-        axes.set_title(problem + beside, loc="left", fontsize="medium", fontweight="bold")
+        axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
         _time_across(axes)
     panels[-1].set_xlabel("time of the whole call")
-    handles = [Line2D([], [], **look) for look in (ours, theirs)]
+    compared = best["compared"].notna().any()
+    handles = [Line2D([], [], **look) for look in ((ours, theirs) if compared else (ours,))]
     figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
     return figure
 
@@ -267,7 +281,8 @@ def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None
     -------
     matplotlib.figure.Figure
     """
-    runs = runs.assign(where=runs["device"] + ", " + runs["platform"])
+    where = [device_name(row.device, row.platform) for row in runs.itertuples()]
+    runs = runs.assign(where=where)
     # the styles are of all runs, so that a method has the same style in every figure
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
     styles = dict(zip(methods, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))

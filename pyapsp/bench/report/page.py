@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from pyapsp.bench.report import tables
 from pyapsp.bench.report.figures import inline
+from pyapsp.bench.report.records import OVER
 from pyapsp.registry import problems as registered
 
 if TYPE_CHECKING:
@@ -46,28 +47,35 @@ def report_page(
     runs, listed, problems = collected.runs, {}, []
     summaries = {each.id: each.summary for each in registered()}
     for name, some in tables.by_problem(runs).items():
-        listed[f"runs-{name}"] = tables.table(some, tables.runs_columns(some, collected.peers))
-        problems.append(
-            {
-                "id": name,
-                "summary": summaries.get(name, ""),
-                "count": len(some),
-            }
-        )
+        listed[f"runs-{name}"] = tables.runs_table(some, collected.peers)
+        problems.append({"id": name, "summary": summaries.get(name, "")})
     listed |= {
         "fastest": tables.table(best, tables.fastest_columns(best)),
         "devices": tables.table(collected.devices, tables.DEVICES),
-        "peers": tables.table(collected.peers, tables.PEERS),
+        "peers": tables.peers_table(runs, collected.peers),
         "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
         "software": tables.table(collected.software, tables.SOFTWARE),
     }
+    oracles = [each for each in runs["verified_by"].unique() if each]
     return template("page.html.j2").render(
         count=len(runs),
         inputs=runs["input"].nunique(),
         problems=problems,
         methods=runs["method"].nunique(),
         states=tables.count_states(runs),
-        oracles=list(runs["verified_by"][runs["verified_by"].ne("")].unique()),
+        types=sorted(runs["dtype"].unique()),
+        units=set(runs["unit"]),
+        columns={
+            column for name in listed if name.startswith("runs-") for column in listed[name].columns
+        },
+        timed=runs["turns"].notna().any(),
+        untimed=runs["turns"].isna().any(),
+        slower=runs.filter(regex=f"^{OVER}").lt(1).any(axis=None),
+        oracles=oracles,
+        certified=any("certificate" in each for each in oracles),
+        narrower=best["shown"].str.endswith(")").any(),
+        others=_other_types(best, collected.peers),
+        twins=_twins(collected.devices),
         compared=_compared(best),
         dotted=_dotted,
         small=tables.seconds(tables.SMALL),
@@ -84,19 +92,40 @@ def _dotted(text: str) -> Markup:
     return Markup(".<wbr>").join(text.split("."))
 
 
+def _other_types(best: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
+    """Return the types of other packages, if a row is compared with one of another type."""
+    differ = best["compared"].ne(best["calls"]) & best["calls"].notna()
+    return sorted(peers["dtype"].unique()) if differ.any() else []
+
+
+def _twins(devices: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the CPUs that two drivers offer; one of them puts a word before the name."""
+    names = list(devices["name"][devices["kind"].eq("cpu")])
+    return [
+        (one, other)
+        for place, one in enumerate(names)
+        for other in names[place + 1 :]
+        if one.endswith(other) or other.endswith(one)
+    ]
+
+
 def _compared(best: pd.DataFrame) -> dict[str, int | str]:
-    """Count the inputs on which the fastest method was faster than another package, and slower."""
-    timed = best.dropna(subset="ratio")
-    slower = timed[timed["ratio"] < 1]
+    """Count the rows on which the fastest method was faster than another package, and slower."""
+
+    def told(place: int) -> str:
+        row = best.loc[place]
+        return f"{row.ratio:.3g} times as fast as {row.calls} ({row.problem}, {row.input})"
+
+    timed = best["ratio"].dropna()
+    faster, slower = timed[timed >= 1], timed[timed < 1]
     found: dict[str, int | str] = {
         "timed": len(timed),
-        "faster": len(timed) - len(slower),
+        "faster": len(faster),
         "slower": len(slower),
-        "small": int(slower["peer_seconds"].lt(tables.SMALL).sum()),
+        "small": int(best["peer_seconds"][slower.index].lt(tables.SMALL).sum()),
     }
-    if len(timed):
-        most = timed.loc[timed["ratio"].idxmax()]
-        found["most"] = (
-            f"{most.ratio:.3g} times as fast as {most.calls} ({most.problem}, {most.input})"
-        )
+    if len(faster):
+        found |= {"least": told(faster.idxmin()), "most": told(faster.idxmax())}
+    if len(slower):
+        found["slowest"] = told(slower.idxmin())
     return found

@@ -25,12 +25,15 @@ __all__ = [
     "by_problem",
     "count_states",
     "csv_table",
+    "device_name",
     "fastest",
     "fastest_columns",
     "function",
     "markdown_tables",
     "method_name",
+    "peers_table",
     "runs_columns",
+    "runs_table",
     "seconds",
     "summary",
     "table",
@@ -126,7 +129,7 @@ RUNS = {
     "dtype": Column("dtype"),
     "held_dtype": Column("computed in"),
     "device": Column("device"),
-    "platform": Column("platform"),
+    "platform": Column("driver"),
     "max_error": Column("max error", _measured(2), True),
     "verified_by": Column("verified by"),
     "why": Column("why"),
@@ -140,13 +143,14 @@ PEERS = {
     "dtype": Column("dtype"),
     "median_seconds": Column("whole call", *_TIME),
     "rate": Column("units/s", _rate, True),
+    "unit": Column("unit"),
     "verified": Column("verified", _verdict, True),
 }
 DEVICES = {
     "name": Column("device"),
-    "platform": Column("platform"),
+    "platform": Column("driver"),
     "kind": Column("kind"),
-    "driver": Column("driver"),
+    "driver": Column("version of the driver"),
     "version": Column("OpenCL"),
     "processor": Column("compiled for"),
     "units": Column("compute units", _whole, True),
@@ -162,18 +166,18 @@ SOFTWARE = {"name": Column("name"), "version": Column("version")}
 FASTEST = {
     "problem": Column("problem"),
     **_INPUT,
+    "dtype": Column("type"),
     "place": Column("device"),
     "shown": Column("fastest method"),
-    "outcomes": Column("runs"),
     "wall_seconds": Column("time", *_TIME),
     "ratio": Column("times as fast", _ratio, True),
-    "calls": Column("compared with"),
+    "compared": Column("compared with"),
     "peer_seconds": Column("time of that", *_TIME),
     "slower": Column("if slower, why"),
-    "dtype": Column("answer in"),
+    "outcomes": Column("configurations right"),
 }
 # the columns with values of the run itself
-_OF_THE_FASTEST = ("method", "dtype", "held_dtype", "kernel_seconds", "wall_seconds")
+_OF_THE_FASTEST = ("method", "held_dtype", "kernel_seconds", "wall_seconds")
 #: The states of runs, in the order in which they are counted.
 STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 
@@ -225,10 +229,29 @@ def runs_columns(runs: pd.DataFrame, peers: pd.DataFrame) -> dict[str, Column]:
     return columns
 
 
+def runs_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
+    """Make the table of the runs of one problem: a run slower than another package says why."""
+    ratio = runs[[name for name in runs.columns if name.startswith(OVER)]].min(axis=1)
+    told = runs.assign(ratio=ratio, peer_seconds=ratio * runs["wall_seconds"])
+    told["why"] = [row.why or _why_slower(row) for row in told.itertuples()]
+    return table(told, runs_columns(told[runs.columns], peers))
+
+
+def peers_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
+    """Make the table of other packages, with the units of work in which the runs are counted."""
+    units = runs.drop_duplicates("problem").set_index("problem")["unit"]
+    told = peers.assign(unit=peers["problem"].map(units))
+    columns = dict(PEERS)
+    if units.nunique() == 1:
+        columns["rate"] = columns["rate"]._replace(heading=f"{units.iloc[0]}/s")
+        del columns["unit"]
+    return table(told, columns)
+
+
 def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of the table of `fastest`, without those in which nothing is told."""
     alone = best["ratio"].isna().all()
-    empty = {"ratio", "calls", "peer_seconds"} if alone else set()
+    empty = {"ratio", "compared", "peer_seconds"} if alone else set()
     empty |= {"slower"} if best["slower"].eq("").all() else set()
     empty |= {"place"} if best["place"].nunique() == 1 else set()
     return {name: column for name, column in FASTEST.items() if name not in empty}
@@ -263,7 +286,7 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
 
 
 def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
-    """Return the fastest method and the fastest other package on each input and device.
+    """Return the fastest method and the fastest other package on each input, type and device.
 
     Parameters
     ----------
@@ -273,41 +296,51 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each problem, input and device: problem, input, n; device, platform, and place,
-        which says both where they are needed; method, dtype, held_dtype, kernel_seconds and
-        wall_seconds of the verified run with the fastest whole call (missing if none was verified);
-        shown, the method with the type in which it computed; calls, the function of another package
-        with the least time in the same turns and a right answer; peer_seconds; ratio, its time
+        A row for each problem, input, number type of the answer and device: problem, input, n,
+        dtype; device, platform, and place, which says both where they are needed; method,
+        held_dtype, kernel_seconds and wall_seconds of the verified run with the fastest whole call
+        (missing if none was verified); shown, the method with the type in which it computed; calls,
+        the function of another package with the least time in the same turns and a right answer;
+        compared, the function with its type if that is another; peer_seconds; ratio, its time
         divided by that of the run; slower, the reason if that is below 1; right and count, the
         numbers of verified runs and of all runs; outcomes, the number of runs in each state, as in
-        "5 right, 1 refused".
+        "5 of 6, 1 refused": 5 right.
     """
     rows = []
     groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
-    for (problem, name, n), some in groups:
-        for (device, platform), here in _on_devices(some):
-            right = here[here["verified"].eq(True)]
-            row = {"problem": problem, "input": name, "n": n}
-            row |= {"device": device, "platform": platform}
-            row |= {"right": len(right), "count": len(here), "outcomes": _outcomes(here)}
-            if len(right):
-                run = right.loc[right["wall_seconds"].idxmin()]
-                row |= {column: run[column] for column in _OF_THE_FASTEST}
-                row |= _fastest_other(run, peers)
-            rows.append(row)
-    names = [*FASTEST, "device", "platform", "right", "count"]
+    for (problem, name, n), every in groups:
+        for dtype, some in every.groupby("dtype"):
+            for (device, platform), here in _on_devices(some):
+                right = here[here["verified"].eq(True)]
+                row = {"problem": problem, "input": name, "n": n, "dtype": dtype}
+                row |= {"device": device, "platform": platform}
+                row |= {"right": len(right), "count": len(here), "outcomes": _outcomes(here)}
+                if len(right):
+                    run = right.loc[right["wall_seconds"].idxmin()]
+                    row |= {column: run[column] for column in _OF_THE_FASTEST}
+                    row |= _fastest_other(run, peers)
+                rows.append(row)
+    names = [*FASTEST, "device", "platform", "right", "count", "calls"]
     best = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_OF_THE_FASTEST])))
     one = best["platform"].nunique() == 1
-    best["place"] = best["device"] if one else best["device"] + ", " + best["platform"]
+    best["place"] = [
+        row.device if one else device_name(row.device, row.platform) for row in best.itertuples()
+    ]
     best["shown"] = [method_name(row) for row in best.itertuples()]
     best["slower"] = [_why_slower(row) for row in best.itertuples()]
     return best.astype({"n": "Int64"})
 
 
+def device_name(device: str, platform: str) -> str:
+    """Name a device and its driver: one processor can have several drivers."""
+    return f"{device} ({platform} driver)" if platform else device
+
+
 def _outcomes(runs: pd.DataFrame) -> str:
-    """Say how many runs are in each state."""
-    states = count_states(runs).items()
-    return ", ".join(f"{count} {'right' if state == 'ok' else state}" for state, count in states)
+    """Say how many runs are right, and how many are in each other state."""
+    states = count_states(runs)
+    right = f"{states.pop('ok')} of {len(runs)}"
+    return ", ".join([right, *(f"{count} {state}" for state, count in states.items() if count)])
 
 
 def _fastest_other(run: pd.Series, peers: pd.DataFrame) -> dict[str, str | float]:
@@ -319,8 +352,12 @@ def _fastest_other(run: pd.Series, peers: pd.DataFrame) -> dict[str, str | float
     if ratios.empty:
         return {}
     column = ratios.astype(float).idxmin()
+    name = column.removeprefix(OVER)
+    calls = function(peers, run.problem, name)
+    dtypes = peers["dtype"][same & peers["name"].eq(name) & peers["dtype"].ne(run["dtype"])]
     return {
-        "calls": function(peers, run.problem, column.removeprefix(OVER)),
+        "calls": calls,
+        "compared": calls if dtypes.empty else f"{calls} ({dtypes.iloc[0]})",
         "ratio": ratios[column],
         "peer_seconds": ratios[column] * run.wall_seconds,
     }
@@ -338,20 +375,19 @@ def _on_devices(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFr
 
 def _why_slower(row: pd.Series) -> str:
     """Say what the time of a run goes into, if another package took less."""
-    if not row.ratio < 1:
+    if not row.ratio < 1 or pd.isna(row.kernel_seconds):
         return ""
+    if row.kernel_seconds > row.peer_seconds:
+        return f"the kernels take {seconds(row.kernel_seconds)}"
     outside = seconds(row.wall_seconds - row.kernel_seconds)
     if row.peer_seconds < SMALL:
         return f"too small: under {seconds(SMALL)}; {outside} of ours is outside kernels"
-    if row.kernel_seconds < row.peer_seconds:
-        return f"host and transfers take {outside}"
-    return f"the kernels take {seconds(row.kernel_seconds)}"
+    return f"host and transfers take {outside}"
 
 
 def count_states(runs: pd.DataFrame) -> dict[str, int]:
-    """Return the number of runs in each state, without states that no run has."""
-    counts = {state: int(runs["status"].eq(state).sum()) for state in STATES}
-    return {state: count for state, count in counts.items() if count}
+    """Return the number of runs in each state."""
+    return {state: int(runs["status"].eq(state).sum()) for state in STATES}
 
 
 def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
@@ -368,15 +404,18 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
         ("problem", "<"): best["problem"],
         ("graph", "<"): best["input"],
         ("n", ">"): best["n"].map(_whole),
+        ("type", "<"): best["dtype"],
         ("device", "<"): best["place"],
         ("fastest method", "<"): best["shown"],
         ("time", ">"): best["wall_seconds"].map(seconds),
         ("other", ">"): best["peer_seconds"].map(seconds),
         ("ratio", ">"): best["ratio"].map(_measured(3)) + small.map({True: "*", False: ""}),
-        ("runs", "<"): best["outcomes"],
+        ("right", "<"): best["outcomes"],
     }
     if best["place"].nunique() == 1:
         del columns["device", "<"]
+    if best["dtype"].nunique() == 1:
+        del columns["type", "<"]
     if best["ratio"].isna().all():
         del columns["other", ">"], columns["ratio", ">"]
     lines = []
@@ -420,7 +459,7 @@ def markdown_tables(runs: pd.DataFrame, peers: pd.DataFrame) -> str:
 
 
 def _markdown(runs: pd.DataFrame, peers: pd.DataFrame) -> str:
-    columns, rows = table(runs, runs_columns(runs, peers))
+    columns, rows = runs_table(runs, peers)
     # escape a bar in a name, which would end its cell
     cells = [[cell.text.replace("|", "\\|") for cell in row.values()] for row in rows]
     shown = pd.DataFrame(cells, columns=[column.heading for column in columns.values()])

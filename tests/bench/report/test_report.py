@@ -76,6 +76,12 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
+def cells(page, table, *headings):
+    """The texts of some columns of a table of a page."""
+    heads, *rows = page.texts(table)
+    return [[row[heads.index(heading)] for heading in headings] for row in rows]
+
+
 def csv_rows(path):
     return list(csv.DictReader(read(path).splitlines()))
 
@@ -134,8 +140,8 @@ def test_csv_markdown_and_page_agree(whole):
     headings[names.index("rate")] = "updates/s"
     assert in_markdown[0] == headings
     assert len(in_markdown) - 1 == len(in_csv) == 18
-    for cells, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
-        for cell, (name, value) in zip(cells, row.items(), strict=True):
+    for in_row, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
+        for cell, (name, value) in zip(in_row, row.items(), strict=True):
             text = cell["text"]
             if name in ("input", "method", "dtype", "device", "platform", "status"):
                 assert text == value
@@ -287,10 +293,10 @@ def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
     expected = [[[n, n**3 / 2e9] for n in sizes]]
     on_cpu = {"fw-naive": expected, "fw-blocked": expected}
     assert {axes.get_title(): lines_of(axes) for axes in figure.axes} == {
-        "float64 on A CPU, P": on_cpu,
-        "int32 on A CPU, P": on_cpu,
-        "float64 on Board | 2, <Q>": {"fw-naive": [[[n, n**3 / 2e9] for n in (9, 33)]]},
-        "int32 on Board | 2, <Q>": {},
+        "float64 on A CPU (P driver)": on_cpu,
+        "int32 on A CPU (P driver)": on_cpu,
+        "float64 on Board | 2 (<Q> driver)": {"fw-naive": [[[n, n**3 / 2e9] for n in (9, 33)]]},
+        "int32 on Board | 2 (<Q> driver)": {},
     }
     assert {axes.get_xscale() for axes in figure.axes} == {"log"}
     assert {axes.get_yscale() for axes in figure.axes} == {"log"}
@@ -504,8 +510,10 @@ def test_runs_without_an_answer_are_rows_with_the_reason(make):
     ]
     (row,) = csv_rows(folder / "tables" / "bfs.csv")
     assert (row["input"], row["n"], row["status"]) == ("elsewhere", "", "failed")
-    assert "runs: 1 ok, 1 refused, 2 failed." in read(folder / "summary.txt")
-    assert "  1 right, 1 refused, 1 failed\n" in read(folder / "summary.txt")
+    text = read(folder / "summary.txt")
+    assert "runs: 1 ok, 0 wrong, 0 unchecked, 1 refused, 2 failed." in text
+    outcomes = [re.split("  +", line)[-1] for line in text.splitlines()[2:6]]
+    assert outcomes == ["0 of 1, 1 refused", "1 of 1", *["0 of 1, 1 failed"] * 2]
     page = read(folder / "index.html")
     assert re.findall(r"<strong[^>]*>(.*?)</strong>", page) == ["Failed: 2.", "Refused: 1."]
     assert page.count('<tr class="failed">') == 2
@@ -516,7 +524,7 @@ def test_runs_without_an_answer_are_rows_with_the_reason(make):
 def test_a_report_of_runs_without_any_answer(make):
     folder = make.report(FAILED)
     assert csv_rows(folder / "tables" / "all-pairs.csv")[0]["why"] == "exit code 9"
-    assert "runs: 1 failed." in read(folder / "summary.txt")
+    assert "runs: 0 ok, 0 wrong, 0 unchecked, 0 refused, 1 failed." in read(folder / "summary.txt")
 
 
 def fastest(make, *documents):
@@ -542,10 +550,10 @@ def test_the_fastest_was_verified(make):
     ]
     assert best["method"].fillna("none").tolist() == ["only", "fast", "none"]
     page = Page(make.page(*runs))
-    assert [(row[1], *row[3:5]) for row in page.texts("fastest")[1:]] == [
-        ("c", "only", "1 right"),
-        ("a", "fast", "2 right, 1 wrong, 1 unchecked"),
-        ("b", "none", "1 unchecked"),
+    assert cells(page, "fastest", "input", "fastest method", "configurations right") == [
+        ["c", "only", "1 of 1"],
+        ["a", "fast", "2 of 4, 1 wrong, 1 unchecked"],
+        ["b", "none", "0 of 1, 1 unchecked"],
     ]
 
 
@@ -585,16 +593,39 @@ def test_each_device_has_its_fastest_method(make):
         make.record("a", 10, "fast", device=make.cpu, wall_seconds=2.0),
         make.record("a", 10, "slow", device=make.gpu, wall_seconds=0.1),
         # it is not known where this one would have run
-        FAILED | {"input": {"name": "a", "n": 10}},
+        FAILED | {"input": {"name": "a", "n": 10}, "dtype": "float64"},
     ]
     best = fastest(make, *runs)
+    places = ["A CPU (P driver)", "Board | 2 (<Q> driver)"]
     assert best[["place", "shown", "outcomes"]].values.tolist() == [
-        ["A CPU, P", "fast", "2 right, 1 failed"],
-        ["Board | 2, <Q>", "slow", "1 right, 1 failed"],
+        [places[0], "fast", "2 of 3, 1 failed"],
+        [places[1], "slow", "1 of 2, 1 failed"],
     ]
-    texts = Page(make.page(*runs)).texts("fastest")
-    assert [row[texts[0].index("device")] for row in texts[1:]] == ["A CPU, P", "Board | 2, <Q>"]
+    assert cells(Page(make.page(*runs)), "fastest", "device") == [[each] for each in places]
     assert "device" in summary(make, *runs).splitlines()[0]
+
+
+def test_each_number_type_has_its_fastest_method(make):
+    times = {("slow", "float64"): 3.0, ("fast", "float64"): 2.0, ("slow", "int32"): 1.0}
+    runs = [make.record("a", 10, name, dtype, wall_seconds=t) for (name, dtype), t in times.items()]
+    page = Page(make.page(make.bench(runs)))
+    scipy = "scipy.sparse.csgraph.floyd_warshall"
+    # of a function that computes in another type, it is said
+    assert cells(page, "fastest", "type", "fastest method", "time", "compared with") == [
+        ["float64", "fast", "1 s", scipy],
+        ["int32", "slow", "500 ms", f"{scipy} (float64)"],
+    ]
+    head, _, *rows = summary(make, *runs).splitlines()[:4]
+    assert "type" in head.split()
+    assert [row.split()[3] for row in rows] == ["float64", "int32"]
+
+
+def test_two_drivers_of_one_processor_are_said_to_be_that(make):
+    pocl = make.cpu | {"name": "pthread-A CPU", "platform": "PoCL"}
+    text = make.page(make.record(), make.record(device=pocl), make.record(device=make.gpu))
+    assert "A CPU and pthread-A CPU are one processor" in text
+    assert text.count("one processor") == 1
+    assert "one processor" not in make.page(make.record(), make.record(device=make.gpu))
 
 
 @pytest.mark.parametrize(
@@ -612,12 +643,17 @@ def test_a_ratio_below_one_has_its_reason(make, times, shown, why):
     bench = make.bench([make.record()])
     bench["runs"][0] |= {"wall_seconds": whole, "kernel_seconds": kernels}
     bench["runs"][0]["ratios"] = {"scipy": other / whole}
-    heads, row = Page(make.page(bench)).texts("fastest")
-    cells = dict(zip(heads, row, strict=True))
-    assert cells["times as fast"] == shown
-    assert cells["compared with"] == "scipy.sparse.csgraph.floyd_warshall"
-    assert ("if slower, why" in cells) is (why is not None)
-    assert cells.get("if slower, why", "").startswith(why or "")
+    page = Page(make.page(bench))
+    heads, row = page.texts("fastest")
+    shown_cells = dict(zip(heads, row, strict=True))
+    assert shown_cells["times as fast"] == shown
+    assert shown_cells["compared with"] == "scipy.sparse.csgraph.floyd_warshall"
+    assert ("if slower, why" in shown_cells) is (why is not None)
+    assert shown_cells.get("if slower, why", "").startswith(why or "")
+    # the table of runs says it of every run
+    heads, row = page.texts("runs-all-pairs")
+    assert ("why" in heads) is (why is not None)
+    assert dict(zip(heads, row, strict=True)).get("why", "").startswith(why or "")
     small = "*: too small" in summary(make, bench)
     assert small is (why is not None and "too small" in why)
 
@@ -625,19 +661,72 @@ def test_a_ratio_below_one_has_its_reason(make, times, shown, why):
 def test_the_page_opens_with_the_answers(make):
     bench = make.bench([make.record("a", 10), make.record("b", 20)])
     for run, ratio in zip(bench["runs"], (0.5, 40.0), strict=True):
-        run |= {"wall_seconds": 1e-3, "ratios": {"scipy": ratio}}
+        run |= {"wall_seconds": 1e-3, "kernel_seconds": 1e-4, "ratios": {"scipy": ratio}}
     owners = make.record("c", 50, "partition-two-phase", problem="partition", unit="units")
     text = make.page(bench, owners, FAILED)
     start = " ".join(re.sub("<[^>]+>", " ", text[text.index("<h1") : text.index("<h2")]).split())
     assert start.startswith("Which method is fastest, and was it right?")
     assert "Failed: 1. 3 of 4 runs" in start
-    assert "All ran on one device: A CPU (P, cpu)." in start
+    assert "0 wrong, 0 not verified, 1 failed, 0 refused" in start
+    assert "All ran on one device: A CPU (P driver, cpu)." in start
     assert "On 1 of 2 rows" in start
+    assert "0.5 times as fast as" in start
     assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
     assert "On 1 it is slower, all of them too small" in start
     # what a problem asks for is said where it is first named
     assert "which vertex each arc belongs to" in text[: text.index("<h2>Devices")]
     assert "No other package was timed." in make.page(owners)
+    for run, ratio in zip(bench["runs"], (7.0, 40.0), strict=True):
+        run["ratios"] = {"scipy": ratio}
+    assert re.search("between 7 times as fast .* and 40 times as fast", make.page(bench))
+
+
+def words_of(page):
+    return " ".join(re.sub("<[^>]+>", " ", page).split())
+
+
+def test_what_a_page_explains_is_what_it_has(make):
+    """Each of these words is explained where it is used, and nowhere else."""
+    solved = make.record(verified_by="")
+    narrow = make.record(held_dtype="uint16", oracle="a certificate")
+    search = make.record(problem="bfs", method="bfs-edge", unit="arcs", verified=False)
+    refused = REFUSED | {"device": make.cpu}
+    pages = {
+        "solved": words_of(make.page(solved)),
+        "timed": words_of(make.page(make.bench([narrow]))),
+        "more": words_of(make.page(search, refused)),
+    }
+    explained = {
+        "in brackets": {"timed"},
+        "A certificate": {"timed"},
+        "median of the turns": {"timed"},
+        "compiled its kernels": {"solved", "more"},
+        "min(d, a + b)": {"solved", "timed", "more"},
+        "a search reached": {"more"},
+        "in registers": {"timed"},
+        'column "why"': {"more"},
+        "is refused if": {"more"},
+    }
+    found = {words: {name for name in pages if words in pages[name]} for words in explained}
+    assert found == explained
+
+
+def test_the_example_of_a_filter_finds_a_row(make):
+    page = Page(make.page(make.bench(make.several())))
+    fields = [attributes for tag, attributes in page.elements if tag == "input"]
+    assert len(fields) == 2
+    for field in fields:
+        rows = [" ".join(row) for row in page.texts(field["data-table"])[1:]]
+        words = field["placeholder"].split()
+        assert words
+        assert 0 < sum(all(word in row for word in words) for row in rows) < len(rows)
+
+
+def test_other_packages_are_counted_in_the_unit_of_the_runs(make):
+    bench = make.bench([make.record()])
+    assert "updates/s" in Page(make.page(bench)).texts("peers")[0]
+    search = make.record(problem="bfs", method="bfs-edge", unit="arcs")
+    assert cells(Page(make.page(bench, search)), "peers", "unit") == [["updates"]]
 
 
 def test_methods_that_leave_out_updates_have_no_fraction_of_the_roof(make):
@@ -671,14 +760,14 @@ def test_the_summary_fits_a_terminal(make):
     assert " other " in head
     assert set(rule) == {"-", " "}
     assert max(map(len, text.splitlines())) <= 100
-    cells = [re.split("  +", row.strip()) for row in rows]
-    assert cells[1] == [
+    shown = [re.split("  +", row.strip()) for row in rows]
+    assert shown[1] == [
         *("all-pairs", "complete-1024", "1024", "fw-multikernel (uint16)"),
-        *("400 ms", "1 s", "2.5", "1 right"),
+        *("400 ms", "1 s", "2.5", "1 of 1"),
     ]
-    assert cells[-1] == ["all-pairs", "wrong", "131072", "none", "1 wrong"]
+    assert shown[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1, 1 wrong"]
     assert [note.split(":")[0] for note in notes] == [*("runs", "n", "other", "ratio", "(type)")]
-    assert notes[0] == "runs: 3 ok, 1 wrong."
+    assert notes[0] == "runs: 3 ok, 1 wrong, 0 unchecked, 0 refused, 0 failed."
     assert notes[2] == "other: scipy.sparse.csgraph.floyd_warshall (all-pairs)."
     assert "time of the other / time of the method" in notes[3]
     documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
