@@ -175,15 +175,18 @@ def run(request: Request, refusals: Refusals | None = None) -> tuple[Planned, An
 def _run(planned: Planned) -> Any:
     """Run a plan; arrays that stay on devices make room for it."""
     method, plan = planned.method, planned.plan
-    residents(plan.options.device.context).shrink(max(plan.spare_bytes, 0))
+    there = residents(plan.options.device.context)
+    there.shrink(max(plan.spare_bytes, 0))
     try:
         return method.run(plan)
     except DeviceMemoryError as error:
         let_go(error)
-        # other programs, or other devices of this run, may have less memory than the plan assumes
+        # other programs, or other devices of this run, may leave less memory than the plan assumes
         if not release_all():
             raise
-    return method.run(plan)
+        return method.run(plan)
+    finally:
+        there.trim()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:

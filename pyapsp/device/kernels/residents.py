@@ -11,7 +11,8 @@ The buffers of a device take at most the part `_PART` of its memory, or the mega
 arrays that are pinned (`Residents.pin`) are released only when a run needs the memory.
 
 To allocate and to free the buffers of a search takes a driver 0.5 to 1 ms, as long as a search of a
-million vertices. So buffers of `scratch` go back to a pool.
+million vertices. So buffers of `scratch` go back to a pool, which is released after a run that used
+more than the budget.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Residents:
 
     @property
     def budget(self) -> int:
-        """The bytes of arrays that are not pinned, at most.
+        """The bytes of arrays that are not pinned, and of the pool, at most.
 
         Raises
         ------
@@ -134,6 +135,11 @@ class Residents:
                 pool.free_held()
                 released -= pool.managed_bytes
             return released + self._release(most, pinned=True)
+
+    def trim(self) -> None:
+        """Release the pool after a run, if it is larger than the budget."""
+        if self._pool.held_blocks and self._pool.managed_bytes > self.budget:
+            self._pool.free_held()
 
     def _release(self, most: int, *, pinned: bool) -> int:
         """Release buffers, or those that are not pinned; the caller has the lock."""

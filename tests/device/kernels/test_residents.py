@@ -148,6 +148,21 @@ def test_scratch_memory_is_used_again_and_released(there):
     assert there._pool.managed_bytes == 0
 
 
+def test_a_pool_beyond_the_budget_does_not_stay(there, monkeypatch):
+    monkeypatch.setenv("PYAPSP_RESIDENT", "1")
+    some = there.scratch(2**19)
+    del some
+    there.trim()
+    assert there._pool.managed_bytes >= 2**19
+    more = there.scratch(2**21)
+    there.trim()
+    assert there._pool.held_blocks == 0
+    assert there._pool.managed_bytes >= 2**21  # what is in use stays
+    del more
+    there.trim()
+    assert there._pool.managed_bytes == 0
+
+
 def test_threads_get_the_values_of_their_arrays(device, there, monkeypatch):
     monkeypatch.setenv("PYAPSP_RESIDENT", "1")
     arrays = [_constant(2**15, first=100 * each) for each in range(8)]
