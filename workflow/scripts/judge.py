@@ -6,7 +6,7 @@ the next start of the workflow tries them again. The report was written before, 
 
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,19 +17,24 @@ STATES = {"ok": False, "refused": False, "wrong": True, "failed": True}
 
 
 def judged(records: Iterable[Path]) -> tuple[list[str], bool]:
-    """Return a line for each run that is not ok, the counts, and whether the workflow fails.
+    """Return what was not ok, the counts, and whether the workflow fails.
 
+    Runs with the same state and reason are one line: a graph that cannot be read has many.
     Records of runs to try again are removed.
     """
-    lines, counts = [], Counter[str]()
+    reasons, counts = defaultdict[tuple[str, str], list[Path]](list), Counter[str]()
     for path in records:
         record = json.loads(path.read_text(encoding="utf-8"))
         status = record["status"]
         counts[status] += 1
         if status != "ok":
-            lines.append(f"{status}: {path}: {record.get('why', '')}")
+            reasons[status, record.get("why", "")].append(path)
         if STATES[status]:
             path.unlink()
+    lines = []
+    for (status, why), paths in reasons.items():
+        others = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        lines.append(f"{status}: {paths[0]}{others}: {why}")
     lines.append(", ".join(f"{counts[state]} {state}" for state in STATES))
     return lines, any(counts[state] for state, fails in STATES.items() if fails)
 

@@ -399,7 +399,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
     states : mapping of str to int
         The result of `count_states`.
     """
-    small = best["peer_seconds"].lt(SMALL) & best["ratio"].lt(1)
+    small = best["peer_seconds"].lt(SMALL) & best["ratio"].notna()
     columns = {
         ("problem", "<"): best["problem"],
         ("graph", "<"): best["input"],
