@@ -29,8 +29,8 @@ from pyapsp.graph import Graph, generators
 TILES = {
     "form": "tiles",
     "tile": 32,
-    "rows": 2,
-    "words": 2,
+    "rows": 4,
+    "words": 4,
     "group_x": 8,
     "group_y": 8,
     "slice": 8,
@@ -85,8 +85,7 @@ def test_every_division_gives_the_same(n, m, form, copies, device):
             np.testing.assert_array_equal(distances, alone)
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint16"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint16"])
 def test_every_type(dtype, form, copies, device):
     graph = generators.random_graph(150, 900, 99, seed=1)
     result = pyapsp.solve(graph, multidevice(block=32), dtype=dtype, device=[device, device])
