@@ -72,6 +72,9 @@ class DeviceGraph(Graph):
 
     def _put(self, graph: Graph, device: Device) -> None:
         """Share the arrays and the facts of a graph, and let its arrays stay on a device."""
+        if "indptr" not in graph.__dict__:  # a matrix, whose arcs are listed at need
+            rows = graph.indptr, graph.indices, graph.weights
+            graph = Graph(*rows, directed=graph.directed, labels=graph.labels, name=graph.name)
         self.__dict__.update(_facts(graph), device=device)
         there, arrays = residents(device.context), self._arrays
         there.pin(arrays)
@@ -131,7 +134,8 @@ class DeviceGraph(Graph):
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph, on the same device; it is made once."""
-        return self._beside("_symmetrized", super().symmetrized())
+        made: Graph | None = self.__dict__.get("_symmetrized")
+        return self._beside("_symmetrized", super().symmetrized()) if made is None else made
 
     def _beside(self, name: str, graph: Graph) -> Graph:
         """Return a derived graph on the same device, which stays with this one."""

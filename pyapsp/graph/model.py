@@ -287,6 +287,8 @@ class Graph:
         heads = np.nonzero(arc)[1].astype(np.int32)
         graph: Graph = object.__new__(Graph)  # the rows are sorted, so that `Graph` need not look
         given = validation.weights(values[arc]), True, validation.labels(labels, n), _text(name)
+        for each in (starts, heads, given[0]):
+            sealed(each)  # nobody else has them
         graph._fill(starts, heads, *given, copy=False)
         return graph if directed else graph.symmetrized()
 
@@ -302,7 +304,7 @@ class Graph:
         # arrays that NumPy has copied or unpickled can be written
         for attribute, value in state.items():
             if isinstance(value, np.ndarray):
-                value = sealed(value.view())
+                value = sealed(value)
             self.__dict__[attribute] = value
 
     def __delattr__(self, attribute: str) -> None:

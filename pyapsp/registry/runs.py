@@ -15,10 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
+
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import let_go
 from pyapsp.device.kernels.residents import release_all, residents
+from pyapsp.graph import Graph
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.record import reasons, record
@@ -117,6 +120,13 @@ class Solved:
         """The record, which is made when it is first read: it may take as long as the run."""
         return self.describe()
 
+    def record_of(self, given: object) -> Record | Callable[[], Record]:
+        """Return the record, or what makes it if a call was given a graph, which cannot change.
+
+        Until then, a result keeps the graph: one that was converted for the call would stay for it.
+        """
+        return (lambda: self.record) if isinstance(given, Graph) else self.record
+
 
 def plans(
     request: Request,
@@ -176,7 +186,10 @@ def _run(planned: Planned) -> Any:
     """Run a plan; arrays that stay on devices make room for it."""
     method, plan = planned.method, planned.plan
     there = residents(plan.options.device.context)
-    there.shrink(max(plan.spare_bytes, 0))
+    # what the plan needs may be there already
+    attributes = getattr(plan.input, "__dict__", {}).values()
+    own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
+    there.shrink(max(plan.spare_bytes, 0) + own)
     try:
         return method.run(plan)
     except DeviceMemoryError as error:

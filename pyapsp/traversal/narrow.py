@@ -141,6 +141,9 @@ class LevelResult(_FromLevels, Result):
             del self.__dict__["distances"]
             self.__dict__.update(narrow=distances.narrow, wide=distances.wide)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "wide": None}  # its rows are in `narrow`
+
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.distances.shape if self.narrow is None else _shape(self.narrow)

@@ -11,7 +11,6 @@ import numpy as np
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
-from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph import GraphLike, Vertex, Vertices
 from pyapsp.graph.frames import Tabular
@@ -166,9 +165,7 @@ def search(
     request = requested(name, graph, method, sources=source, **arguments)
     solved = runs.solve(request, started)
 
-    def stats() -> Record:
-        return solved.record
-
+    stats = solved.record_of(graph)
     about = request.options.sources, request.input.labels, stats, solved.reasons
     answer = solved.answer
     if isinstance(answer, LevelRows):

@@ -160,7 +160,7 @@ def triangles(
     solved = runs.solve(call, started)
     counts = solved.answer
     return Triangles(
-        counts.total, counts.per_vertex, call.input, lambda: solved.record, solved.reasons
+        counts.total, counts.per_vertex, call.input, solved.record_of(graph), solved.reasons
     )
 
 

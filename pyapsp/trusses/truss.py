@@ -166,7 +166,7 @@ def truss_decomposition(
     solved, both_ways = runs.solve(call, started), call.input
     chosen, (tails, heads, _) = edges(both_ways), both_ways.arcs()
     ends, values = (tails[chosen], heads[chosen]), solved.answer.values[chosen]
-    return Trusses(both_ways, *ends, values, lambda: solved.record, solved.reasons)
+    return Trusses(both_ways, *ends, values, solved.record_of(graph), solved.reasons)
 
 
 def requested(

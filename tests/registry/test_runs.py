@@ -75,6 +75,27 @@ def test_a_run_leaves_other_graphs_the_memory_beside_its_own(device, there):
     assert there.bytes_of([other.indices]) == 0
 
 
+def test_a_graph_on_the_device_is_not_removed_for_its_own_run(device, there):
+    needed = _bfs(device).stats["peak_device_bytes"]
+    buffer = there.find(GRAPH.indices, GRAPH.indices.dtype)
+    assert buffer is not None
+    _bfs(device, memory_limit=needed)
+    assert there.find(GRAPH.indices, GRAPH.indices.dtype) is buffer
+
+
+@pytest.mark.parametrize("convert", [Graph.to_scipy, Graph.to_dense, Graph.to_networkx])
+def test_a_converted_graph_does_not_stay_for_the_record(convert, device):
+    matrix, made = convert(generators.random_graph(30, seed=3)), []
+    for call in (
+        lambda: pyapsp.bfs(matrix, 0, device=device).rows,
+        lambda: pyapsp.triangles(matrix, device=device),
+        lambda: pyapsp.weakly_connected_components(matrix, device=device),
+        lambda: pyapsp.truss_decomposition(matrix, device=device),
+    ):
+        made.append(call())
+    assert not any(callable(each.__dict__["stats"]) for each in made)
+
+
 @pytest.fixture
 def counted(monkeypatch):
     """Return the names of graphs that were hashed."""

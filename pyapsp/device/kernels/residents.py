@@ -20,8 +20,9 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -67,6 +68,8 @@ class Residents:
         self._kept: dict[tuple[int, str], _Resident] = {}
         self._pins: Counter[int] = Counter()
         self._lock = threading.Lock()
+        # arrays to unpin: the garbage collector may call `unpin` in a thread that has the lock
+        self._unpinned: deque[Iterable[np.ndarray]] = deque()
 
     @property
     def budget(self) -> int:
@@ -90,6 +93,17 @@ class Residents:
         Then no command may be using it. Its content is undefined.
         """
         return cast(cl.Buffer, self._pool.allocate(size))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Take the lock, and unpin what waits for it."""
+        with self._lock:
+            if self._unpinned:
+                while self._unpinned:
+                    self._pins.subtract(map(id, self._unpinned.popleft()))
+                self._pins = +self._pins  # without those that are 0
+                self._release(self.budget, pinned=False)
+            yield
 
     def find(self, array: np.ndarray, dtype: np.dtype) -> cl.Buffer | None:
         """Return the buffer with the values of an array in a type, if there is one."""
@@ -115,7 +129,7 @@ class Residents:
         def forget(_: weakref.ref[np.ndarray]) -> None:
             kept.pop(key, None)  # without the lock, which this thread may have
 
-        with self._lock:
+        with self._locked():
             kept[key] = _Resident(weakref.ref(array, forget), buffer)
             self._release(budget, pinned=False)
 
@@ -127,7 +141,7 @@ class Residents:
         int
             The bytes that were released.
         """
-        with self._lock:
+        with self._locked():
             pool, released = self._pool, 0
             kept = sum(each.bytes for each in list(self._kept.values()))
             if pool.held_blocks and pool.managed_bytes - pool.active_bytes + kept > most:
@@ -160,25 +174,22 @@ class Residents:
     def bytes_of(self, arrays: Iterable[np.ndarray]) -> int:
         """Return the bytes of the buffers of some arrays."""
         wanted = {id(array) for array in arrays}
-        with self._lock:
+        with self._locked():
             kept = list(self._kept.items())
         return sum(each.bytes for key, each in kept if key[0] in wanted)
 
     def pin(self, arrays: Iterable[np.ndarray]) -> None:
         """Let the buffers of arrays stay beyond the budget; the caller keeps the arrays."""
-        with self._lock:
+        with self._locked():
             self._pins.update(map(id, arrays))
 
     def unpin(self, arrays: Iterable[np.ndarray]) -> None:
-        """End the effect of `pin`."""
-        with self._lock:
-            self._pins.subtract(map(id, arrays))
-            self._pins = +self._pins  # without those that are 0
-            self._release(self.budget, pinned=False)
+        """End the effect of `pin`, before anything else is done here."""
+        self._unpinned.append(arrays)
 
     def remove(self, arrays: Iterable[np.ndarray]) -> None:
         """Release the buffers of arrays that nobody pins."""
-        with self._lock:
+        with self._locked():
             unwanted = {id(array) for array in arrays} - self._pins.keys()
             for key in list(self._kept):
                 if key[0] in unwanted:
@@ -194,7 +205,7 @@ def _is_constant(array: np.ndarray) -> bool:
         if each.base is None:
             return True
         each = each.base
-    return False
+    return isinstance(each, bytes)
 
 
 _all: dict[cl.Context, Residents] = {}

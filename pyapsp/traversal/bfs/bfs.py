@@ -29,7 +29,10 @@ class BfsResult(SearchResult):
 
     @cached_property
     def levels(self) -> np.ndarray:
-        """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n)."""
+        """Number of arcs from the source, -1 if there is no path: int32, (n,) or (k, n).
+
+        It may be the memory of the result: copy it before you change it.
+        """
         rows = self.rows
         if isinstance(rows, LevelResult) and rows.narrow is not None:
             return self._of(rows.levels)

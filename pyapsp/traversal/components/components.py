@@ -187,7 +187,7 @@ def strongly_connected_components(
     """
     started = time.perf_counter()
     call = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
-    return _solved(call, started)
+    return _solved(graph, call, started)
 
 
 def weakly_connected_components(
@@ -222,13 +222,13 @@ def weakly_connected_components(
     call = requested(
         graph, method, weak=True, device=device, memory_limit=memory_limit, progress=progress
     )
-    return _solved(call, started)
+    return _solved(graph, call, started)
 
 
-def _solved(call: Request, started: float) -> Components:
+def _solved(graph: GraphLike, call: Request, started: float) -> Components:
     solved = runs.solve(call, started)
     names = call.input.labels
-    return Components(solved.answer.labels, names, lambda: solved.record, solved.reasons)
+    return Components(solved.answer.labels, names, solved.record_of(graph), solved.reasons)
 
 
 def requested(

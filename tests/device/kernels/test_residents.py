@@ -121,6 +121,16 @@ def test_pinned_arrays_stay_beyond_the_budget(send, there, monkeypatch):
     assert there.bytes_of([array]) == 0
 
 
+def test_what_the_garbage_collector_unpins_waits_for_the_lock(send, there):
+    array = _constant(5000)
+    there.pin([array])
+    send(array)
+    with there._lock:
+        there.unpin([array])  # as a finalizer in this thread would
+    assert there.bytes_of([array]) == array.nbytes
+    assert not there._pins
+
+
 def test_memory_that_a_run_needs_is_released(device, send, there):
     pinned, plain = _constant(5000), _constant(6000)
     there.pin([pinned])
