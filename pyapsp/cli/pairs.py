@@ -3,11 +3,13 @@
 The i-th of --sources and the i-th of --targets are a pair; a single one goes with all others. The
 table has the columns source, target and distance, with the vertex names of the graph file. With
 --paths it has a row for each vertex of each path: the number of the pair, from 0, and the vertex.
+With --count it has the number of shortest paths, too.
 
 For example:
   pyapsp pairs rome99.gr --sources 1 17 --targets 3353 42
   pyapsp pairs rome99.gr --sources @from.txt --targets @to.txt -o distances.csv
   pyapsp pairs rome99.gr --sources 1 --targets 42 3353 --paths -o paths.parquet
+  pyapsp pairs rome99.gr --sources 1 --targets 42 3353 --count
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_targeted(parser, "OUT.csv", "write the table there instead of printing it; or OUT.parquet")
     add_cutoff(parser)
-    parser.add_argument("--paths", action="store_true", help="list the vertices of the paths")
+    more = parser.add_mutually_exclusive_group()
+    more.add_argument("--paths", action="store_true", help="list the vertices of the paths")
+    more.add_argument("--count", action="store_true", help="count the shortest paths")
     add_json(parser)
 
 
@@ -47,8 +51,16 @@ def run(arguments: argparse.Namespace) -> int:
             progress=progress,
             **targeted_arguments(arguments),
         )
+        table = found.path_columns() if arguments.paths else found.to_columns()
+        if arguments.count:
+            table["paths"] = pyapsp.count_shortest_paths(
+                graph,
+                found.sources,
+                found.targets,
+                cutoff=arguments.cutoff,
+                **targeted_arguments(arguments),
+            )
     seconds = time.perf_counter() - started
-    table = found.path_columns() if arguments.paths else found.to_columns()
     if arguments.output is not None or not arguments.json:
         write_table(table, arguments.output)
     if arguments.json:

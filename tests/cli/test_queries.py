@@ -60,6 +60,23 @@ def test_distances(graph, tmp_path, capsys):
     assert np.load("m.npy").tolist() == [[7, 0], [3, far]]
 
 
+@pytest.mark.usefixtures("graph")
+def test_numbers_of_paths(capsys, tmp_path):
+    (tmp_path / "square.txt").write_text("a b 1\na c 1\nb d 1\nc d 1\n")
+    words = ["pairs", "square.txt", "--sources", "a", "--targets", "d", "b"]
+    assert main([*words, "--count", "-o", "counts.csv"]) == 0
+    assert rows_of("counts.csv") == [
+        ["source", "target", "distance", "paths"],
+        ["a", "d", "2.0", "2"],
+        ["a", "b", "1.0", "1"],
+    ]
+    assert main([*words, "--count", "--cutoff", "1", "-o", "counts.csv"]) == 0
+    assert rows_of("counts.csv")[1][3] == "0"
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--count", "--paths"])
+    assert "not allowed with" in capsys.readouterr().err
+
+
 def test_nearest(graph, capsys):
     words = ["nearest", graph, "--targets", "c", "b", "-k", "2"]
     assert main([*words, "-o", "k.csv"]) == 0
