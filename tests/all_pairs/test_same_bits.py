@@ -107,7 +107,7 @@ def in_another_process(device: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_after_each_other_and_in_threads(name, device):
     assert_one_answer(name, device, 20)

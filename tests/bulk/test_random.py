@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -120,6 +121,7 @@ PROGRAMS = st.lists(statement(()), min_size=1, max_size=4).map(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=12,
     deadline=None,

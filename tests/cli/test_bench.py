@@ -115,6 +115,7 @@ def test_rows_are_records_of_runs(tmp_path, capsys):
     assert str(row["fraction_of_roof"]) in table
 
 
+@pytest.mark.slow
 def test_all_methods_and_what_is_left_out(capsys):
     code, text, _ = run(
         capsys, "dense", "--n", "33", "--method", "all", "--dtype", "int32", "--repeat", "1"

@@ -32,6 +32,7 @@ def folder(device, tmp_path, monkeypatch):
     return tmp_path / "own"
 
 
+@pytest.mark.slow
 def test_what_is_known_is_timed_again(folder, device, capsys):
     """Of two methods one was tuned, with an impossible rate: the set stays, the rate does not."""
     assert run(capsys, *SMALL, "--dtype", "int32")[0] == 0
@@ -108,6 +109,7 @@ def test_export_merges_into_a_database(folder, tmp_path, device, capsys):
     assert "2 sets measured (0 of them before)" in text
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed(folder, device, capsys):
     command = [sys.executable, "-m", "pyapsp", "tune", "fw-blocked", "--n", "70", "--repeat", "1"]
     journal = folder / "journal.jsonl"

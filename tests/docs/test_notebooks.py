@@ -33,7 +33,7 @@ def test_cells_keep_their_lines(tmp_path):
     assert caught.traceback[-1].lineno == 7
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_tutorial_runs(path, device, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

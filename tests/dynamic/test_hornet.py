@@ -474,6 +474,7 @@ def test_a_container_that_does_not_fit_allocates_nothing(short, properties, devi
     assert peak < n
 
 
+@pytest.mark.slow
 @pytest.mark.every(2)
 def test_blocks_that_are_found_in_high_trees(form, device):
     """A full block array has no free word on any level of its tree; then some blocks return."""

@@ -180,7 +180,7 @@ def check(name, kind, device, faults, live):
     return happened
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("name", "kind"),
     # by default a lost device and one of the other kinds, in turns

@@ -144,6 +144,7 @@ def test_a_statement_is_about_the_instants_at_which_its_variables_are_known(form
     assert_mines(form, device, with_unknown)
 
 
+@pytest.mark.slow
 def test_unknown_values_in_all_templates_and_in_pieces(device):
     for seed in range(max(TRACES // 6, 5)):
         known = random_trace(seed, 3000)

@@ -76,7 +76,7 @@ def _clang():
         pytest.fail("the preprocessor is that of clang: apt install clang-19")
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("method", "name"),
     [

@@ -92,6 +92,7 @@ def test_trajectories(system, method, scheme, device):
         assert (found["evaluations"] > 50).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_errors_fall_with_tolerances_and_steps(scheme, device):
     def error(method, **arguments):
@@ -164,6 +165,7 @@ LARGE = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", LARGE)
 def test_more_than_fits_is_done_in_slices(name, scheme, device):

@@ -240,6 +240,7 @@ def test_every_change_of_direction(group, device, monkeypatch):
     assert 50 < sum(kinds) < len(kinds) - 50
 
 
+@pytest.mark.slow
 def test_a_walk_leaves_large_levels_to_a_pull(device, monkeypatch):
     """It ends in the middle of a search, though the level is small enough for a walk."""
     copies = []

@@ -89,6 +89,7 @@ class Solving(RuleBasedStateMachine):
         self.world.note("examples")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600 + 120 * MINUTES)
 def test_any_sequence_of_calls(device, tmp_path, capsys):
     """The same examples each time, or others for as long as PYAPSP_TRUST_MINUTES says."""

@@ -72,6 +72,7 @@ def test_an_own_graph_in_a_folder_without_a_checkout(folder):
     assert (folder / "results" / "registered" / "mine.csv").is_file()
 
 
+@pytest.mark.slow
 def test_own_graphs_are_run_beside_those_of_the_config(folder):
     (folder / "config").mkdir()
     (folder / "config" / "config.yaml").write_text(

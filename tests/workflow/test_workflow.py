@@ -208,6 +208,7 @@ def test_the_schema_fills_what_a_config_leaves_out(checkout):
     assert "--device" not in commands
 
 
+@pytest.mark.slow
 def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
     commands = checkout.snakemake(
         "--dry-run",

@@ -212,6 +212,7 @@ def test_blocked_parameter_sets(start, device):
     assert ran > 3
 
 
+@pytest.mark.slow
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tile", [8, 16, 32])
 def test_blocked_as_published_one_item_per_element(tile, device):

@@ -136,6 +136,7 @@ def test_the_next_tile_is_closed_meanwhile(n, units, device, monkeypatch):
     assert launched.count("fw_minplus_rows") == sum(before)
 
 
+@pytest.mark.slow
 @pytest.mark.every(4)
 @pytest.mark.parametrize("low", [0, -30])
 @pytest.mark.parametrize(

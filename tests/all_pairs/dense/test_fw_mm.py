@@ -108,6 +108,7 @@ def test_shapes_of_groups(device):
         assert (parameters["width"], parameters["group"]) == (width, group)
 
 
+@pytest.mark.slow
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tile", [16, 32, 64])
 @pytest.mark.parametrize("dtype", ["float32", "int64"])

@@ -129,7 +129,7 @@ def lengths_to(total, largest, parts=40):
     return lengths
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "int64", "float32"])
 @pytest.mark.parametrize(("bits", "parameters"), VARIANTS, ids=IDS)
 def test_up_to_the_largest_distance_and_not_beyond(bits, parameters, dtype, device):

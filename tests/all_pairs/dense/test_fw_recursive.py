@@ -69,6 +69,7 @@ def test_every_number_of_tiles(tiles, merged, device):
     assert seen[-1] == 2 * (5 * tiles - 4 if merged else 7 * tiles - 6,)
 
 
+@pytest.mark.slow
 @pytest.mark.every(7)
 @pytest.mark.parametrize("shape", [(1, 64), (1, 1), (1, 16), (4, 4), (4, 16), (4, 1), (2, 32)])
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def test_others(K, count, subtile, device):
 
 
 # table 4.4 of the thesis
+@pytest.mark.slow
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("tile", "subtile"), [(16, 4), (32, 2), (64, 4)])
 @pytest.mark.parametrize("dtype", ["float64", "int32"])

@@ -132,6 +132,7 @@ def test_restart_measures_again(tune, measured):
     assert measured == [DEFAULT, DEFAULT]
 
 
+@pytest.mark.slow
 def test_another_subject_is_measured_on_its_own(tune, measured, monkeypatch):
     tune().run(max_configurations=1)
     tune(n=301).run(max_configurations=1)
@@ -383,6 +384,7 @@ def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):
     assert [out.dtype.name for out in outs[:3]] == ["int32", "float32", "uint16"]
 
 
+@pytest.mark.slow
 def test_planning_is_part_of_what_is_timed(monkeypatch, device, tmp_path):
     tuners = [
         Tuner(cls, device, np.dtype(np.int32), 16, journal=tmp_path / "journal", repeat=1)

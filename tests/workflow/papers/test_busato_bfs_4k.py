@@ -131,6 +131,7 @@ def test_levels(device):
     )
 
 
+@pytest.mark.slow
 def test_features_and_knobs(device, monkeypatch):
     few = {"least_width": (1, 8), "heavy": (0, 200), "single": (0, 1), "coalesce": (0,)}
     for module in (experiments, exhibits):

@@ -57,6 +57,7 @@ def test_stand_ins_have_the_published_means():
     assert 1000 < graph.m // 2 <= 16 * 256
 
 
+@pytest.mark.slow
 def test_everything_is_beside_the_published_values(device, few, written):
     documents = []
     for name in ("formats", "updates", "analytics", "trusses"):
