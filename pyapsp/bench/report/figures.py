@@ -107,8 +107,8 @@ def _of_problem(
             "roof",
             Drawn(
                 by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
-                f"{problem}, fraction of the roof: of the {unit} per second that the device does "
-                f"in registers, for methods that do every one. Of kernel time.{_lines(runs)}",
+                f"{problem}, speed in kernels as a fraction of the roof: of the {unit} per second "
+                f"that the device does in registers, for methods that do every one.{_lines(runs)}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:

@@ -264,7 +264,7 @@ def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
     alone = best["ratio"].isna().all()
     empty = {"ratio", "compared", "peer_seconds"} if alone else set()
     empty |= {name for name in ("slower", "tied", "span") if best[name].eq("").all()}
-    empty |= {"place"} if best["place"].nunique() == 1 else set()
+    empty |= {name for name in ("problem", "place") if best[name].nunique() == 1}
     return {name: column for name, column in FASTEST.items() if name not in empty}
 
 

@@ -230,7 +230,7 @@ def test_on_a_phone_a_row_of_the_first_table_is_a_card(visit):
     assert box["x"] + box["width"] <= 390
     row = page.locator("#fastest tbody tr").first
     before = "each => getComputedStyle(each, '::before').content"
-    assert row.locator("td").first.evaluate(before) == '"problem"'
+    assert row.locator("td").first.evaluate(before) == '"input"'
 
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1600])
