@@ -26,6 +26,8 @@ _LEFT_OUT = {
     "status",
     "device",
     "platform",
+    "least_seconds",
+    "greatest_seconds",
     "turns",
     "max_error",
     "transfer_seconds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Any, NamedTuple
@@ -68,7 +69,9 @@ def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[s
 
 def _of_the_fastest(best: pd.DataFrame) -> str:
     """Return the caption of the first figure."""
-    caption = "Whole calls of the fastest method (disc)"
+    turns = "; the bar is from its shortest to its longest turn"
+    turns = turns if best["least_seconds"].notna().any() else ""
+    caption = f"Whole calls of the fastest method (disc{turns})"
     if best["ratio"].isna().all():
         return f"{caption}."
     caption += " and of the fastest function of another package (ring). "
@@ -104,8 +107,8 @@ def _of_problem(
             "roof",
             Drawn(
                 by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
-                f"{problem}, fraction of the roof: of the {unit} per second that the device does "
-                f"in registers, for methods that do every one. Of kernel time.{_lines(runs)}",
+                f"{problem}, speed in kernels as a fraction of the roof: of the {unit} per second "
+                f"that the device does in registers, for methods that do every one.{_lines(runs)}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
@@ -169,6 +172,9 @@ def fastest(best: pd.DataFrame) -> Figure:
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
                 _beside(axes, place, 8, f"{row.ratio:.3g} x", "bold")
+            if pd.notna(row.least_seconds):
+                turns = [row.least_seconds, row.greatest_seconds]
+                axes.plot(turns, [place, place], color=_COLOURS[0], linewidth=3, zorder=1)
             axes.plot(row.wall_seconds, place, zorder=3, **ours)
             _beside(axes, place, 56, row.words)
         axes.set_yticks(range(len(some)), some["label"])
@@ -316,7 +322,7 @@ def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None
                     )
             if level is not None:
                 axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
-            axes.set_title(f"{dtype} on {device}", fontsize="small")
+            axes.set_title(textwrap.fill(f"{dtype} on {device}", 50), fontsize="small")
             axes.set_yscale("log")
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter(FuncFormatter(_tick))

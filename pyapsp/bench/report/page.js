@@ -50,16 +50,40 @@ for (const field of document.querySelectorAll(".filter")) {
   field.hidden = false;
 }
 
-// A figure, with the text that it has on the page, as a file.
+function save(name, text, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// The rows that are shown, in their order, with the text of their cells.
+function csvOf(table) {
+  const rows = [...table.rows].filter((row) => !row.hidden);
+  const quoted = (cell) => `"${cell.textContent.replaceAll('"', '""')}"`;
+  return rows.map((row) => `${[...row.cells].map(quoted).join(",")}\r\n`).join("");
+}
+
+// A figure, with the text that it has on the page, or a table as a file.
 for (const button of document.querySelectorAll("button.save")) {
   button.addEventListener("click", () => {
-    const figure = button.closest("figure").querySelector("svg");
-    const text = new XMLSerializer().serializeToString(figure);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-    link.download = button.dataset.name;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    const name = button.dataset.table;
+    if (name) {
+      save(`${name}.csv`, csvOf(document.getElementById(name)), "text/csv");
+    } else {
+      const figure = button.closest("figure").querySelector("svg");
+      const text = new XMLSerializer().serializeToString(figure);
+      save(button.dataset.name, text, "image/svg+xml");
+    }
   });
   button.hidden = false;
 }
+
+// What is wider than its box says so.
+const boxes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth;
+  }
+});
+for (const box of document.querySelectorAll(".wide")) boxes.observe(box);

@@ -69,6 +69,7 @@ def report_page(
             column for name in listed if name.startswith("runs-") for column in listed[name].columns
         },
         timed=runs["turns"].notna().any(),
+        ranges=best["span"].ne("").any(),
         untimed=runs["turns"].isna().any(),
         slower=runs.filter(regex=f"^{OVER}").lt(1).any(axis=None),
         oracles=oracles,

@@ -26,30 +26,33 @@ __all__ = ["OVER", "Collected", "collect"]
 OVER = "over_"
 
 # column -> keys of its value in a record, from the outermost to the innermost
+# What tells runs apart comes first.
 _RUN = {
     "problem": ("problem",),
     "unit": ("unit",),
     "input": ("input", "name"),
     "n": ("input", "n"),
-    "m": ("input", "m"),
     "method": ("method",),
     "options": ("set",),
+    "dtype": ("dtype",),
+    "held_dtype": ("held_dtype",),
+    "device": ("device", "name"),
+    "platform": ("device", "platform"),
     "status": ("status",),
     "wall_seconds": ("wall_seconds",),
+    "why": ("why",),
     "kernel_seconds": ("kernel_seconds",),
     "transfer_seconds": ("transfer_seconds",),
     "turns": ("repeat",),
     "rate": ("rate",),
     "fraction_of_roof": ("fraction_of_roof",),
-    "dtype": ("dtype",),
-    "held_dtype": ("held_dtype",),
-    "device": ("device", "name"),
-    "platform": ("device", "platform"),
+    "m": ("input", "m"),
     "max_error": ("max_error",),
     "verified": ("verified",),
     "verified_by": ("oracle",),
-    "why": ("why",),
 }
+# the whole calls of the shortest and of the longest turn
+_RANGE = ("least_seconds", "greatest_seconds")
 # optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
 _OPTIONAL = {
     *("m", "options", "held_dtype", "turns", "fraction_of_roof"),
@@ -70,7 +73,7 @@ _TEXTS = [
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
-    *("median_seconds", "rate", "verified"),
+    *("median_seconds", *_RANGE, "rate", "verified"),
 )
 _LEFT_OUT = ("problem", "input", "n", "what", "why")
 
@@ -84,13 +87,13 @@ class Collected:
     runs : pandas.DataFrame
         A row for each run, ordered by problem, size and name of the input, method, dtype, device
         and platform. Columns: ``problem``, ``unit``, those of `pyapsp.bench.report.tables.RUNS`,
-        and after ``wall_seconds`` one for each other package, its time divided by that of the run.
+        and before ``why`` one for each other package, its time divided by that of the run.
         Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
         refused or failed: then there is no answer, ``why`` has the reason, and what is not known
         of the device and the input is missing.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
-        rate, verified.
+        least_seconds, greatest_seconds, rate, verified.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (for which kernels are compiled), units,
         memory (bytes; the most that a record has).
@@ -146,7 +149,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     records = [run.record for run in [*solved, *timed] if run.row["status"] != "failed"]
     return Collected(
         runs=_ordered(rows),
-        peers=_frame([row for each in benches for row in each["peers"]], _PEER),
+        peers=_frame([row | _range(row) for each in benches for row in each["peers"]], _PEER),
         devices=_devices([_part(record, "device") for record in records]),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
@@ -186,6 +189,7 @@ class _Run:
             row["fraction_of_roof"] = None
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
+        numbers += _turns(record)
         if not (
             isinstance(ratios, Mapping)
             and isinstance(record.get("environment", {}), Mapping)
@@ -196,7 +200,8 @@ class _Run:
             and row["verified"] in (True, False, None)
         ):
             raise FormatError(path, None, "not a record of a run: a field is of another kind")
-        return cls(record, row | {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()})
+        over = {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()}
+        return cls(record, row | _range(record) | over)
 
     @property
     def identity(self) -> tuple[Json, ...]:
@@ -232,6 +237,19 @@ def _part(record: Record, name: str) -> Record:
     part = record.get(name, {})
     assert isinstance(part, dict)
     return part
+
+
+def _turns(record: Record) -> list[Json]:
+    """Return the times of the whole call of each turn; [] if a record has none."""
+    times = record.get("times")
+    walls = times.get("wall") if isinstance(times, Mapping) else None
+    return walls if isinstance(walls, list) else []
+
+
+def _range(record: Record) -> Record:
+    """Return the times of the shortest and of the longest turn."""
+    walls = [wall for wall in _turns(record) if _is_number(wall)]
+    return dict(zip(_RANGE, (min(walls), max(walls)) if walls else (None, None), strict=True))
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:
@@ -297,11 +315,12 @@ def _devices(found: list[Record]) -> pd.DataFrame:
 
 def _ordered(rows: list[Record]) -> pd.DataFrame:
     """Make the table of runs."""
-    over = list(dict.fromkeys(name for row in rows for name in row if name not in _RUN))
+    more = dict.fromkeys([*_RANGE, *(name for row in rows for name in row)])
+    added = [name for name in more if name not in _RUN]
     names = list(_RUN)
-    names[names.index("kernel_seconds") : names.index("kernel_seconds")] = over
+    names[names.index("why") : names.index("why")] = added
     runs = pd.DataFrame(rows, columns=names, dtype=object).sort_values(_SORTED, ignore_index=True)
-    numbers = dict.fromkeys([*_NUMBERS, *over], float)
+    numbers = dict.fromkeys([*_NUMBERS, *added], float)
     # whole, or missing
     return runs.astype({"n": "Int64", "m": "Int64", "turns": "Int64"} | numbers)
 

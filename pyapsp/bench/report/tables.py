@@ -114,25 +114,30 @@ class Column(NamedTuple):
 
 _TIME = (seconds, True)
 _INPUT = {"input": Column("input"), "n": Column("n", _whole, True)}
+_RANGE = {
+    "least_seconds": Column("shortest turn", *_TIME),
+    "greatest_seconds": Column("longest turn", *_TIME),
+}
 RUNS = {
     **_INPUT,
-    "m": Column("m", _whole, True),
     "method": Column("method"),
     "options": Column("options"),
+    "dtype": Column("type"),
+    "held_dtype": Column("computed in"),
+    "device": Column("device"),
+    "platform": Column("driver"),
     "status": Column("status"),
     "wall_seconds": Column("whole call", *_TIME),
+    **_RANGE,
+    "why": Column("why"),
     "kernel_seconds": Column("in kernels", *_TIME),
     "transfer_seconds": Column("transfers", *_TIME),
     "turns": Column("turns", _whole, True),
     "rate": Column("units/s", _rate, True),
     "fraction_of_roof": Column("of the roof", _share, True),
-    "dtype": Column("dtype"),
-    "held_dtype": Column("computed in"),
-    "device": Column("device"),
-    "platform": Column("driver"),
+    "m": Column("m", _whole, True),
     "max_error": Column("max error", _measured(2), True),
     "verified_by": Column("verified by"),
-    "why": Column("why"),
 }
 PEERS = {
     "problem": Column("problem"),
@@ -140,8 +145,9 @@ PEERS = {
     "calls": Column("function"),
     "name": Column("package"),
     "version": Column("version"),
-    "dtype": Column("dtype"),
+    "dtype": Column("type"),
     "median_seconds": Column("whole call", *_TIME),
+    **_RANGE,
     "rate": Column("units/s", _rate, True),
     "unit": Column("unit"),
     "verified": Column("verified", _verdict, True),
@@ -169,7 +175,9 @@ FASTEST = {
     "dtype": Column("type"),
     "place": Column("device"),
     "shown": Column("fastest method"),
+    "tied": Column("tied with"),
     "wall_seconds": Column("time", *_TIME),
+    "span": Column("of its turns"),
     "ratio": Column("times as fast", _ratio, True),
     "compared": Column("compared with"),
     "peer_seconds": Column("time of that", *_TIME),
@@ -177,7 +185,10 @@ FASTEST = {
     "outcomes": Column("configurations right"),
 }
 # the columns with values of the run itself
-_OF_THE_FASTEST = ("method", "held_dtype", "kernel_seconds", "wall_seconds")
+_OF_THE_FASTEST = (
+    *("method", "held_dtype", "kernel_seconds", "wall_seconds", "least_seconds"),
+    "greatest_seconds",
+)
 #: The states of runs, in the order in which they are counted.
 STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 
@@ -217,7 +228,7 @@ def runs_columns(runs: pd.DataFrame, peers: pd.DataFrame) -> dict[str, Column]:
         elif name.startswith(OVER):
             called = function(peers, problem, name.removeprefix(OVER))
             columns[name] = Column(f"times as fast as {called}", _ratio, True)
-    empty = [name for name in columns if name.startswith((OVER, "fraction"))]
+    empty = [name for name in columns if name.startswith((OVER, "fraction")) or name in _RANGE]
     for name in empty:
         if runs[name].isna().all():
             del columns[name]
@@ -252,8 +263,8 @@ def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of the table of `fastest`, without those in which nothing is told."""
     alone = best["ratio"].isna().all()
     empty = {"ratio", "compared", "peer_seconds"} if alone else set()
-    empty |= {"slower"} if best["slower"].eq("").all() else set()
-    empty |= {"place"} if best["place"].nunique() == 1 else set()
+    empty |= {name for name in ("slower", "tied", "span") if best[name].eq("").all()}
+    empty |= {name for name in ("problem", "place") if best[name].nunique() == 1}
     return {name: column for name, column in FASTEST.items() if name not in empty}
 
 
@@ -298,13 +309,14 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
         A row for each problem, input, number type of the answer and device: problem, input, n,
         dtype; device, platform, and place, which says both where they are needed; method,
-        held_dtype, kernel_seconds and wall_seconds of the verified run with the fastest whole call
-        (missing if none was verified); shown, the method with the type in which it computed; calls,
-        the function of another package with the least time in the same turns and a right answer;
-        compared, the function with its type if that is another; peer_seconds; ratio, its time
-        divided by that of the run; slower, the reason if that is below 1; right and count, the
-        numbers of verified runs and of all runs; outcomes, the number of runs in each state, as in
-        "5 of 6, 1 refused": 5 right.
+        held_dtype, kernel_seconds, wall_seconds, least_seconds and greatest_seconds of the verified
+        run with the fastest whole call (missing if none was verified); shown, the method with the
+        type in which it computed; span, the times of its turns; tied, the other methods with a turn
+        that took no longer than its longest; calls, the function of another package with the least
+        time in the same turns and a right answer; compared, the function with its type if that is
+        another; peer_seconds; ratio, its time divided by that of the run; slower, the reason if
+        that is below 1; right and count, the numbers of verified runs and of all runs; outcomes,
+        the number of runs in each state, as in "5 of 6, 1 refused": 5 right.
     """
     rows = []
     groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
@@ -314,11 +326,16 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                 right = here[here["verified"].eq(True)]
                 row = {"problem": problem, "input": name, "n": n, "dtype": dtype}
                 row |= {"device": device, "platform": platform}
-                row |= {"right": len(right), "count": len(here), "outcomes": _outcomes(here)}
+                row |= {
+                    "tied": "",
+                    "right": len(right),
+                    "count": len(here),
+                    "outcomes": _outcomes(here),
+                }
                 if len(right):
                     run = right.loc[right["wall_seconds"].idxmin()]
                     row |= {column: run[column] for column in _OF_THE_FASTEST}
-                    row |= _fastest_other(run, peers)
+                    row |= {"tied": _tied(run, right)} | _fastest_other(run, peers)
                 rows.append(row)
     names = [*FASTEST, "device", "platform", "right", "count", "calls"]
     best = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_OF_THE_FASTEST])))
@@ -328,12 +345,29 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
     ]
     best["shown"] = [method_name(row) for row in best.itertuples()]
     best["slower"] = [_why_slower(row) for row in best.itertuples()]
+    best["span"] = [
+        "" if pd.isna(least) else _span(seconds(least), seconds(greatest))
+        for least, greatest in zip(best["least_seconds"], best["greatest_seconds"], strict=True)
+    ]
     return best.astype({"n": "Int64"})
 
 
 def device_name(device: str, platform: str) -> str:
     """Name a device and its driver: one processor can have several drivers."""
     return f"{device} ({platform} driver)" if platform else device
+
+
+def _span(least: str, greatest: str) -> str:
+    """Say from which time to which, with the unit once if it is the same."""
+    number, unit = least.split()
+    return f"{number if greatest.endswith(f' {unit}') else least} to {greatest}"
+
+
+def _tied(fastest: pd.Series, runs: pd.DataFrame) -> str:
+    """Name the other methods that had a turn no longer than the longest one of the fastest."""
+    names = pd.Series([method_name(row) for row in runs.itertuples()], runs.index)
+    near = names[runs["least_seconds"].le(fastest["greatest_seconds"])]
+    return ", ".join(near[near.ne(names[fastest.name])].unique())
 
 
 def _outcomes(runs: pd.DataFrame) -> str:

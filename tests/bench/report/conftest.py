@@ -63,6 +63,7 @@ def bench(runs, peers=("scipy",), left_out=()):
             "rate": 2 * run["rate"],
             "fraction_of_roof": 0.7,
             "repeat": 3,
+            "times": {"wall": [run["wall_seconds"] * part for part in (0.4, 0.6, 0.5)]},
             "ratios": {peer: 2.5 + number for number, peer in enumerate(peers)},
         }
         for run in runs

@@ -138,6 +138,7 @@ def test_csv_markdown_and_page_agree(whole):
     beside = "times as fast as scipy.sparse.csgraph.floyd_warshall"
     headings = [tables.RUNS[name].heading if name in tables.RUNS else beside for name in names]
     headings[names.index("rate")] = "updates/s"
+    assert headings[:5] == ["input", "n", "method", "type", "device"]
     assert in_markdown[0] == headings
     assert len(in_markdown) - 1 == len(in_csv) == 18
     for in_row, row in zip(in_page.tables["runs-all-pairs"][1:], in_csv, strict=True):
@@ -153,9 +154,11 @@ def test_csv_markdown_and_page_agree(whole):
                 assert float(cell["data-value"]) == float(value)
                 assert number(text) == pytest.approx(float(value), rel=0.05)
                 assert "e+" not in text
-    shown = {row[0]: (row[4], row[-1]) for row in in_markdown[1:]}
-    assert shown["unchecked"] == ("unchecked", "")
-    assert shown["wrong"] == ("wrong", "17")
+    shown = {
+        row[0]: row for row in cells(in_page, "runs-all-pairs", "input", "status", "max error")
+    }
+    assert shown["unchecked"] == ["unchecked", "unchecked", ""]
+    assert shown["wrong"] == ["wrong", "wrong", "17"]
 
 
 def test_a_run_that_was_solved_and_timed_is_one_row(make):
@@ -452,7 +455,7 @@ def test_names_cannot_become_markup(make):
     bench = make.bench([make.record(graph, method=method)], left_out=[left_out])
     page = Page(make.page(bench))
     assert {row[0] for row in page.texts("runs-all-pairs")[1:]} == {graph}
-    assert {row[3] for row in page.texts("runs-all-pairs")[1:]} == {method}
+    assert {row[2] for row in page.texts("runs-all-pairs")[1:]} == {method}
     assert page.texts("left-out")[1] == ["all-pairs", graph, "1", "<i>", "</table>"]
     assert [tag for tag, _ in page.elements].count("script") == 1
 
@@ -626,6 +629,21 @@ def test_two_drivers_of_one_processor_are_said_to_be_that(make):
     assert "A CPU and pthread-A CPU are one processor" in text
     assert text.count("one processor") == 1
     assert "one processor" not in make.page(make.record(), make.record(device=make.gpu))
+
+
+def test_methods_whose_turns_overlap_are_tied(make):
+    # the turns of a bench are from 0.8 to 1.2 times its median
+    seconds = {"fast": 1.0, "near": 1.4, "far": 1.6}
+    runs = [make.record("a", 10, name, wall_seconds=2 * t) for name, t in seconds.items()]
+    page = Page(make.page(make.bench(runs)))
+    assert cells(page, "fastest", "fastest method", "tied with", "of its turns") == [
+        ["fast", "near", "800 ms to 1.2 s"]
+    ]
+    turns = cells(page, "runs-all-pairs", "method", "shortest turn", "longest turn")
+    assert turns[0] == ["far", "1.28 s", "1.92 s"]
+    # nothing is said of runs without turns
+    headings = Page(make.page(*runs)).texts("fastest")[0]
+    assert not {"tied with", "of its turns"} & set(headings)
 
 
 @pytest.mark.parametrize(
