@@ -69,6 +69,8 @@ def report_page(
             column for name in listed if name.startswith("runs-") for column in listed[name].columns
         },
         timed=runs["turns"].notna().any(),
+        turns=sorted(runs["turns"].dropna().unique()),
+        above=runs["fraction_of_roof"].gt(1).any(),
         ranges=best["span"].ne("").any(),
         untimed=runs["turns"].isna().any(),
         slower=runs.filter(regex=f"^{OVER}").lt(1).any(axis=None),

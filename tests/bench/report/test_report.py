@@ -722,6 +722,8 @@ def test_what_a_page_explains_is_what_it_has(make):
         "min(d, a + b)": {"solved", "timed", "more"},
         "a search reached": {"more"},
         "in registers": {"timed"},
+        "above 100 %": set(),
+        "There were 3": {"timed"},
         'column "why"': {"more"},
         "is refused if": {"more"},
     }
