@@ -61,7 +61,7 @@ def report_page(
         count=len(runs),
         inputs=runs["input"].nunique(),
         problems=problems,
-        methods=runs["method"].nunique(),
+        methods=runs.loc[~runs["status"].isin(("refused", "failed")), "method"].nunique(),
         states=tables.count_states(runs),
         types=sorted(runs["dtype"].unique()),
         units=set(runs["unit"]),
