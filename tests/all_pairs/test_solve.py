@@ -157,6 +157,7 @@ def real(problem):
 
 
 # Each is a weight and a cutoff; float32 rounds the first up, and the second down.
+@pytest.mark.slow
 @pytest.mark.every(2)
 @pytest.mark.parametrize("length", [0.1, 0.7])
 def test_a_vertex_at_the_cutoff_is_within_it(length, device):

@@ -85,6 +85,7 @@ def test_a_file_with_an_include(device, file, tmp_path, capsys):
     assert f"{file}:6: load x[i * 8]: 12.5% used" in printed
 
 
+@pytest.mark.slow
 def test_a_kernel_of_ours(device):
     words = ["zeros:256", "zeros:256", "zeros:600", "zeros:16", "3", "250"]
     record = profile_kernel(device, "traversal/bfs/bfs_frontier.cl", "frontier_start", words, [256])

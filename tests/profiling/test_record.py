@@ -98,6 +98,7 @@ def test_blocks_of_functions(device):
     assert operations["store"] == 87
 
 
+@pytest.mark.slow
 def test_an_odd_number_of_counters(device):
     counts, _ = record(device, "x[i] = 1; if (i < 0) return; x[i] = 2;", items=1, group=1)
     assert counts.counts.shape == (1, 6)

@@ -148,6 +148,7 @@ def test_the_median_of_the_turns_counts_and_the_best_shape():
     assert meter.roof() == roofs.Roof(3.0, {"minimum": 3.0, "bits": 2.5})
 
 
+@pytest.mark.slow
 def test_packed_loops_are_measured_where_they_exist(device, monkeypatch):
     capable = dataclasses.replace(device.capabilities, packed16=True)
     monkeypatch.setitem(model._capabilities, device.handle, capable)

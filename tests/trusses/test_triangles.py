@@ -69,6 +69,7 @@ def test_counts_that_are_known(name, device):
             assert counted(graph, device, name, per_vertex) == total
 
 
+@pytest.mark.slow
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None, max_examples=25)

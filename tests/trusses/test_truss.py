@@ -104,6 +104,7 @@ def test_every_truss_is_that_of_networkx(name, family, device):
             assert (truss.n, truss.directed) == (graph.n, False)
 
 
+@pytest.mark.slow
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", METHODS)
 @settings(deadline=None, max_examples=25)

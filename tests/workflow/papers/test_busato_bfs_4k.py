@@ -101,6 +101,7 @@ def exhibits_of(made):
     return {each.name: each for each in found}
 
 
+@pytest.mark.slow
 def test_levels(device):
     made = document("busato-traversal-bfs-levels", device)
     atomics = device.capabilities.int64_atomics
