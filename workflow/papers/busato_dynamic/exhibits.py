@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from papers.busato_dynamic import experiments
 from papers.busato_dynamic.claims import POWERS, claims
-from papers.busato_dynamic.experiments import HORNETS, TRUSSES
+from papers.busato_dynamic.experiments import HORNETS
 from papers.busato_dynamic.inputs import GRAPHS
 from papers.measured import Measured
 from papers.published import Published
@@ -19,7 +20,6 @@ __all__ = ["ROWS"]
 
 _FORMATS, _UPDATES = "busato-dynamic-formats", "busato-dynamic-updates"
 _ANALYTICS, _TRUSSES = "busato-dynamic-analytics", "busato-dynamic-trusses"
-_METHODS = (*TRUSSES, "SciPy")
 _PAPER = Published("busato_dynamic")
 
 
@@ -157,13 +157,17 @@ def _both(measured: Measured) -> Filled:
     return Filled(rows, words)
 
 
+def _methods() -> tuple[str, ...]:
+    return (*experiments.TRUSSES, "SciPy")
+
+
 def _decompositions(measured: Measured) -> Filled:
     rows: list[Row] = []
     for n, about in measured.each_input(_TRUSSES):
         label = about["label"]
         if label["k"] != "all":
             continue
-        runs = {name: measured.run(_TRUSSES, n, **label, method=name) for name in _METHODS}
+        runs = {name: measured.run(_TRUSSES, n, **label, method=name) for name in _methods()}
         wall = {name: run["seconds"]["wall"] if run else None for name, run in runs.items()}
         row: Row = {"graph": label["graph"], "vertices": about["n"], "edges": about["m"]}
         published = {
@@ -174,7 +178,7 @@ def _decompositions(measured: Measured) -> Filled:
         row |= beside("k_max", k_max, published["k_max"], "thesis")
         row |= {f"{name}, ms: ours": milliseconds(each) for name, each in wall.items()}
         for name, form in (("CSR", "CSR"), ("Hornet", "a Hornet")):
-            gain = ratio(wall[f"Iterative on {form}"], wall[f"Delta on {form}"])
+            gain = ratio(wall.get(f"Iterative on {form}"), wall.get(f"Delta on {form}"))
             row[f"Iterative over Delta, {name}: ours"] = gain
         row["SciPy over peeling: ours"] = ratio(wall["SciPy"], wall["peeling"])
         rows.append({**row, "Delta on cuSTINGER, ms: P100": milliseconds(published["time"])})
@@ -190,7 +194,7 @@ def _fixed(measured: Measured) -> Rows:
         if label["k"] == "all":
             continue
         row: Row = {"k": label["k"], "graph": label["graph"], "edges": about["m"]}
-        for name in _METHODS:
+        for name in _methods():
             wall = measured.phases(_TRUSSES, n, **label, method=name).get("wall")
             row[f"{name}, ms: ours"] = milliseconds(wall)
         for name, who in (("truss-delta", "P100"), ("Graphulo", "thesis, Accumulo")):
