@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -148,16 +149,15 @@ def test_threads():
 
 
 def test_many_threads_leave_nothing():
-    def work():
-        for _ in range(20):
-            with pyapsp.patch():
-                scipy_csgraph.dijkstra(matrix_of(), indices=0)
+    expected = THEIRS["dijkstra"](matrix_of(), indices=0)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    def work(turn):
+        with pyapsp.patch():
+            return np.array_equal(scipy_csgraph.dijkstra(matrix_of(), indices=0), expected)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(work, range(80)))
+    assert not is_patched()
 
 
 def test_without_a_device(monkeypatch):

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from papers.values import Value
 
 __all__ = [
-    *("TOLERANCE", "UNMEASURED", "Answers", "Claim", "Times", "Unmeasured", "Verdict"),
+    *("TOLERANCE", "UNMEASURED", "Answers", "Claim", "Times", "UnmeasuredError", "Verdict"),
     *("near", "answered", "every", "judged", "listed", "reaches", "within"),
 ]
 
@@ -21,7 +21,7 @@ _Facts = TypeVar("_Facts")
 _Key = TypeVar("_Key")
 
 
-class Unmeasured(LookupError):  # noqa: N818
+class UnmeasuredError(LookupError):
     """What a claim is about has not been measured."""
 
 
@@ -29,8 +29,8 @@ class Times(dict[_Key, float]):
     """Numbers by name; what asks for one that is not there is not decided."""
 
     def __missing__(self, key: _Key) -> float:
-        """Raise `Unmeasured`."""
-        raise Unmeasured(key)
+        """Raise `UnmeasuredError`."""
+        raise UnmeasuredError(key)
 
 
 class Verdict(NamedTuple):
@@ -76,7 +76,7 @@ def judged(answers: Answers[_Facts], facts: _Facts) -> Iterator[Claim]:
     for number, answer in answers.items():
         try:
             verdict = answer(facts)
-        except Unmeasured:
+        except UnmeasuredError:
             verdict = UNMEASURED
         yield Claim(number, *verdict)
 

@@ -7,7 +7,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
-from papers.claims import Answers, Claim, Unmeasured, Verdict, judged, listed, reaches, within
+from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged, listed, reaches, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.values import Value
@@ -50,7 +50,7 @@ def _pairs(
             if first and second:
                 quotients[graph] = value(first) / value(second)
     if not quotients:
-        raise Unmeasured(experiment)
+        raise UnmeasuredError(experiment)
     return quotients
 
 
@@ -107,7 +107,7 @@ def _updates(blocks: str, duplicates: str, quantity: str, measured: Measured) ->
         )
     }
     if not rates:
-        raise Unmeasured(blocks)
+        raise UnmeasuredError(blocks)
     batch = max(rates, key=rates.__getitem__)
     said = _said(quantity, method=blocks)
     return Verdict(reaches(rates[batch], said), f"{rates[batch]:.3g} million/s, batch {batch:,}")
@@ -140,7 +140,7 @@ def _tr1(measured: Measured) -> Verdict:
                     what = f"{label['graph']}, k {label['k']}, {form}"
                     gains[what] = both[0]["wall"] / both[1]["wall"]
     if not gains:
-        raise Unmeasured(name)
+        raise UnmeasuredError(name)
     best = max(gains, key=gains.__getitem__)
     said = _said("most of Iterative over Delta")
     return Verdict(reaches(gains[best], said), f"most {gains[best]:.3g}: {best}")

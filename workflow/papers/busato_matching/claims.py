@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Any
 
 from papers.busato_matching.experiments import MATCHES, SEARCHES
-from papers.claims import Answers, Claim, Times, Unmeasured, Verdict, judged, listed, near
+from papers.claims import Answers, Claim, Times, UnmeasuredError, Verdict, judged, listed, near
 from papers.measured import Measured
 from papers.published import Published
 from papers.values import Value
@@ -33,7 +33,7 @@ def _runs(measured: Measured, name: str, **label: Value) -> _Runs:
     """Return the runs with these labels; there must be some."""
     runs = [run for _, run in measured.each_run(f"busato-matching-{name}", **label)]
     if not runs:
-        raise Unmeasured(name)
+        raise UnmeasuredError(name)
     return runs
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from papers.claims import Answers, Claim, Unmeasured, Verdict, judged
+from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged
 from papers.measured import Measured
 
 __all__ = ["CLAIMS", "claims"]
@@ -30,7 +30,7 @@ def _faster(miner: str, phase: str, orders: int, measured: Measured) -> Verdict:
                 what = f"set {label['set']}, trace {label['trace']}"
                 gains[what] = run["seconds"][phase] / own
     if not gains:
-        raise Unmeasured(miner)
+        raise UnmeasuredError(miner)
     best = max(gains, key=gains.__getitem__)
     return Verdict(round(math.log10(gains[best])) >= orders, f"{gains[best]:.3g}: {best}")
 
@@ -40,7 +40,7 @@ def _overlap(measured: Measured) -> Verdict:
         on, off = (measured.phases(_OVERLAP, n, overlap=each).get("wall") for each in ("on", "off"))
         if on and off:
             return Verdict(on < off, f"ms: {1e3 * on:.3g} with, {1e3 * off:.3g} without")
-    raise Unmeasured(_OVERLAP)
+    raise UnmeasuredError(_OVERLAP)
 
 
 #: Number of a statement -> its judge.

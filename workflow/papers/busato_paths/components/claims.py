@@ -12,7 +12,7 @@ from papers.claims import (
     Answers,
     Claim,
     Times,
-    Unmeasured,
+    UnmeasuredError,
     Verdict,
     judged,
     listed,
@@ -77,7 +77,7 @@ def claims(measured: Measured) -> Iterator[Claim]:
 def _largest(measured: Measured) -> int:
     sizes = measured.sizes(_EXPERIMENT)
     if not sizes:
-        raise Unmeasured(_EXPERIMENT)
+        raise UnmeasuredError(_EXPERIMENT)
     return max(sizes)
 
 
@@ -85,7 +85,7 @@ def _sets(measured: Measured, name: str) -> Times[_Set]:
     """Return the seconds of each set on a graph."""
     times = Times(parameters(measured, _largest(measured), name))
     if not times:
-        raise Unmeasured(name)
+        raise UnmeasuredError(name)
     return times
 
 

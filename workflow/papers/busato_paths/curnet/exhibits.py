@@ -12,7 +12,7 @@ from papers.claims import (
     TOLERANCE,
     Answers,
     Claim,
-    Unmeasured,
+    UnmeasuredError,
     Verdict,
     judged,
     near,
@@ -104,7 +104,7 @@ def _speedups(measured: Measured, name: str = "", /, **where: Value) -> list[flo
             if gain is not None:
                 gains.append(gain)
     if not gains:
-        raise Unmeasured(str(where))
+        raise UnmeasuredError(str(where))
     return gains
 
 

@@ -12,7 +12,7 @@ from papers.claims import (
     Answers,
     Claim,
     Times,
-    Unmeasured,
+    UnmeasuredError,
     Verdict,
     judged,
     listed,
@@ -58,7 +58,7 @@ def of_optimisations(measured: Measured) -> Iterator[Claim]:
 def _largest(measured: Measured, experiment: str) -> int:
     sizes = measured.sizes(experiment)
     if not sizes:
-        raise Unmeasured(experiment)
+        raise UnmeasuredError(experiment)
     return max(sizes)
 
 

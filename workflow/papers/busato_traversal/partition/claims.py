@@ -15,7 +15,7 @@ from papers.claims import (
     Answers,
     Claim,
     Times,
-    Unmeasured,
+    UnmeasuredError,
     Verdict,
     every,
     judged,
@@ -80,7 +80,7 @@ class Facts:
         """The largest size of the experiment on techniques."""
         sizes = self.measured.sizes("busato-traversal-techniques")
         if not sizes:
-            raise Unmeasured("techniques")
+            raise UnmeasuredError("techniques")
         return max(sizes)
 
     @cached_property
@@ -107,7 +107,7 @@ class Facts:
         """Return the device memory of a technique on a whole input."""
         found = best(self.measured, self.n, name)
         if technique not in found:
-            raise Unmeasured(technique)
+            raise UnmeasuredError(technique)
         entries = shape(name).entries
         return float(found[technique][1]["device_bytes"]) * entries / min(self.n, entries)
 
@@ -115,7 +115,7 @@ class Facts:
         """Return the runs of the largest n of another experiment."""
         sizes = self.measured.sizes(experiment)
         if not sizes:
-            raise Unmeasured(experiment)
+            raise UnmeasuredError(experiment)
         return list(self.measured.runs(experiment, max(sizes)))
 
     @cached_property
