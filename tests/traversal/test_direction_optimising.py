@@ -5,8 +5,10 @@ from __future__ import annotations
 import pickle
 from dataclasses import replace
 from itertools import combinations, product
+from threading import Timer
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
@@ -437,6 +439,24 @@ def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         pyapsp.bfs(graph, sources, ID, device=device, progress=stop)
     np.testing.assert_array_equal(pyapsp.bfs(graph, sources, ID, device=device).levels, right)
+
+
+def test_the_end_of_a_run_waits_for_levels_on_their_way(device):
+    request = requested("bfs", generators.rmat(6, seed=4), ID, sources=[0], device=device)
+    planned = next(runs.plans(request, runs.Refusals()))
+    searcher = planned.method.open(planned.plan, Stopwatch())
+    late, over = cl.UserEvent(device.context), []
+    cl.enqueue_barrier(searcher._link, wait_for=[late])
+
+    def end():
+        over.append(True)
+        late.set_status(cl.command_execution_status.COMPLETE)
+
+    timer = Timer(0.2, end)
+    timer.start()
+    planned.method.finish(searcher)
+    assert over
+    timer.join()
 
 
 @pytest.fixture(params=[1, 64])
