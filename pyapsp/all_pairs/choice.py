@@ -2,6 +2,10 @@
 
 It depends on the graph, the options, the device and the tuning databases alone, never on the clock
 or on earlier calls: methods may round sums differently, and a call must always give the same bits.
+On a CPU one rule comes before times, because the constant time of kernels decides there: few rows
+up to a cutoff, of a graph without negative weights, are searched by ``dijkstra-cpu``, if Numba is
+installed. Their distances have the same bits: sums of a path are made from the source on.
+
 The ranking is cached by graph facts, options and database version. A method predicts its time from
 the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
 arcs, also for methods that search from sources: for k sources these take k m n / (4 rate).
@@ -36,6 +40,11 @@ __all__ = ["Candidate", "Question", "Ranking", "candidates", "choices", "ranked"
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
 # several devices. The last method is used if no other can run.
 _DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidevice", "fw-outofcore"
+# The method for few rows up to a cutoff if the device is a CPU, and what few means: from 4 to 64
+# sources on, the farther they search the sooner, the vectors of near-far are faster. It rounds
+# float16 sums otherwise than kernels do.
+_NEARBY, _FEW = "dijkstra-cpu", 16
+_RULE = "few sources and a cutoff on a CPU, where a search may take less time than a launch"
 # For a device without tuning rows: a search spends the time of this many updates of a matrix on
 # one arc and one source.
 _UPDATES = 64
@@ -67,6 +76,8 @@ class Candidate:
         Predicted time, with planning, transfers and conversion; None if there is no prediction.
     proof : str
         Why the type holds every distance; empty for the type that was asked for.
+    rule : str
+        The rule that puts it first; empty if times decide.
     others : tuple of str
         The next candidates of the ranking, as text.
     """
@@ -75,13 +86,16 @@ class Candidate:
     dtype: np.dtype
     seconds: float | None = None
     proof: str = ""
+    rule: str = ""
     others: tuple[str, ...] = ()
 
     @cached_property
     def reason(self) -> str:
         """What decided, as text."""
         decided = f"the shortest predicted time: {self}"
-        if self.seconds is None:
+        if self.rule:
+            decided = self.rule
+        elif self.seconds is None:
             decided = "the default method, of which the tuning database has no rate on this device"
         following = list(self.others[:_SHOWN])
         if len(self.others) > _SHOWN:
@@ -115,6 +129,8 @@ class Question(NamedTuple):
         Whether the rows are so few that a search from each source is probably fastest.
     alone : bool
         Whether rows are selected, and the memory of the host is too small for all rows.
+    near : bool
+        Whether few rows are wanted, up to a cutoff, and the device is a CPU.
     """
 
     methods: tuple[type[AllPairsMethod], ...]
@@ -128,6 +144,7 @@ class Question(NamedTuple):
     rows: int
     few: bool
     alone: bool
+    near: bool
 
     def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return the options of a prediction for this type."""
@@ -253,9 +270,12 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
         rows,
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
+        options.cutoff is not None and rows <= _FEW and options.device.kind == "cpu",
     )
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
+    if ranking.choices[0].rule:
+        return ranking
     near, enough = options.cutoff, _WORTH * _sounding_seconds(graph)
     if ranking.depends and ranking.seconds > (enough if near is None else _WITHIN * enough):
         sounded = graph.sounded if near is None else graph.sounded_within(near)
@@ -330,6 +350,9 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     if not question.alone and (_LAST, options.dtype) not in there:
         choices.append(Candidate(_method(_LAST), options.dtype))
+    nearby = _method(_NEARBY)
+    if question.near and options.dtype != np.float16 and nearby.unmet(facts, options) is None:
+        choices.insert(0, Candidate(nearby, options.dtype, rule=_RULE))
     return Ranking(question, _in_order(choices), gain)
 
 

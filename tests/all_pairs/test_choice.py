@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -531,3 +532,51 @@ def test_a_matrix_in_host_memory_is_predicted(rows, device):
         rows(("fw-minplus", "float64", 1500, 1e9), ("near-far", "float64", 1500, search))
         result = pyapsp.solve(graph, device=device, memory_limit=12_000_000)
         assert result.stats["method"] == expected
+
+
+@pytest.fixture
+def fresh():
+    """Rankings that a test makes of a device that is not there are not kept."""
+    choice._ranking.cache_clear()
+    yield
+    choice._ranking.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_few_rows_up_to_a_cutoff_are_searched_by_the_host(device, monkeypatch):
+    """On a CPU, whatever the tuning rows say; the device computes more rows, and whole ones."""
+
+    def first(graph, count, cutoff=2.0, dtype="float32"):
+        options = AllPairsOptions(device, np.dtype(dtype), cutoff=cutoff, sources=np.arange(count))
+        return choice.candidates(graph, options)[0].method.id
+
+    graph = random_graph(500, 2000, 9, seed=3)
+    monkeypatch.setitem(vars(device), "kind", "cpu")
+    assert [first(graph, count) for count in (1, 16)] == ["dijkstra-cpu"] * 2
+    assert "few sources and a cutoff" in pyapsp.explain(graph, sources=[3], cutoff=2, device=device)
+    negative = graph.with_weights(graph.weights - 2)
+    others = [first(graph, 17), first(graph, 4, None), first(negative, 4)]
+    others.append(first(graph, 4, dtype="float16"))  # the host rounds it later
+    assert "dijkstra-cpu" not in others
+    monkeypatch.setitem(vars(device), "kind", "gpu")
+    assert first(graph, 4) != "dijkstra-cpu"
+
+
+@pytest.mark.usefixtures("fresh")
+def test_few_rows_without_numba(device, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    graph = random_graph(400, 1500, seed=5)
+    found = pyapsp.solve(graph, sources=[7, 3], cutoff=2, device=device)
+    assert found.stats["method"] != "dijkstra-cpu"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint16"])
+def test_few_rows_have_the_bits_of_the_device(dtype, device):
+    random = np.random.default_rng(6)
+    graph = random_graph(300, 2400, seed=6)
+    weights = random.integers(0, 99, graph.m) / (1 if dtype[0] in "iu" else 7)
+    graph, sources = graph.with_weights(weights), random.integers(0, 300, 16)
+    options = {"sources": sources, "cutoff": 12.5, "dtype": dtype, "device": device}
+    one, other = pyapsp.solve(graph, **options), pyapsp.solve(graph, "near-far", **options)
+    assert one.distances.tobytes() == other.distances.tobytes()
+    assert ((one.distances > 0) & (one.distances != one.infinity)).any()

@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.all_pairs.sparse.source_blocks import TunableBlocks
 from pyapsp.base.compiled import compiled
-from pyapsp.base.errors import CapabilityError
+from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import cores
 from pyapsp.device.kernels import Stopwatch
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
+from pyapsp.graph.rows import sealed
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
@@ -30,6 +32,8 @@ __all__ = ["DijkstraCpu"]
 # A thread takes _CHUNK sources at a time, _TURNS times in a block. After each block
 # `Options.progress` is called.
 _CHUNK, _TURNS = 8, 8
+# Searches that visit fewer vertices than this in all, about 0.3 ms, use no other threads.
+_ALONE = 4096
 # The type of sums, for types without arithmetic in Numba or with too small a range.
 _WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
 
@@ -53,6 +57,12 @@ class DijkstraCpu(TunableBlocks):
         "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
     }
 
+    def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
+        """Return the error of what the method needs; it needs Numba."""
+        if find_spec("numba") is None:
+            return CapabilityError("dijkstra-cpu needs Numba: pip install numba")
+        return super().unmet(about, options)
+
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield one thread for each core."""
         yield {"threads": cores()}
@@ -70,6 +80,8 @@ class DijkstraCpu(TunableBlocks):
             If Numba is not installed, or the device does not support the type. All methods have
             the same types on a device, and answers are verified on the device.
         """
+        if (error := self.unmet(graph, options)) is not None:  # johnson plans without asking
+            raise error
         arithmetic_defines(options.device, options.dtype)
         return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
 
@@ -88,7 +100,8 @@ class _Threads:
     def __init__(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> None:
         graph, state = plan.input, plan.state
         self._search, self._dtype = state.search, state.dtype
-        weights = graph.weights.astype(plan.options.dtype).astype(self._dtype)
+        weights = graph.weights.astype(plan.options.dtype, copy=False)
+        weights = sealed(weights.astype(self._dtype, copy=False))
         self._arcs = graph.indptr, graph.indices, weights
         self._infinity = self._dtype.type(infinity(plan.options.dtype))
         self._farthest = self._dtype.type(_farthest(plan.options))
@@ -100,19 +113,28 @@ class _Threads:
     ) -> None:
         """Compute the rows of a block of sources."""
 
-        def solve(start: int) -> None:
-            some = slice(start, start + _CHUNK)
+        def solve(some: slice) -> int:
             rows = distances[some]
             wide = rows if rows.dtype == self._dtype else np.empty(rows.shape, self._dtype)
             before = _NOTHING if predecessors is None else predecessors[some]
             ends = self._infinity, self._farthest
-            self._search(*self._arcs, sources[some], wide, before, *ends)
+            visited = self._search(*self._arcs, sources[some], wide, before, *ends)
             if wide is not rows:
                 with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
                     rows[...] = wide
+            return int(visited)
 
+        # searches up to a cutoff may end sooner than a thread starts; the first one tells
+        visited = solve(slice(0, 1))
+        others = sources.size - 1
+        chunk = min(_CHUNK, -(-others // self._threads)) or 1
+        chunks = [slice(start, start + chunk) for start in range(1, sources.size, chunk)]
+        if self._threads == 1 or visited * others < _ALONE:
+            for some in chunks:
+                solve(some)
+            return
         with ThreadPoolExecutor(self._threads) as pool:
-            for done in [pool.submit(solve, start) for start in range(0, sources.size, _CHUNK)]:
+            for done in [pool.submit(solve, some) for some in chunks]:
                 done.result()
 
 
@@ -127,7 +149,7 @@ def _farthest(options: AllPairsOptions) -> np.generic:
 
 @dataclass(frozen=True)
 class _Compiled:
-    search: Callable[..., None]
+    search: Callable[..., int]
     dtype: np.dtype
     hash: str
 
@@ -145,14 +167,12 @@ def _compiled(dtype: np.dtype) -> _Compiled:
 
 
 def _compile(dtype: np.dtype) -> _Compiled:
-    try:
-        import numba
-    except ImportError:
-        raise CapabilityError("dijkstra-cpu needs Numba: pip install numba") from None
+    import numba
+
     search = compiled(_search)
     # one search, so that Numba compiles now; to Numba, read-only arrays are another type
     alone = Graph.from_arcs(1, [], [])
-    arcs = alone.indptr, alone.indices, np.empty(0, dtype)
+    arcs = alone.indptr, alone.indices, sealed(np.empty(0, dtype))
     row, ends = np.empty((1, 1), dtype), (dtype.type(1), dtype.type(1))
     search(*arcs, np.zeros(1, np.int64), row, _NOTHING, *ends)
     return _Compiled(search, dtype, f"numba {numba.__version__}")
@@ -167,8 +187,8 @@ def _search(
     predecessors: np.ndarray,
     infinity: np.generic,
     farthest: np.generic,
-) -> None:
-    """Dijkstra from each source, up to the distance `farthest`.
+) -> int:
+    """Dijkstra from each source, up to the distance `farthest`; return the number of visits.
 
     With an array of shape (0, 0) predecessors are not computed. The heap holds vertices and their
     distances; `place` is the index of a vertex in it, or -1.
@@ -177,6 +197,7 @@ def _search(
     keys = np.empty(n, distances.dtype)
     heap = np.empty(n, np.int32)
     place = np.full(n, -1, np.int32)
+    visited = 0
     for row in range(sources.size):
         source, distance = sources[row], distances[row]
         distance[:] = infinity
@@ -188,6 +209,7 @@ def _search(
             u, nearest = heap[0], keys[0]
             place[u] = -1
             size -= 1
+            visited += 1
             last, key, hole = heap[size], keys[size], 0
             while True:
                 child = 4 * hole + 1
@@ -221,3 +243,4 @@ def _search(
                         place[heap[hole]] = hole
                         hole = parent
                     heap[hole], keys[hole], place[v] = v, length, hole
+    return visited

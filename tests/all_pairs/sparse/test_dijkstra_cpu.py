@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
+from pyapsp.all_pairs.sparse import dijkstra_cpu
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
@@ -43,6 +44,28 @@ def test_any_number_of_threads(threads, device):
     assert verify.certificate(graph, result, device=device).ok
     assert len(seen) == -(-203 // (64 * threads))
     assert seen[-1] == (203, 203)
+
+
+@pytest.mark.parametrize("cutoff", [0, 300, None])
+def test_few_sources_use_few_threads(cutoff, device, monkeypatch):
+    """No thread is started where searches visit few vertices; the rows are the same."""
+    started = []
+
+    class Counted(dijkstra_cpu.ThreadPoolExecutor):
+        def submit(self, *task):
+            started.append(task)
+            return super().submit(*task)
+
+    graph, sources = generators.random_graph(2000, 8000, 99, seed=4), np.arange(0, 2000, 97)
+    method = pyapsp.method("dijkstra-cpu", threads=4)
+    pyapsp.solve(graph, method, sources=[0], device=device)  # compiled
+    monkeypatch.setattr(dijkstra_cpu, "ThreadPoolExecutor", Counted)
+    found = pyapsp.solve(graph, method, sources=sources, cutoff=cutoff, device=device)
+    expected = csgraph.dijkstra(
+        graph.to_scipy(), indices=sources, limit=np.inf if cutoff is None else cutoff
+    )
+    np.testing.assert_array_equal(found.distances, expected)
+    assert len(started) == (0 if cutoff == 0 else 4)
 
 
 def test_by_default_there_is_a_thread_for_each_core(device):
@@ -140,9 +163,7 @@ def test_an_interrupt_while_numba_is_imported(module, device):
 
 
 def test_without_numba(device, monkeypatch):
-    from pyapsp.all_pairs.sparse import dijkstra_cpu
-
     monkeypatch.setitem(sys.modules, "numba", None)
-    dijkstra_cpu._compiled.cache_clear()
-    with pytest.raises(CapabilityError, match="pip install numba"):
-        pyapsp.solve(generators.ring(9), "dijkstra-cpu", device=device)
+    for method in ("dijkstra-cpu", pyapsp.method("johnson", search="dijkstra-cpu")):
+        with pytest.raises(CapabilityError, match="pip install numba"):
+            pyapsp.solve(generators.ring(9), method, device=device)
