@@ -48,6 +48,8 @@ TIMES = {
     "wall_seconds",
     "rate",
     "fraction_of_roof",
+    "least_seconds",
+    "greatest_seconds",
 }
 # Cores and GPUs need not be there: jobs of the size that the profile says fit the node. The numbers
 # of jobs are new in each cluster: MPICH names memory after them, which a killed process leaves.
@@ -535,13 +537,14 @@ def swept():
 @pytest.mark.slurm
 @pytest.mark.usefixtures("swept")
 def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
-    """Two tasks on the node find the bits of one process; a task that is killed ends both."""
+    """Two tasks on the node find the bits of one process; an error of both ends both."""
     write(generators.random_graph(600, 3000, seed=1), tmp_path / "graph.npz")
-    start = ["srun", "--ntasks=2", "--cpus-per-task=1", "--mpi=pmi2", "--kill-on-bad-exit=1"]
+    start = ["srun", "--ntasks=2", "--cpus-per-task=1", "--mpi=pmi2"]
     solve = [sys.executable, "-m", "pyapsp", "solve", "graph.npz", "-o", "out.npy"]
     solve += ["--method", "fw-outofcore", "--set", "block=64"]
 
     def run(*more):
+        # without --kill-on-bad-exit: then the exit code of a killed task could be the greatest
         return subprocess.run(
             [*start, *solve, *more],
             cwd=tmp_path,
