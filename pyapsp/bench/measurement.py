@@ -2,10 +2,13 @@
 
 All contenders, and the loop that measures the roof, run in turns on the same input. Whole calls are
 timed, from the input to the answer on the host. The oracle of the problem checks every answer.
+
+The energy of a call is measured after the turns, in a train of calls of each method.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +17,11 @@ from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import ParameterError, SensorError
 from pyapsp.base.json import Json, Record
 from pyapsp.bench.peers import Peer, peer
 from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.device.energy import Energy, EnergyMeter
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
 from pyapsp.registry.roofs import METERS, Meter, with_roof
@@ -27,6 +31,11 @@ __all__ = ["Argument", "Comparison", "Outcome", "PeerRecord", "dense_graph", "ru
 
 #: The value of an argument of `Problem.ask`.
 Argument: TypeAlias = Json | np.ndarray
+
+_ENERGY = (
+    *("joules", "idle_joules", "watts"),
+    *("joules_per_unit", "joules_per_distance", "energy_error"),
+)
 
 
 class Comparison(TypedDict):
@@ -85,6 +94,9 @@ class Outcome:
         turns in place of its times. Added are ``device_seconds`` (upload, kernels, download),
         ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (the time of each peer
         divided by this one), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
+        With `energy` also ``joules`` and ``idle_joules`` of a whole call, ``watts``,
+        ``joules_per_unit`` of work, ``joules_per_distance`` and ``energy_error``, as in `Energy`;
+        they are None without a sensor.
     peers : list of dict
         ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
         ``verified``.
@@ -92,6 +104,8 @@ class Outcome:
         Contenders that did not run -> the reason.
     devices : dict of str to str
         Ids of the devices, as in ``runs`` -> their names.
+    sensor_error : SensorError or None
+        Why the energy of some runs could not be measured.
     """
 
     problem: Problem
@@ -100,6 +114,7 @@ class Outcome:
     peers: list[PeerRecord] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     devices: dict[str, str] = field(default_factory=dict)
+    sensor_error: SensorError | None = None
 
     @property
     def ok(self) -> bool:
@@ -170,6 +185,7 @@ def run(
     arguments: Mapping[str, Argument] | None = None,
     repeat: int = 3,
     peers: Sequence[str] = (),
+    energy: Callable[[Device], EnergyMeter] | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Time every method with every dtype on every device, and the peers, on one input.
@@ -193,6 +209,9 @@ def run(
         Number of timed turns.
     peers : sequence of str
         Names of `PEERS`; those that are not installed are left out.
+    energy : callable, optional
+        Returns what measures the energy of a device. If its sensor cannot be read any more, the
+        rest of the measurements are complete, and `Outcome.sensor_error` says so.
     progress : callable
         Called with the name of what runs next.
 
@@ -219,6 +238,8 @@ def run(
     def report(text: str) -> None:
         progress(f"{about['name']}: {text}")
 
+    # before the turns: a sensor that cannot be read is an error now
+    sensors = {} if energy is None else {each.device: energy(each.device) for each in everybody}
     own = warm_up(everybody, report)
     if not own:
         raise next(
@@ -236,6 +257,13 @@ def run(
     for each in everybody:
         if each.error is not None:
             outcome.left_out[each.name] = str(each.error)
+    for contender in (each for each in finished if isinstance(each, _Own)):
+        if (sensing := sensors.get(contender.device)) is not None:
+            report(f"energy: {contender.name}")
+            try:
+                contender.measure_energy(sensing)
+            except SensorError as error:
+                outcome.sensor_error = error
     outcome.peers = [each.record() for each in finished if isinstance(each, _Other)]
     outcome.runs = [
         each.record(meters.get(each.key), outcome.peers)
@@ -294,6 +322,18 @@ def _seconds(record: Record, phase: str) -> float:
     return seconds
 
 
+def _energy_columns(energy: Energy, facts: Mapping[str, Any]) -> Record:
+    """Return the columns of energy of a run; see `Outcome.runs`."""
+    joules = energy.joules
+
+    def each(count: int | None) -> float | None:
+        return joules / count if joules is not None and count else None
+
+    work, distances = facts["record"]["work"], facts["distances"]
+    values = joules, energy.idle_joules, energy.watts, each(work), each(distances), energy.error
+    return dict(zip(_ENERGY, values, strict=True))
+
+
 class _Own(_Checked):
     """A method with a dtype on a device."""
 
@@ -312,16 +352,31 @@ class _Own(_Checked):
         self.device = device
         self._problem, self._data, self._method, self._judge = problem, data, method, judge
         self._arguments = dict(arguments) | {"dtype": dtype, "device": device}
+        self._energy: Record = {}
+
+    def _call(self) -> tuple[Request, runs.Solved]:
+        started = time.perf_counter()
+        request = self._problem.ask(self._data, self._method, **self._arguments)
+        return request, runs.solve(request, started)
+
+    def measure_energy(self, meter: EnergyMeter) -> None:
+        """Measure the energy of a call."""
+        self._energy = dict.fromkeys(_ENERGY)
+        self._energy = _energy_columns(meter.measure(self._call), self.turns[-1].facts)
 
     def _solve(self) -> Turn:
         started = time.perf_counter()
-        request = self._problem.ask(self._data, self._method, **self._arguments)
-        solved = runs.solve(request, started)
+        request, solved = self._call()
         wall = time.perf_counter() - started
         kernel = _seconds(solved.record, "kernel")
         transfer = _seconds(solved.record, "transfer")
         self._judge.ask(request)
-        facts = {"record": solved.record, "check": self._judge(solved.answer)}
+        distances = getattr(solved.answer, "distances", None)
+        facts = {
+            "record": solved.record,
+            "check": self._judge(solved.answer),
+            "distances": None if distances is None else math.prod(distances.shape),
+        }
         seconds = {"kernel": kernel, "transfer": transfer, "device": kernel + transfer}
         return Turn({**seconds, "wall": wall}, facts)
 
@@ -354,6 +409,7 @@ class _Own(_Checked):
             "verified": self.verified,
             "oracle": self.turns[-1].facts["check"].oracle,
             "max_error": self.max_error,
+            **self._energy,
         }
         if meter is None:
             return record

@@ -5,6 +5,9 @@ the kernels alone, of kernels and transfers, and of whole calls from the graph t
 the host. The roof is the rate of the device for operations in registers, measured in the same
 turns. Every answer is checked. Exit code 1 when one is wrong.
 
+--energy adds joules: after the turns each method is called again and again for seconds, while a
+sensor is read. The sensors are those of 'pyapsp profile device'.
+
 For example:
   pyapsp bench rome99.gr --method fw-blocked --dtype float32
   pyapsp bench dense --n 512 2048 --method all --dtype float32 int32 --device gpu cpu
@@ -13,6 +16,7 @@ For example:
   pyapsp bench wiki-Vote --problem bfs --method all
   pyapsp bench power-law --problem sssp --n 100000
   pyapsp bench rmat --n 4096 --method auto near-far ms-bfs fw-minplus
+  pyapsp bench dense --n 16384 --device gpu --energy
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyapsp.cli.energy import add_energy, meters
 from pyapsp.cli.options import (
     add_format,
     add_json,
@@ -36,12 +41,14 @@ from pyapsp.cli.options import (
 from pyapsp.cli.output import check_outputs, made, print_json, refusals, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.table import Table
 
     from pyapsp.base.json import Record
     from pyapsp.bench.measurement import Argument, Comparison, Outcome
+    from pyapsp.device import Device
+    from pyapsp.device.energy import EnergyMeter
     from pyapsp.registry import Problem
 
 __all__ = ["configure", "run"]
@@ -59,6 +66,8 @@ _PEERS = {
     "triangles": _USUAL,
     "truss": ("scipy", "networkx"),
 }
+# The columns of energy, and their factors.
+_ENERGY = ("joules", 1.0), ("joules_per_unit", 1e9), ("watts", 1.0)
 _NAMES = tuple(dict.fromkeys(name for names in _PEERS.values() for name in names))
 
 
@@ -112,6 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"also time these other packages, where installed: {', '.join(_NAMES)}; --peers "
         "without a name means all (without --peers: scipy for a file, none for dense graphs)",
     )
+    add_energy(parser, "a call")
     dense = parser.add_argument_group("random graphs")
     add_size(dense, "numbers of vertices (512 1024)", nargs="+")
     dense.add_argument(
@@ -129,14 +139,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print a table for each graph."""
-    from rich.console import Console
-
     import pyapsp
-    from pyapsp.bench import measurement as bench
-    from pyapsp.device import choose
     from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
-    from pyapsp.registry.record import about_call
 
     problem = find_problem(arguments.problem)
     methods = arguments.method
@@ -144,6 +149,22 @@ def run(arguments: argparse.Namespace) -> int:
         methods = [method.id for method in pyapsp.methods(problem.id)]
     for name in methods:
         method_of(problem.id, name, "bench")
+    with meters(arguments) as meter_of:
+        return _measure(arguments, problem, methods, meter_of)
+
+
+def _measure(
+    arguments: argparse.Namespace,
+    problem: Problem,
+    methods: list[str],
+    meter_of: Callable[[Device], EnergyMeter] | None,
+) -> int:
+    from rich.console import Console
+
+    from pyapsp.bench import measurement as bench
+    from pyapsp.device import choose
+    from pyapsp.registry.record import about_call
+
     check_named(arguments)
     check_outputs(arguments.output, inputs=[arguments.graph])
     is_dense = arguments.graph == _DENSE
@@ -174,6 +195,7 @@ def run(arguments: argparse.Namespace) -> int:
                 arguments=options,
                 repeat=arguments.repeat,
                 peers=peers,
+                energy=meter_of,
                 progress=report,
             )
         console.print(_table(outcome, arguments.repeat))
@@ -189,6 +211,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(document)
     if arguments.output:
         write_json(arguments.output, document)
+    lost = [each.sensor_error for each in outcomes if each.sensor_error is not None]
+    if lost:
+        raise lost[0]
     return 0 if all(outcome.ok for outcome in outcomes) else 1
 
 
@@ -273,6 +298,8 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     table.add_column("device")
     headings = ["kernels s", "device s", "whole s", f"{prefix} {unit}/s"]
     headings += ["with transfers", "of the roof"]
+    energy = any("joules" in row for row in outcome.runs)
+    headings += ["joules", f"nJ/{unit.removesuffix('s')}", "watts"] * energy
     for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
         table.add_column(heading, justify="right")
     table.add_column("answer")
@@ -286,6 +313,7 @@ def _table(outcome: Outcome, repeat: int) -> Table:
             _scaled(row["rate"], scale),
             _scaled(row["device_rate"], scale),
             "" if fraction is None else f"{100 * fraction:.1f} %",
+            *([_energy(row, *each) for each in _ENERGY] if energy else []),
             *(f"{row['ratios'][each['name']]:.2f}" for each in outcome.peers),
             "right" if row["verified"] else "WRONG",
         )
@@ -299,7 +327,7 @@ def _table(outcome: Outcome, repeat: int) -> Table:
             "",
             f"{each['median_seconds']:.4g}",
             _scaled(each["rate"], scale),
-            *[""] * (2 + len(outcome.peers)),
+            *[""] * (2 + len(_ENERGY) * energy + len(outcome.peers)),
             "right" if each["verified"] else "WRONG",
         )
     return table
@@ -314,6 +342,10 @@ def _verdict(row: Comparison) -> str:
         f"auto {row['dtype']} on {row['device']}: {row['method']} {row['seconds']:.3g} s"
         f"{prediction}; {row['ratio']:.2f} x {best}"
     )
+
+
+def _energy(row: dict[str, Any], name: str, scale: float) -> str:
+    return "" if row[name] is None else f"{row[name] * scale:.4g}"
 
 
 def _scaled(speed: float | None, scale: float) -> str:

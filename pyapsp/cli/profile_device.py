@@ -21,15 +21,17 @@ For example:
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pyapsp.cli.energy import add_energy, meters
 from pyapsp.cli.options import add_device, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
 if TYPE_CHECKING:
     from pyapsp.base.json import Json, Record
+    from pyapsp.device import Device
+    from pyapsp.device.energy import EnergyMeter
 
 __all__ = ["configure", "run"]
 
@@ -59,21 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PART",
         help=f"run only these parts: {', '.join(_PARTS)}",
     )
-    parser.add_argument(
-        "--energy",
-        nargs="?",
-        const="auto",
-        metavar="SENSOR",
-        help="measure energy, too, with this sensor: nvml, rapl, amdsmi or none; without a name, "
-        "with the first one that can be read",
-    )
-    parser.add_argument(
-        "--train",
-        type=float,
-        default=5.0,
-        metavar="SECONDS",
-        help="how long a benchmark is repeated for its energy (5)",
-    )
+    add_energy(parser, "a benchmark")
     add_json(parser)
 
 
@@ -86,16 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
             raise ParameterError("--from needs --page: it only makes the page of a profile")
         _write_page(arguments)
         return 0
-    if not 0 < arguments.train < math.inf:
-        raise ParameterError.of("train", "profile", "a positive number", arguments.train)
-    return _measure(arguments)
+    with meters(arguments) as meter_of:
+        return _measure(arguments, meter_of)
 
 
-def _measure(arguments: argparse.Namespace) -> int:
+def _measure(
+    arguments: argparse.Namespace, meter_of: Callable[[Device], EnergyMeter] | None
+) -> int:
     from pyapsp.base.errors import SensorError
     from pyapsp.device import choose
-    from pyapsp.device.energy import EnergyMeter
-    from pyapsp.device.sensors import open_sensor
     from pyapsp.profiling.suite import profile_device
 
     device = choose(arguments.device)
@@ -104,10 +91,9 @@ def _measure(arguments: argparse.Namespace) -> int:
     say = printer(arguments)
     say(f"{device}")
     meter = None
-    if arguments.energy is not None:
-        sensor = open_sensor(device, arguments.energy)
-        say(f"sensor: {sensor.name}")
-        meter = EnergyMeter(sensor, arguments.train)
+    if meter_of is not None:
+        meter = meter_of(device)
+        say(f"sensor: {meter.sensor.name}")
     measured = profile_device(
         device,
         quick=arguments.quick,
@@ -125,7 +111,6 @@ def _measure(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(profile)
     if meter is not None:
-        meter.sensor.close()
         about = profile["sensor"]
         assert isinstance(about, Mapping)
         if about["error"] is not None:

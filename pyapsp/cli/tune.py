@@ -6,9 +6,13 @@ in the folder PYAPSP_TUNING or else the user's data folder. At the end the best 
 and types run in turns: "auto" predicts times from these rates. Exit code 1 when an answer was
 wrong.
 
+--objective energy finds the parameters of the least energy. Each set is then repeated for seconds
+(--train), so --budget should be minutes.
+
 For example:
   pyapsp tune fw-blocked --dtype float32 int32 -n 1024 --budget 60
   pyapsp tune fw-blocked --dtype float64 --export cl/tuning/dense.json
+  pyapsp tune fw-minplus -n 8192 --device gpu --objective energy --budget 600
 """
 
 from __future__ import annotations
@@ -19,10 +23,15 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyapsp.cli.energy import add_energy, meters
 from pyapsp.cli.options import add_device, add_json, add_progress, add_size, status
 from pyapsp.cli.output import check_outputs, commit, print_json, printer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyapsp.device import Device
+    from pyapsp.device.energy import EnergyMeter
     from pyapsp.registry import Method
     from pyapsp.registry.tuning.journal import Outcome
     from pyapsp.registry.tuning.tuner import Report, Tuner
@@ -56,6 +65,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="'all': every legal set, in random order; 'climb': from the default to better "
         "neighbouring sets; 'auto': climb if there are more sets than the budget allows",
     )
+    parser.add_argument(
+        "--objective",
+        default="time",
+        metavar="OBJECTIVE",
+        help="what is minimised: 'time' (the default), 'energy', or 'edp', their product",
+    )
+    add_energy(parser, "a run")
     parser.add_argument(
         "--budget",
         type=float,
@@ -114,6 +130,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Tune each method, type and size, and print a table for each."""
+    _check(arguments)
+    with meters(arguments) as meter_of:
+        return _tune(arguments, meter_of)
+
+
+def _tune(arguments: argparse.Namespace, meter_of: Callable[[Device], EnergyMeter] | None) -> int:
     from dataclasses import asdict
 
     import numpy as np
@@ -125,7 +147,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pyapsp.registry.tuning import database
     from pyapsp.registry.tuning.tuner import Tuner, compared
 
-    _check(arguments)
     methods = [type(find_method(name)) for name in arguments.method]
     if arguments.dtype:
         tuned = list(product([_dtype(name) for name in arguments.dtype], methods))
@@ -145,6 +166,7 @@ def run(arguments: argparse.Namespace) -> int:
                 target
             )  # an unreadable database is an error now, not after the measurements
     say = printer(arguments)
+    meter = None if meter_of is None else meter_of(device)
     best, wrong = [], []
     for n in arguments.n:
         # all methods and types of a size are compared, so they run in turns
@@ -162,6 +184,8 @@ def run(arguments: argparse.Namespace) -> int:
                 repeat=arguments.repeat,
                 seed=arguments.seed,
                 commit=commit(),
+                objective=arguments.objective,
+                meter=meter,
             )
             title = f"{method.id} {dtype} n = {n:,}"
             title += " with predecessors" * arguments.predecessors
@@ -207,6 +231,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     from pyapsp.base.errors import ParameterError
+    from pyapsp.graph.validation import choice
+    from pyapsp.registry.tuning.objective import OBJECTIVES
     from pyapsp.registry.tuning.tuner import STRATEGIES
 
     for name, least in (("max_configurations", 1), ("repeat", 1), ("seed", 0)):
@@ -220,9 +246,12 @@ def _check(arguments: argparse.Namespace) -> None:
         value = getattr(arguments, name)
         if not (0 < value < math.inf):
             raise ParameterError.of(name, "tune", "a positive number", value)
-    if arguments.strategy not in STRATEGIES:
-        rule = f"one of {', '.join(STRATEGIES)}"
-        raise ParameterError.of("strategy", "tune", rule, arguments.strategy)
+    choice("strategy", "tune", arguments.strategy, STRATEGIES)
+    choice("objective", "tune", arguments.objective, OBJECTIVES)
+    if arguments.objective == "time" and arguments.energy is not None:
+        raise ParameterError("--energy is for --objective energy or edp")
+    if arguments.objective != "time" and arguments.energy is None:
+        arguments.energy = "auto"
 
 
 def _dtype(name: str) -> str:
@@ -275,11 +304,14 @@ def _print_table(report: Report) -> None:
 
     unit = _unit(report.row.method)
     chosen = tuple(sorted(report.row.parameters.items()))
-    default = report.seconds.get(tuple(sorted(report.default.items())))
+    default = report.costs.get(tuple(sorted(report.default.items())))
+    energy = any(cost.joules is not None for cost in report.costs.values())
     table = Table(box=None)
-    for heading in ("", "parameters", "seconds", f"G {unit}/s", "x default"):
+    headings = ["", "parameters", "seconds", f"G {unit}/s", "x default"]
+    headings += ["joules", "joules x default"] * energy
+    for heading in headings:
         table.add_column(heading, justify="left" if heading in ("", "parameters") else "right")
-    for place, seconds in list(report.seconds.items())[:_SHOWN]:
+    for place, (seconds, joules) in list(report.costs.items())[:_SHOWN]:
         mark = "best" if place == chosen else ""
         if dict(place) == report.default:
             mark = "best, default" if mark else "default"
@@ -287,8 +319,10 @@ def _print_table(report: Report) -> None:
             mark,
             _text(_in_order(dict(place), report.default or {})),
             f"{seconds:.4g}",
-            f"{report.row.rate * report.seconds[chosen] / seconds / 1e9:.3g}",
-            f"{default / seconds:.2f}" if default else "-",
+            f"{report.row.rate * report.costs[chosen].seconds / seconds / 1e9:.3g}",
+            _ratio(default and default.seconds, seconds),
+            *(["-" if joules is None else f"{joules:.4g}"] * energy),
+            *([_ratio(default and default.joules, joules)] * energy),
         )
         table.add_row(*(Text(cell) for cell in cells))
     console = Console()
@@ -303,6 +337,10 @@ def _print_table(report: Report) -> None:
         + ", ".join(f"{number} {state}" for state, number in count.items())
         + ("; every legal set was measured" if report.complete else "")
     )
+
+
+def _ratio(default: float | None, value: float | None) -> str:
+    return f"{default / value:.2f}" if default and value else "-"
 
 
 def _in_order(

@@ -13,6 +13,7 @@ from pyapsp.bench import measurement as bench
 from pyapsp.bench import peers
 from pyapsp.bench.report import write_report
 from pyapsp.cli import bench as command
+from pyapsp.device.energy import EnergyMeter
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import runs
 
@@ -233,3 +234,52 @@ def test_the_automatic_choice_is_told(capsys, device):
     (line,) = [line for line in text.splitlines() if line.startswith("auto float64 on")]
     assert "x the fastest named, fw-naive" in line
     assert any(row[0] == "auto:" for row in rows_of(text))
+
+
+ENERGY = {"joules", "idle_joules", "watts", "joules_per_unit", "joules_per_distance"}
+
+
+def test_energy_of_a_call(toy_sensor, tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    words = ["dense", "--n", 40, "--method", "fw-naive", "fw-blocked", "--energy", "rapl"]
+    code, text, _ = run(capsys, *words, "--train", "0.3", "--repeat", "1", "-o", out)
+    assert code == 0
+    assert "nJ/update" in text
+    for row in json.loads(out.read_text())["runs"]:
+        assert row["watts"] == pytest.approx(100, rel=0.05)
+        assert row["joules_per_unit"] == pytest.approx(row["joules"] / 40**3)
+        assert row["joules_per_distance"] == pytest.approx(row["joules"] / 40**2)
+        # 100 W while it runs, and 100 W before
+        assert row["idle_joules"] == pytest.approx(row["joules"], rel=0.05)
+        assert 0 <= row["energy_error"] < 0.5
+
+
+def test_without_a_sensor_the_energy_is_null(tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    words = ["dense", "--n", 33, "--repeat", "1", "-o", out]
+    assert run(capsys, *words, "--energy", "none")[0] == 0
+    (row,) = json.loads(out.read_text())["runs"]
+    assert {row[name] for name in ENERGY} == {None}
+    assert run(capsys, *words)[0] == 0
+    (row,) = json.loads(out.read_text())["runs"]
+    assert not ENERGY & set(row)
+
+
+def test_a_sensor_that_disappears_costs_only_energy(toy_sensor, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "bench.json"
+    measure = EnergyMeter.measure
+
+    def unplugged_after_one(meter, launch):
+        energy = measure(meter, launch)
+        toy_sensor.lost = True
+        return energy
+
+    monkeypatch.setattr(EnergyMeter, "measure", unplugged_after_one)
+    words = ["dense", "--n", 33, "--method", "fw-naive", "fw-blocked", "--energy", "rapl"]
+    code, _, message = run(capsys, *words, "--train", "0.2", "--repeat", "1", "-o", out)
+    assert code == 4
+    assert "sensor toy: it cannot be read any more" in message
+    first, second = json.loads(out.read_text())["runs"]
+    assert first["joules"] > 0
+    assert {second[name] for name in ENERGY} == {None}
+    assert second["rate"] > 0

@@ -9,8 +9,6 @@ from functools import partial
 import pytest
 
 from pyapsp.cli import main, profile_device
-from pyapsp.device import sensors
-from pyapsp.device.sensors import Sensor
 from pyapsp.errors import CapabilityError
 from pyapsp.profiling import suite
 from pyapsp.profiling.measuring import Benchmark
@@ -75,28 +73,6 @@ def test_a_wrong_answer_is_exit_code_1_and_the_rest_is_kept(short, capsys):
 def test_the_output_is_checked_before_the_run(short, capsys):
     assert main(["profile", "device", "-o", "/no/such/folder/profile.json"]) != 0
     assert "folder does not exist" in capsys.readouterr().err
-
-
-class Toy(Sensor):
-    """A sensor that can be unplugged."""
-
-    name = "toy"
-    lost = False
-
-    def joules(self):
-        if self.lost:
-            raise OSError("unplugged")
-        return 100 * time.perf_counter()
-
-    def watts(self):
-        return 100.0
-
-
-@pytest.fixture
-def toy_sensor(monkeypatch):
-    sensor = Toy()
-    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
-    return sensor
 
 
 def busy(number):

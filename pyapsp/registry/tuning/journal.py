@@ -8,6 +8,7 @@ the process twice is known, and is not tried again.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from pyapsp.base.json import Json, Record
 from pyapsp.registry import Parameters
+from pyapsp.registry.tuning.objective import Cost
 from pyapsp.registry.tuning.space import Key, key
 
 __all__ = ["Journal", "Outcome"]
@@ -38,12 +40,20 @@ class Outcome:
         Median time in kernels, or an estimate if slow.
     detail : str
         The wrong answer, or the error.
+    joules : float or None
+        The energy of a run, if it was measured.
     """
 
     parameters: Parameters
     state: str
     seconds: float | None = None
     detail: str = ""
+    joules: float | None = None
+
+    @property
+    def cost(self) -> Cost:
+        """What a run takes; an infinite time if it failed."""
+        return Cost(math.inf if self.seconds is None else self.seconds, self.joules)
 
 
 class Journal:
@@ -63,7 +73,7 @@ class Journal:
     outcomes : dict
         Parameter set (see `pyapsp.registry.tuning.space.key`) -> its outcome.
     finals : dict
-        Parameter set -> seconds of a whole call, with planning, for the best few.
+        Parameter set -> the cost of a whole call, with planning, for the best few.
     work : int or None
         The work of a run, in units of the problem.
     """
@@ -71,7 +81,7 @@ class Journal:
     def __init__(self, path: Path, subject: Mapping[str, Json], *, restart: bool = False) -> None:
         self._path, self._subject = path, dict(subject)
         self.outcomes: dict[Key, Outcome] = {}
-        self.finals: dict[Key, float] = {}
+        self.finals: dict[Key, Cost] = {}
         self.work: int | None = None
         if restart:
             self._append({"state": "restart"})
@@ -96,10 +106,10 @@ class Journal:
         self.work = work
         self._append({"state": "worked", "work": work})
 
-    def final(self, parameters: Mapping[str, int | str], seconds: float) -> None:
-        """Write the seconds of the final timing of a set."""
-        self.finals[key(parameters)] = seconds
-        self._append({"state": "called", "parameters": dict(parameters), "seconds": seconds})
+    def final(self, parameters: Mapping[str, int | str], cost: Cost) -> None:
+        """Write the cost of a set in the final measurement."""
+        self.finals[key(parameters)] = cost
+        self._append({"state": "called", "parameters": dict(parameters), **cost._asdict()})
 
     def _append(self, entry: Record) -> None:
         line = json.dumps({"subject": self._subject, **entry}) + "\n"
@@ -136,15 +146,15 @@ class Journal:
                 elif state == "worked":
                     self.work = int(entry["work"])
                 elif state == "called":
-                    self.finals[place] = float(entry["seconds"])
+                    self.finals[place] = Cost(float(entry["seconds"]), _number(entry["joules"]))
                 elif state in _STATES:
                     started[place] = 0
-                    seconds = entry["seconds"]
                     self.outcomes[place] = Outcome(
                         parameters,
                         state,
-                        None if seconds is None else float(seconds),
+                        _number(entry["seconds"]),
                         str(entry["detail"]),
+                        _number(entry["joules"]),
                     )
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # cut short
@@ -152,3 +162,7 @@ class Journal:
             if count >= _DEATHS and place not in self.outcomes:
                 detail = "it ended the process twice"
                 self.outcomes[place] = Outcome(Parameters(place), "failed", None, detail)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else float(value)

@@ -3,9 +3,10 @@
 Every set first solves a small sample of the problem, then one of the size that is tuned. Both are
 random inputs of the family of the row. The oracle of the problem checks the answers.
 
-At the end the fastest few sets and the default are timed in turns; the default is replaced only if
-another set is 3 % faster. The winner also solves a sample that may have negative weights, for which
-the kernels are built with other code. If a driver hangs, the process is ended (``--stall``).
+At the end the best few sets and the default are measured in turns; the default is replaced only if
+another set is 3 % better. The best has the least time, or energy if that is the objective. The
+winner also solves a sample that may have negative weights, for which the kernels are built with
+other code. If a driver hangs, the process is ended (``--stall``).
 """
 
 from __future__ import annotations
@@ -34,13 +35,16 @@ from pyapsp.base.errors import (
 )
 from pyapsp.base.version import __version__
 from pyapsp.device import Device
+from pyapsp.device.energy import EnergyMeter
 from pyapsp.device.kernels import source
+from pyapsp.graph.validation import choice
 from pyapsp.registry import Answer, OpaquePlan, Parameters, problem
 from pyapsp.registry.timing import enough, in_turns
 from pyapsp.registry.tuning.database import Row
 from pyapsp.registry.tuning.journal import Journal, Outcome
 from pyapsp.registry.tuning.lookup import matches
 from pyapsp.registry.tuning.method import TunableMethod
+from pyapsp.registry.tuning.objective import OBJECTIVES, Cost
 from pyapsp.registry.tuning.order import climb, every
 from pyapsp.registry.tuning.sample import Sample
 from pyapsp.registry.tuning.space import Key, Space, key
@@ -71,9 +75,9 @@ class Report:
         The best set, for a database.
     default : dict
         The parameters that the method uses without a database.
-    seconds : dict
-        Parameter set (see `pyapsp.registry.tuning.space.key`) -> seconds of the final timing,
-        fastest first.
+    costs : dict
+        Parameter set (see `pyapsp.registry.tuning.space.key`) -> its cost in the final measurement,
+        best first.
     outcomes : list of Outcome
         All measurements, those of earlier runs included.
     resumed : int
@@ -84,7 +88,7 @@ class Report:
 
     row: Row
     default: Parameters
-    seconds: dict[Key, float]
+    costs: dict[Key, Cost]
     outcomes: list[Outcome] = field(default_factory=list)
     resumed: int = 0
     complete: bool = False
@@ -116,12 +120,18 @@ class Tuner:
         Seed of the order in which sets are tried.
     commit : str, optional
         Commit of the code, for the row.
+    objective : {"time", "energy", "edp"}
+        What is minimised: the time of a run, its energy, or their product. Energy is measured only
+        of sets that take less than 1.5 times the least time.
+    meter : EnergyMeter, optional
+        Needed for energy.
 
     Raises
     ------
     ParameterError
         If the method has no parameters to tune, or there is no such family, or `predecessors` is
-        true and the tuned kernels do not depend on it.
+        true and the tuned kernels do not depend on it. If there is no such objective, or a meter
+        is missing, or it has no sensor.
     CapabilityError
         If the device lacks what the method needs.
     """
@@ -140,7 +150,12 @@ class Tuner:
         repeat: int = 3,
         seed: int = 0,
         commit: str | None = None,
+        objective: str = "time",
+        meter: EnergyMeter | None = None,
     ) -> None:
+        choice("objective", "tune", objective, OBJECTIVES)
+        if objective != "time" and (meter is None or meter.idle_watts is None):
+            raise ParameterError(f"the objective {objective} needs a sensor of the energy")
         if not method.tunable:
             raise ParameterError(f"{method.id} has no parameters to tune")
         if predecessors and not method.carries_predecessors:
@@ -160,6 +175,7 @@ class Tuner:
         self._predecessors = predecessors
         self._repeat, self._seed, self._commit = repeat, seed, commit
         self._kernels = _kernels_hash(method.area)
+        self._objective, self._meter = objective, None if objective == "time" else meter
         subject = {
             "method": method.id,
             "device": device.identity,
@@ -168,6 +184,7 @@ class Tuner:
             "family": self._family,
             "n": n,
             "kernels": self._kernels,
+            "objective": objective,
         }
         self._small, self._large = self._sample(_SMALL, 0), self._sample(n, 0)
         self.space = Space(method(), self._large.options)
@@ -230,7 +247,7 @@ class Tuner:
         if strategy == "all":
             order = every(self.space, self._seed)
         else:
-            order = climb(self.space, self._seconds_of, self._seed)
+            order = climb(self.space, self._cost_of, self._seed)
         for parameters in order:
             if key(parameters) in seen:
                 continue
@@ -248,9 +265,9 @@ class Tuner:
         self._large.forget()
         return replace(decided, resumed=resumed, complete=complete)
 
-    def _seconds_of(self, parameters: Parameters) -> float:
+    def _cost_of(self, parameters: Parameters) -> float:
         outcome = self._journal.outcomes.get(key(parameters))
-        return math.inf if outcome is None or outcome.seconds is None else outcome.seconds
+        return math.inf if outcome is None else outcome.cost.of(self._objective)
 
     def _best_seconds(self) -> float:
         right = [o.seconds for o in self._journal.outcomes.values() if o.seconds is not None]
@@ -304,9 +321,13 @@ class Tuner:
         if pace.projected > _SLOW * best:
             return Outcome(parameters, "slow", pace.projected)
         times: list[float] = []
-        while not enough(times, self._repeat) and not (times and min(times) > _CLEAR * best):
+        clear = math.inf if self._meter is not None else _CLEAR * best
+        while not enough(times, self._repeat) and not (times and min(times) > clear):
             times.append(float(method.run(plan).stats["kernel_seconds"]))
-        return Outcome(parameters, "ok", median(times))
+        joules = None
+        if self._meter is not None:
+            joules = self._meter.measure(lambda: method.run(plan)).joules
+        return Outcome(parameters, "ok", median(times), joules=joules)
 
     def _decide(self) -> Report:
         """Time the best few and the default again, in turns, and verify the winner again."""
@@ -317,26 +338,27 @@ class Tuner:
                 (
                     o
                     for o in outcomes.values()
-                    if o.seconds is not None and o.parameters in self.space
+                    if o.cost.of(self._objective) < math.inf and o.parameters in self.space
                 ),
-                key=lambda outcome: outcome.seconds or 0.0,
+                key=lambda outcome: outcome.cost.of(self._objective),
             )
             if not ranked:
                 raise self._nothing()
             finalists = [outcome.parameters for outcome in ranked[:_FINALISTS]]
             if default not in finalists and any(o.parameters == default for o in ranked):
                 finalists.append(default)
-            seconds = self._finals(finalists)
-            best = min(seconds, key=seconds.__getitem__)
-            if key(default) in seconds and seconds[key(default)] <= _GAIN * seconds[best]:
+            costs = self._finals(finalists)
+            values = {place: cost.of(self._objective) for place, cost in costs.items()}
+            best = min(values, key=values.__getitem__)
+            if key(default) in values and values[key(default)] <= _GAIN * values[best]:
                 best = key(default)
             fault = self._fault_elsewhere(Parameters(best))
             if fault is None:
                 break
             self._journal.finish(Outcome(Parameters(best), "wrong", None, fault))
-        fastest = dict(sorted(seconds.items(), key=lambda item: item[1]))
-        row = self._row(Parameters(best), seconds[best])
-        return Report(row, default, fastest, list(outcomes.values()))
+        ranking = {place: costs[place] for place in sorted(values, key=values.__getitem__)}
+        row = self._row(Parameters(best), costs[best].seconds)
+        return Report(row, default, ranking, list(outcomes.values()))
 
     def known(self) -> Row | None:
         """Return a row with the parameters in the databases, verified but not timed.
@@ -390,13 +412,25 @@ class Tuner:
         # the measured time can be 0: do not divide by it
         return float(f"{work / max(seconds, 1e-9):.4g}")
 
-    def _finals(self, finalists: list[Parameters]) -> dict[Key, float]:
+    def _finals(self, finalists: list[Parameters]) -> dict[Key, Cost]:
         known = self._journal.finals
         if any(key(parameters) not in known for parameters in finalists):
             calls = [partial(self._call, parameters) for parameters in finalists]
-            for parameters, taken in zip(finalists, in_turns(calls, self._repeat), strict=True):
-                self._journal.final(parameters, taken)
+            taken = in_turns(calls, self._repeat)
+            energies = [None] * len(calls) if self._meter is None else self._energies(calls)
+            for parameters, seconds, joules in zip(finalists, taken, energies, strict=True):
+                self._journal.final(parameters, Cost(seconds, joules))
         return {key(parameters): known[key(parameters)] for parameters in finalists}
+
+    def _energies(self, calls: Sequence[Callable[[], object]]) -> list[float | None]:
+        """Return the joules of each call, the mean of two trains: the device warms up."""
+        assert self._meter is not None
+        joules: list[float | None] = []
+        there = [self._meter.measure(call).joules for call in calls]
+        back = [self._meter.measure(call).joules for call in reversed(calls)]
+        for first, second in zip(there, reversed(back), strict=True):
+            joules.append(None if first is None or second is None else (first + second) / 2)
+        return joules
 
     def _fault_elsewhere(self, parameters: Parameters) -> str | None:
         """Return the fault of a set with another sample, for which other code may be built.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyapsp.registry.tuning.journal import Journal, Outcome
+from pyapsp.registry.tuning.objective import Cost
 
 SUBJECT = {"method": "m", "n": 64}
-FIRST = Outcome({"tile": 8}, "ok", 0.5)
+FIRST = Outcome({"tile": 8}, "ok", 0.5, joules=40.0)
 SECOND = Outcome({"tile": 16}, "wrong", None, "d(0, 1)")
 
 
@@ -26,11 +27,11 @@ def write(path):
 
 def test_what_was_written_is_read(path):
     written = write(path)
-    written.final({"tile": 8}, 0.25)
+    written.final({"tile": 8}, Cost(0.25, 30.0))
     journal = Journal(path, SUBJECT)
     assert journal.outcomes == written.outcomes
     assert list(journal.outcomes.values()) == [FIRST, SECOND]
-    assert list(journal.finals.values()) == [0.25]
+    assert list(journal.finals.values()) == [Cost(0.25, 30.0)]
 
 
 def test_other_subjects_are_not_mixed_up(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import time
 from typing import ClassVar
@@ -12,6 +13,8 @@ import pytest
 
 import pyapsp
 from pyapsp.all_pairs.dense import FwBlocked, FwMinplus, FwNaive
+from pyapsp.device.energy import Energy, EnergyMeter
+from pyapsp.device.sensors import NoSensor
 from pyapsp.errors import (
     CapabilityError,
     DeviceError,
@@ -23,6 +26,7 @@ from pyapsp.errors import (
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import Space, stopping, tuner
 from pyapsp.registry.tuning.journal import Outcome
+from pyapsp.registry.tuning.objective import OBJECTIVES, Cost
 from pyapsp.registry.tuning.space import key
 from pyapsp.registry.tuning.tuner import Tuner
 
@@ -105,8 +109,8 @@ def test_all_sets_are_measured_and_the_fastest_is_kept(dtype, predecessors, tune
     )
     assert (row.device, row.architecture) == (device.plain_name, device.architecture)
     assert (row.commit, row.pyapsp) == ("c", pyapsp.__version__)
-    seconds = report.seconds[key(row.parameters)]
-    assert seconds <= tuner._GAIN * min(report.seconds.values())
+    seconds = report.costs[key(row.parameters)].seconds
+    assert seconds <= tuner._GAIN * min(cost.seconds for cost in report.costs.values())
     assert row.rate == pytest.approx(300**3 / seconds, rel=1e-3)
 
 
@@ -122,7 +126,7 @@ def test_resuming_measures_nothing_twice(tune, measured, monkeypatch):
     # when all is done, not even the finals are timed again
     monkeypatch.setattr(Tuner, "_plan", None)
     third = tune().run()
-    assert (third.row, third.seconds) == (second.row, second.seconds)
+    assert (third.row, third.costs) == (second.row, second.costs)
     assert len(measured) == 4
 
 
@@ -303,7 +307,7 @@ def test_climbing_finds_the_best_of_many(device, tmp_path, monkeypatch):
         Tuner, "_outcome", lambda self, each: Outcome(each, "ok", landscape[key(each)])
     )
     monkeypatch.setattr(
-        Tuner, "_finals", lambda self, each: {key(p): landscape[key(p)] for p in each}
+        Tuner, "_finals", lambda self, each: {key(p): Cost(landscape[key(p)]) for p in each}
     )
     monkeypatch.setattr(Tuner, "_fault_elsewhere", lambda self, each: None)
     climber = Tuner(FwBlocked, device, options.dtype, 64, journal=tmp_path / "climb.jsonl")
@@ -320,13 +324,66 @@ def test_a_tie_goes_to_the_default(tune, monkeypatch):
     monkeypatch.setattr(
         Tuner,
         "_finals",
-        lambda self, each: {key(p): 1.0 if p == DEFAULT else 0.985 for p in each},
+        lambda self, each: {key(p): Cost(1.0 if p == DEFAULT else 0.985) for p in each},
     )
     assert tune().run().row.parameters == DEFAULT
     monkeypatch.setattr(
-        Tuner, "_finals", lambda self, each: {key(p): 1.0 if p == DEFAULT else 0.9 for p in each}
+        Tuner,
+        "_finals",
+        lambda self, each: {key(p): Cost(1.0 if p == DEFAULT else 0.9) for p in each},
     )
     assert tune().run().row.parameters != DEFAULT
+
+
+class Meter:
+    """A meter by which a set takes joules that do not depend on its time."""
+
+    idle_watts = 50.0
+
+    def __init__(self, monkeypatch, joules):
+        self._joules, self._now = joules, None
+        plan = Tuner._plan
+
+        def planned(tuner, parameters):
+            self._now = parameters
+            return plan(tuner, parameters)
+
+        monkeypatch.setattr(Tuner, "_plan", planned)
+
+    def measure(self, launch):
+        launch()
+        joules = self._joules[key(self._now)]
+        return Energy(joules, 0.0, 100.0, 100.0, 0.0, 1.0, 1, 2)
+
+
+def test_an_objective_decides_what_is_best(tune, monkeypatch):
+    """The least energy, time, or product may each be another set's."""
+    sets = [key(each) for each in tune().space]
+    first, second, third, *_ = sets
+    joules = {**dict.fromkeys(sets, 9.0), first: 1.0, second: 2.0, third: 8.0}
+    seconds = {**dict.fromkeys(sets, 5.0), first: 4.9, second: 1.5, third: 1.0}
+    monkeypatch.setattr(
+        tuner, "in_turns", lambda calls, repeat: [seconds[key(call.args[0])] for call in calls]
+    )
+    monkeypatch.setattr(tuner, "_SLOW", math.inf)
+    meter = Meter(monkeypatch, joules)
+    best = {}
+    for objective in OBJECTIVES:
+        report = tune(objective=objective, meter=meter).run(strategy="all")
+        best[objective] = key(report.row.parameters)
+        assert next(iter(report.costs)) == best[objective]
+        measured = {cost.joules for cost in report.costs.values()}
+        assert measured == ({None} if objective == "time" else set(joules.values()))
+    assert best == {"time": third, "energy": first, "edp": second}
+
+
+def test_energy_needs_a_sensor(tune):
+    blind = EnergyMeter(NoSensor(), 0.1)
+    for meter in (None, blind):
+        with pytest.raises(ParameterError, match="needs a sensor"):
+            tune(objective="energy", meter=meter)
+    with pytest.raises(ParameterError, match="one of time, energy, edp"):
+        tune(objective="watts")
 
 
 def test_a_hopeless_run_is_cut_short(tune, monkeypatch):
