@@ -237,7 +237,7 @@ def _counted(operation: Operation, shape: Shape, loops: list[Loop]) -> Record:
     dict
         ``operations`` of a work-item (or vector) in a round; ``counted``: instructions of the kind
         that does them; ``counts_agree``: whether these are all, and no more; None if nothing is
-        known of the instructions.
+        known of the instructions. A vector that is wider than the registers in use takes several.
     """
     steps = shape.chains * shape.steps
     found: Record = {
@@ -257,6 +257,8 @@ def _counted(operation: Operation, shape: Shape, loops: list[Loop]) -> Record:
     }
     if known is not None:
         counted = loop.count(known.pattern)
-        agree = any(0 <= counted - steps * each <= _EXTRA for each in known.counts)
+        # some compilers take half of the width that the processor has
+        parts = -(-shape.width * np.dtype(operation.dtype).itemsize // (loop.vector_bytes or 64))
+        agree = any(0 <= counted - parts * steps * each <= _EXTRA for each in known.counts)
         found |= {"counted": counted, "counts_agree": agree}
     return found

@@ -32,6 +32,9 @@ _LINES = {
     "ptx": re.compile(r"\s*(@!?%p\d+\s+)?(?P<name>[a-z][\w.]*)\s+(?P<operands>[^:]*);"),
 }
 _LABEL = re.compile(r"\s*(?P<label>[.$\w]+):\s*(//.*)?$")
+# The vector registers: a letter -> bytes.
+_VECTORS = re.compile(r"%(?P<width>[xyz])mm")
+_VECTOR_BYTES = {"x": 16, "y": 32, "z": 64}
 _JUMPS = {"x86": re.compile("j"), "sass": re.compile("BRA"), "ptx": re.compile("bra")}
 _JUMPS_TO = {
     "x86": re.compile(r"([0-9a-f]+)"),
@@ -49,10 +52,13 @@ class Loop:
     instruction_set : {"x86", "sass", "ptx"}
     mnemonics : tuple of str
         In their order, without operands.
+    vector_bytes : int
+        Of the widest vector register that is used; 0 if there is none.
     """
 
     instruction_set: str
     mnemonics: tuple[str, ...]
+    vector_bytes: int = 0
 
     def count(self, pattern: str) -> int:
         """Return the number of instructions whose whole mnemonic matches a pattern."""
@@ -89,6 +95,7 @@ def loops_in(text: str, instruction_set: str) -> list[Loop]:
     instruction_set : {"x86", "sass", "ptx"}
     """
     names: list[str] = []
+    widths: list[int] = []
     places: dict[str, int] = {}  # address or label -> number of the instruction
     loops: list[Loop] = []
     last_start = -1
@@ -99,6 +106,8 @@ def loops_in(text: str, instruction_set: str) -> list[Loop]:
             if "at" in code.groupdict():
                 places[_address(code["at"])] = len(names)
             names.append(code["name"])
+            vectors = _VECTORS.finditer(code["operands"])
+            widths.append(max((_VECTOR_BYTES[each["width"]] for each in vectors), default=0))
             if _JUMPS[instruction_set].match(code["name"]) is None:
                 continue
             target = _JUMPS_TO[instruction_set].match(code["operands"])
@@ -106,7 +115,7 @@ def loops_in(text: str, instruction_set: str) -> list[Loop]:
             # a loop that contains another one is not innermost
             if start is not None and start > last_start:
                 last_start = start
-                loops.append(Loop(instruction_set, tuple(names[start:])))
+                loops.append(Loop(instruction_set, tuple(names[start:]), max(widths[start:])))
     return loops
 
 

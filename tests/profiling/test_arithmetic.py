@@ -60,7 +60,10 @@ def test_the_compiled_loop_has_the_generated_instructions(device, name):
         pytest.skip("the driver gives no code")
     assert found["operations"] == 62 * operation.count
     assert found["counts_agree"]
-    assert found["operations"] <= found["counted"] <= found["operations"] + 4
+    # a compiler may take half of the width of the processor: then a vector is two instructions
+    parts = round(found["counted"] / found["operations"])
+    assert parts in (1, 2)
+    assert 0 <= found["counted"] - parts * found["operations"] <= 4
 
 
 @pytest.mark.parametrize(

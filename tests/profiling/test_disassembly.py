@@ -43,13 +43,21 @@ $L__BB0_2:                              // =>This Inner Loop
 
 
 @pytest.mark.parametrize(
-    ("instruction_set", "text", "pattern", "length"),
-    [("x86", X86, "vaddps", 4), ("sass", SASS, r"FADD.*", 5), ("ptx", PTX, r"add\.f32", 4)],
+    ("instruction_set", "text", "pattern", "length", "width"),
+    [
+        ("x86", X86, "vaddps", 4, 32),
+        ("x86", X86.replace("%ymm2", "%zmm2"), "vaddps", 4, 64),
+        ("sass", SASS, r"FADD.*", 5, 0),
+        ("ptx", PTX, r"add\.f32", 4, 0),
+    ],
 )
-def test_the_loop_is_found_and_its_instructions_counted(instruction_set, text, pattern, length):
+def test_the_loop_is_found_and_its_instructions_counted(
+    instruction_set, text, pattern, length, width
+):
     (loop,) = loops_in(text, instruction_set)
     assert loop.instruction_set == instruction_set
     assert len(loop.mnemonics) == length
+    assert loop.vector_bytes == width
     assert loop.count(pattern) == 2
     assert loop.count("add") == 0  # the whole mnemonic counts
 
