@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.energy import add_energy, meters
 from pyapsp.cli.options import (
+    add_flag,
     add_format,
     add_json,
     add_output,
@@ -101,7 +102,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", nargs="+", default=[None], metavar="SPEC", help="see 'pyapsp devices'"
     )
-    parser.add_argument("--predecessors", action="store_true", help="also compute predecessors")
+    add_flag(parser, "--predecessors", "also compute predecessors")
     parser.add_argument(
         "--sources",
         type=int,

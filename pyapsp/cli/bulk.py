@@ -23,7 +23,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_json, add_output
+from pyapsp.cli.options import add_flag, add_json, add_output
 from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -52,15 +52,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="define a macro, as for a C compiler",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--check",
-        action="store_true",
-        help="write no file; print whether the program can be translated, its inputs and outputs, "
+        "write no file; print whether the program can be translated, its inputs and outputs, "
         "and the number of array accesses for one input",
     )
-    parser.add_argument(
-        "--list", action="store_true", help="list the programs that come with the package"
-    )
+    add_flag(parser, "--list", "list the programs that come with the package")
     add_json(parser)
 
 

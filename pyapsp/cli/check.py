@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pyapsp.cli.areas import AREAS, Area, started
 from pyapsp.cli.options import (
     add_device,
+    add_flag,
     add_format,
     add_json,
     add_method,
@@ -51,10 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_weight(parser)
     add_method(parser)
     parser.add_argument("--dtype", metavar="TYPE", help="number type of the answer")
-    parser.add_argument(
+    add_flag(
+        parser,
         "--predecessors",
-        action="store_true",
-        help="also compute and check predecessors, for problems that have paths",
+        "also compute and check predecessors, for problems that have paths",
     )
     add_device(parser)
     add_output(parser, "OUT.json", "write the record of the run as JSON")

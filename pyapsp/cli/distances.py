@@ -14,9 +14,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from pyapsp.cli.options import add_cutoff, add_json
+from pyapsp.cli.options import add_json
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
-from pyapsp.cli.targeted import add_targeted, ends_of, shown_progress, targeted_arguments
+from pyapsp.cli.targeted import add_targeted, ends_of, search_arguments, shown_progress
 
 __all__ = ["configure", "run"]
 
@@ -25,7 +25,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     what = "write the table there instead of printing it; OUT.parquet, or the matrix as OUT.npy"
     add_targeted(parser, "OUT.csv", what)
-    add_cutoff(parser)
     add_json(parser)
 
 
@@ -45,9 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
             graph,
             sources,
             targets,
-            cutoff=arguments.cutoff,
             progress=progress,
-            **targeted_arguments(arguments),
+            **search_arguments(arguments),
         )
     seconds = time.perf_counter() - started
     names = np.arange(graph.n) if graph.labels is None else graph.labels

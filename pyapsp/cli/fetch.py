@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_json, add_output
+from pyapsp.cli.options import add_flag, add_json, add_output
 from pyapsp.cli.output import check_outputs, print_json
 
 __all__ = ["configure", "run"]
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("name", metavar="DATASET", nargs="?", help="a name from --list")
-    what.add_argument("--list", action="store_true", help="list all graphs")
+    add_flag(what, "--list", "list all graphs")
     parser.add_argument(
         "--register",
         metavar="FILE.csv",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from pyapsp.cli.options import (
     add_device,
+    add_flag,
     add_json,
     add_memory_limit,
     add_name_of_method,
@@ -78,13 +79,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("label", "degree", "bfs"),
         help="the terms of the score of a pair; all by default",
     )
-    parser.add_argument(
-        "--strict", action="store_true", help="leave nodes unmatched that have no similar candidate"
-    )
-    parser.add_argument(
+    add_flag(parser, "--strict", "leave nodes unmatched that have no similar candidate")
+    add_flag(
+        parser,
         "--published",
-        action="store_true",
-        help="the algorithm as published: focus 1, 0 rounds, unguided draws in random order, "
+        "the algorithm as published: focus 1, 0 rounds, unguided draws in random order, "
         "matches that may be equal",
     )
     parser.add_argument(
@@ -96,11 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="exponent of the weights of random draws, 64 by default",
     )
-    parser.add_argument(
-        "--repeats",
-        action="store_true",
-        help="allow equal matches; by default they are drawn again",
-    )
+    add_flag(parser, "--repeats", "allow equal matches; by default they are drawn again")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed, 0 by default")
     add_name_of_method(
         parser,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_json, add_memory_limit, add_output
+from pyapsp.cli.options import add_device, add_flag, add_json, add_memory_limit, add_output
 from pyapsp.cli.output import check_outputs, check_suffix, print_json
 
 __all__ = ["configure", "run"]
@@ -66,11 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="type of numbers; auto (default): float32 if it holds all of them exactly",
     )
-    parser.add_argument(
-        "--no-inference",
-        action="store_true",
-        help="also check statements that follow from earlier answers",
-    )
+    add_flag(parser, "--no-inference", "also check statements that follow from earlier answers")
     add_device(parser)
     add_memory_limit(parser)
     add_json(parser)

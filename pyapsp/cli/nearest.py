@@ -13,19 +13,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from pyapsp.cli.options import (
-    add_cutoff,
-    add_device,
-    add_dtype,
-    add_graph,
-    add_json,
-    add_memory_limit,
-    add_output,
-    add_undirected,
-    vertices,
-)
+from pyapsp.cli.options import add_graph, add_json, add_output, vertices
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
-from pyapsp.cli.targeted import add_targets
+from pyapsp.cli.targeted import add_search, add_targets, search_arguments
 
 __all__ = ["configure", "run"]
 
@@ -36,11 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "OUT.csv", "write the table there instead of printing it; or OUT.parquet")
     add_targets(parser, required=True)
     parser.add_argument("-k", type=int, default=1, metavar="K", help="so many of them (1)")
-    add_cutoff(parser)
-    add_undirected(parser)
-    add_dtype(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_search(parser)
     add_json(parser)
 
 
@@ -54,11 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph,
         vertices(graph.labels, graph.n, arguments.targets, "nearest", "--targets"),
         arguments.k,
-        cutoff=arguments.cutoff,
-        directed=not arguments.undirected,
-        dtype=arguments.dtype,
-        device=arguments.device,
-        memory_limit=arguments.memory_limit,
+        **search_arguments(arguments),
     )
     seconds = time.perf_counter() - started
     table = found.to_columns()

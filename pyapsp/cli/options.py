@@ -23,6 +23,7 @@ __all__ = [
     "add_cutoff",
     "add_device",
     "add_dtype",
+    "add_flag",
     "add_format",
     "add_graph",
     "add_json",
@@ -93,6 +94,11 @@ def add_dtype(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_flag(parser: argparse._ActionsContainer, name: str, what: str) -> None:
+    """Add an option without a value, which is False unless it is given."""
+    parser.add_argument(name, action="store_true", help=what)
+
+
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format``, for `read_graph`."""
     parser.add_argument(
@@ -111,10 +117,10 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add ``--json``, for `print_json`."""
-    parser.add_argument(
+    add_flag(
+        parser,
         "--json",
-        action="store_true",
-        help="print one JSON document instead of text; infinity and nan are written as null",
+        "print one JSON document instead of text; infinity and nan are written as null",
     )
 
 
@@ -226,9 +232,7 @@ def add_weight(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="the column with the weight, in an edge list whose header names columns",
     )
-    group.add_argument(
-        "--unweighted", action="store_true", help="every arc has the weight 1, not that of the file"
-    )
+    add_flag(group, "--unweighted", "every arc has the weight 1, not that of the file")
 
 
 def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
@@ -240,7 +244,7 @@ def read_graph(path: str, arguments: argparse.Namespace) -> Graph:
 
 def add_undirected(parser: argparse.ArgumentParser) -> None:
     """Add ``--undirected``."""
-    parser.add_argument("--undirected", action="store_true", help="arcs may be walked both ways")
+    add_flag(parser, "--undirected", "arcs may be walked both ways")
 
 
 def wants_progress(arguments: argparse.Namespace) -> bool:

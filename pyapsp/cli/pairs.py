@@ -17,9 +17,9 @@ from __future__ import annotations
 import argparse
 import time
 
-from pyapsp.cli.options import add_cutoff, add_json
+from pyapsp.cli.options import add_flag, add_json
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
-from pyapsp.cli.targeted import add_targeted, ends_of, shown_progress, targeted_arguments
+from pyapsp.cli.targeted import add_targeted, ends_of, search_arguments, shown_progress
 
 __all__ = ["configure", "run"]
 
@@ -27,10 +27,9 @@ __all__ = ["configure", "run"]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     add_targeted(parser, "OUT.csv", "write the table there instead of printing it; or OUT.parquet")
-    add_cutoff(parser)
     more = parser.add_mutually_exclusive_group()
-    more.add_argument("--paths", action="store_true", help="list the vertices of the paths")
-    more.add_argument("--count", action="store_true", help="count the shortest paths")
+    add_flag(more, "--paths", "list the vertices of the paths")
+    add_flag(more, "--count", "count the shortest paths")
     add_json(parser)
 
 
@@ -47,9 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
             sources[0] if len(sources) == 1 else sources,
             targets[0] if len(targets) == 1 else targets,
             paths=arguments.paths,
-            cutoff=arguments.cutoff,
             progress=progress,
-            **targeted_arguments(arguments),
+            **search_arguments(arguments),
         )
         table = found.path_columns() if arguments.paths else found.to_columns()
         if arguments.count:
@@ -57,8 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
                 graph,
                 found.sources,
                 found.targets,
-                cutoff=arguments.cutoff,
-                **targeted_arguments(arguments),
+                **search_arguments(arguments),
             )
     seconds = time.perf_counter() - started
     if arguments.output is not None or not arguments.json:

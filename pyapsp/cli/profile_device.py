@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.energy import add_energy, meters
-from pyapsp.cli.options import add_device, add_json, add_output
+from pyapsp.cli.options import add_device, add_flag, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROFILE.json",
         help="measure nothing, and make the page of this profile",
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer benchmarks, each for a shorter time"
-    )
+    add_flag(parser, "--quick", "fewer benchmarks, each for a shorter time")
     parser.add_argument(
         "--only",
         nargs="+",

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
-from pyapsp.cli.options import add_json, add_output
+from pyapsp.cli.options import add_flag, add_json, add_output
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 from pyapsp.cli.profile_kernel import add_tracing, lines, read_profile, shown_time
 
@@ -34,10 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "words", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command, after --"
     )
     parser.add_argument("--trace", metavar="TRACE.json", help="write the timeline to this file")
-    parser.add_argument(
+    add_flag(
+        parser,
         "--no-traces",
-        action="store_true",
-        help="only the timeline, without the criteria of kernels; the command runs once",
+        "only the timeline, without the criteria of kernels; the command runs once",
     )
     add_tracing(parser)
     add_output(parser, "PROFILE.json", "write the profile to this file")

@@ -17,7 +17,7 @@ import argparse
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_output, add_progress, wants_progress
+from pyapsp.cli.options import add_device, add_flag, add_output, add_progress, wants_progress
 from pyapsp.cli.output import check_outputs, check_suffix, is_special
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="translator (default): a program is compiled for the model; interpreter: the device "
         "interprets bytecode; host: one core",
     )
-    parser.add_argument(
-        "--single", action="store_true", help="compute in float32 instead of float64"
-    )
+    add_flag(parser, "--single", "compute in float32 instead of float64")
     parser.add_argument(
         "--snapshot",
         metavar="FILE.npz",

@@ -27,6 +27,7 @@ from pyapsp.cli.options import (
     add_cutoff,
     add_device,
     add_dtype,
+    add_flag,
     add_graph,
     add_json,
     add_memory_limit,
@@ -81,10 +82,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_method(parser)
     add_dtype(parser)
     add_device(parser, several="give more than one for methods that use more than one")
-    parser.add_argument(
-        "--predecessors",
-        action="store_true",
-        help="also store predecessors, from which 'pyapsp path' reads paths",
+    add_flag(
+        parser, "--predecessors", "also store predecessors, from which 'pyapsp path' reads paths"
     )
     add_undirected(parser)
     add_sources(parser, "compute only the rows of")
@@ -94,15 +93,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", metavar="DIR", help="folder for checkpoints, for methods that write them"
     )
     add_record(parser)
-    parser.add_argument(
+    add_flag(
+        parser,
         "--roof",
-        action="store_true",
-        help="first measure the peak rate of the device, and report the fraction reached",
+        "first measure the peak rate of the device, and report the fraction reached",
     )
-    parser.add_argument(
+    add_flag(
+        parser,
         "--dry-run",
-        action="store_true",
-        help="do not solve; print the method, the memory it needs, and the predicted time if known",
+        "do not solve; print the method, the memory it needs, and the predicted time if known",
     )
     add_progress(parser)
     add_json(parser)

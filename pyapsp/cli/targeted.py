@@ -1,4 +1,4 @@
-"""Options of ``pyapsp pairs``, ``distances`` and ``nearest``, which name the vertices to find."""
+"""Options of ``pyapsp pairs``, ``distances``, ``nearest`` and ``within``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypedDict
 
 from pyapsp.cli.options import (
+    add_cutoff,
     add_device,
     add_dtype,
     add_graph,
@@ -23,12 +24,20 @@ if TYPE_CHECKING:
     from pyapsp.base.progress import Progress
     from pyapsp.graph import Graph
 
-__all__ = ["add_targeted", "add_targets", "ends_of", "shown_progress", "targeted_arguments"]
+__all__ = [
+    "add_search",
+    "add_targeted",
+    "add_targets",
+    "ends_of",
+    "search_arguments",
+    "shown_progress",
+]
 
 
-class Targeted(TypedDict):
-    """Arguments of `pyapsp.pairs` and `pyapsp.distances`."""
+class SearchArguments(TypedDict):
+    """Arguments that the functions of these commands have."""
 
+    cutoff: float | None
     directed: bool
     dtype: str | None
     device: str | None
@@ -36,16 +45,22 @@ class Targeted(TypedDict):
 
 
 def add_targeted(parser: argparse.ArgumentParser, metavar: str, what: str) -> None:
-    """Add the arguments, for the functions of this module."""
+    """Add the arguments of commands with sources and targets, for `ends_of`."""
     add_graph(parser)
     add_output(parser, metavar, what)
     add_sources(parser, "(default: all vertices) search from")
     add_targets(parser)
+    add_search(parser)
+    add_progress(parser)
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a search, for `search_arguments`."""
+    add_cutoff(parser)
     add_undirected(parser)
     add_dtype(parser)
     add_device(parser)
     add_memory_limit(parser)
-    add_progress(parser)
 
 
 def add_targets(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
@@ -71,9 +86,10 @@ def ends_of(arguments: argparse.Namespace, graph: Graph) -> tuple[list[int], lis
     return sources, targets
 
 
-def targeted_arguments(arguments: argparse.Namespace) -> Targeted:
+def search_arguments(arguments: argparse.Namespace) -> SearchArguments:
     """Return the arguments of the function."""
     return {
+        "cutoff": arguments.cutoff,
         "directed": not arguments.undirected,
         "dtype": arguments.dtype,
         "device": arguments.device,

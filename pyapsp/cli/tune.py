@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.energy import add_energy, meters
-from pyapsp.cli.options import add_device, add_json, add_progress, add_size, status
+from pyapsp.cli.options import add_device, add_flag, add_json, add_progress, add_size, status
 from pyapsp.cli.output import check_outputs, commit, print_json, printer
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="family of random inputs: uniform (the default for graphs), power-law, mesh",
     )
     add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+", default=[1024])
-    parser.add_argument("--predecessors", action="store_true", help="tune with predecessors")
+    add_flag(parser, "--predecessors", "tune with predecessors")
     parser.add_argument(
         "--strategy",
         default="auto",
@@ -110,18 +110,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--journal", metavar="FILE", help="instead of the user's database")
     before = parser.add_mutually_exclusive_group()
-    before.add_argument(
-        "--resume",
-        action="store_true",
-        help="continue with the journal of earlier runs (the default)",
-    )
-    before.add_argument(
-        "--restart", action="store_true", help="ignore the journal and measure everything again"
-    )
-    before.add_argument(
+    add_flag(before, "--resume", "continue with the journal of earlier runs (the default)")
+    add_flag(before, "--restart", "ignore the journal and measure everything again")
+    add_flag(
+        before,
         "--known",
-        action="store_true",
-        help="do not search: time the sets in the databases again, in turns, and store their rates",
+        "do not search: time the sets in the databases again, in turns, and store their rates",
     )
     add_device(parser)
     add_progress(parser)

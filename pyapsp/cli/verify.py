@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import (
     add_device,
+    add_flag,
     add_format,
     add_json,
     add_output,
@@ -39,12 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_weight(parser)
     add_format(parser)
     parser.add_argument("result", metavar="RESULT", help="OUT.npz or OUT.npy of 'pyapsp solve'")
-    parser.add_argument(
-        "--undirected", action="store_true", help="give this if 'pyapsp solve' had --undirected"
-    )
-    parser.add_argument(
-        "--no-oracle", action="store_true", help="check the certificate only, without SciPy"
-    )
+    add_flag(parser, "--undirected", "give this if 'pyapsp solve' had --undirected")
+    add_flag(parser, "--no-oracle", "check the certificate only, without SciPy")
     parser.add_argument(
         "--record", metavar="FILE.json", help="the record that 'pyapsp solve --record' wrote"
     )

@@ -14,23 +14,10 @@ from __future__ import annotations
 
 import argparse
 import time
-from contextlib import nullcontext
 
-from pyapsp.cli.options import (
-    add_cutoff,
-    add_device,
-    add_dtype,
-    add_graph,
-    add_json,
-    add_memory_limit,
-    add_output,
-    add_progress,
-    add_sources,
-    add_undirected,
-    vertices,
-    wants_progress,
-)
+from pyapsp.cli.options import add_graph, add_json, add_output, add_progress, add_sources, vertices
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
+from pyapsp.cli.targeted import add_search, search_arguments, shown_progress
 
 __all__ = ["configure", "run"]
 
@@ -40,11 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     add_output(parser, "OUT.npz", "the sparse matrix; OUT.csv or OUT.parquet has a row an entry")
     add_sources(parser, "search only from")
-    add_cutoff(parser)
-    add_undirected(parser)
-    add_dtype(parser)
-    add_device(parser)
-    add_memory_limit(parser)
+    add_search(parser)
     add_progress(parser)
     add_json(parser)
 
@@ -52,24 +35,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
     import pyapsp
-    from pyapsp.base.progress import Progress
 
     graph = checked_graph(arguments, ".npz", *TABLES)
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "within")
     started = time.perf_counter()
-    with Progress(graph.n) if wants_progress(arguments) else nullcontext() as progress:
+    with shown_progress(arguments, graph) as progress:
         found = pyapsp.within(
             graph,
             sources,
-            arguments.cutoff,
-            directed=not arguments.undirected,
-            dtype=arguments.dtype,
             predecessors=arguments.output is not None,
-            device=arguments.device,
-            memory_limit=arguments.memory_limit,
             progress=progress,
+            **search_arguments(arguments),
         )
     seconds = time.perf_counter() - started
     if arguments.output is not None and arguments.output.endswith(TABLES):

@@ -17,7 +17,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
@@ -59,12 +59,7 @@ class Patch:
             _update()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         with _lock:
             _blocks.remove(self)
             _update()

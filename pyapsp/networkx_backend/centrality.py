@@ -138,5 +138,14 @@ def _nearest(graph: Graph, starts: np.ndarray) -> np.ndarray:
     """Return the nearest start of each vertex."""
     with networkx_errors():
         dtype = np.int64 if graph.dtype.kind == "i" else np.float64
-        graph, options = asked("voronoi_cells", graph, dtype=dtype, device=choose(device()))
+        graph, options = asked(
+            "voronoi_cells",
+            graph,
+            cutoff=None,
+            directed=True,
+            weight=...,
+            dtype=dtype,
+            device=choose(device()),
+            memory_limit=None,
+        )
         return cells_of(graph, options, starts).targets[:, 0]

@@ -16,6 +16,7 @@ from pyapsp.paths.method import (
     sample,
     vertices,
     vertices_of,
+    vertices_or_all,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "sample",
     "vertices",
     "vertices_of",
+    "vertices_or_all",
 ]

@@ -369,6 +369,13 @@ def vertices_of(graph: Graph, given: Vertices, owner: str, name: str = "sources"
     return vertices(numbered(graph, given, owner, name), graph.n, owner, name)
 
 
+def vertices_or_all(
+    graph: Graph, given: Vertices | None, owner: str, name: str = "sources"
+) -> np.ndarray:
+    """Return vertices as `vertices_of` does; all of the graph for None."""
+    return np.arange(graph.n) if given is None else vertices_of(graph, given, owner, name)
+
+
 def vertices(given: Vertices, n: int, owner: str, name: str = "sources") -> np.ndarray:
     """Return vertices as an int64 array; a single vertex becomes an array of length one.
 

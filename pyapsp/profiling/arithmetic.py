@@ -10,11 +10,11 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.json import Record
-from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.profiling.disassembly import Loop, loops_of
-from pyapsp.profiling.measuring import Benchmark, Prepare
+from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 from pyapsp.profiling.operations import OPERATIONS, PATTERN, Operation
 
 __all__ = ["QUICK", "Shape", "arithmetic", "chains", "curves", "latency", "throughput"]
@@ -166,10 +166,7 @@ def chains(
         values = cl.Buffer(queue.context, flags, hostbuf=_values(operation, shape))
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, lasts * dtype.itemsize)
 
-    def run(rounds: int) -> float:
-        size, group = (shape.items,), (shape.group,)
-        with device_errors(device, 0):
-            return event_seconds(kernel(queue, size, group, values, out, np.int32(rounds)))
+    run = one_launch(device, queue, kernel, shape.items, shape.group, values, out)
 
     def fault(rounds: int) -> str | None:
         answers = np.empty(lasts, dtype)

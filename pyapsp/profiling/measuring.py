@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeAlias
 
+import numpy as np
+import pyopencl as cl
+
 from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Record
+from pyapsp.device import Device, device_errors, event_seconds
 
-__all__ = ["Benchmark", "Effort", "Prepare", "measured"]
+__all__ = ["Benchmark", "Effort", "Prepare", "measured", "one_launch"]
 
 # The answer is compared after so few rounds, and again after the timed ones.
 _CHECKED = (0, 1, 2)
@@ -76,6 +80,32 @@ class Benchmark:
     least: int = 1
     close: Callable[[], None] = lambda: None
     metered: bool = False
+
+
+def one_launch(
+    device: Device,
+    queue: cl.CommandQueue,
+    kernel: cl.Kernel,
+    items: int,
+    group: int,
+    *arguments: cl.Buffer | np.generic,
+) -> Callable[[int], float]:
+    """Return the `run` of a benchmark whose rounds are one launch.
+
+    Parameters
+    ----------
+    device, queue, kernel
+    items, group : int
+        The work-items, and those of a group.
+    *arguments : pyopencl.Buffer or numpy scalar
+        Those of the kernel before its last one, the number of rounds.
+    """
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (items,), (group,), *arguments, np.int32(rounds)))
+
+    return run
 
 
 #: Builds the kernel of a benchmark and allocates its memory.

@@ -14,7 +14,7 @@ from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import build
 from pyapsp.device.kernels.mapped import pinned
 from pyapsp.profiling.answers import difference, read_back
-from pyapsp.profiling.measuring import Benchmark, Prepare
+from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
 __all__ = ["copies", "memory"]
 
@@ -167,10 +167,7 @@ def _read(device: Device, size: int, *, metered: bool = False) -> Benchmark:
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
     scalars = np.uint32(strips - 1), np.uint32(apart)
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            event = kernel(queue, (items,), (group,), values, out, *scalars, np.int32(rounds))
-            return event_seconds(event)
+    run = one_launch(device, queue, kernel, items, group, values, out, *scalars)
 
     def fault(rounds: int) -> str | None:
         if rounds > 3:
@@ -205,10 +202,7 @@ def _write(device: Device, size: int, *, metered: bool = False) -> Benchmark:
         kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_write")
         values = _filled(queue, np.zeros(words, np.uint32))
 
-    def run(rounds: int) -> float:
-        scalars = np.uint32(strips - 1), np.int32(rounds)
-        with device_errors(device, 0):
-            return event_seconds(kernel(queue, (items,), (group,), values, *scalars))
+    run = one_launch(device, queue, kernel, items, group, values, np.uint32(strips - 1))
 
     def fault(rounds: int) -> str | None:
         written = read_back(queue, values, words).reshape(groups, strips, parts)[:, :, -1]
@@ -236,10 +230,7 @@ def _gather(
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
     scalars = np.uint32(words - 1), np.int32(shift), np.uint32(apart)
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            event = kernel(queue, (items,), (group,), values, out, *scalars, np.int32(rounds))
-            return event_seconds(event)
+    run = one_launch(device, queue, kernel, items, group, values, out, *scalars)
 
     def fault(rounds: int) -> str | None:
         if rounds > 3:
@@ -298,10 +289,7 @@ def _banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
         kernel = program.kernel("profiling_banks")
         out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            event = kernel(queue, (items,), (group,), out, np.uint32(stride), np.int32(rounds))
-            return event_seconds(event)
+    run = one_launch(device, queue, kernel, items, group, out, np.uint32(stride))
 
     def fault(rounds: int) -> str | None:
         item = np.arange(items) % group

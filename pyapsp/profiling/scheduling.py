@@ -13,7 +13,7 @@ from pyapsp.base.json import Record
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import build
 from pyapsp.profiling.answers import difference, read_back
-from pyapsp.profiling.measuring import Benchmark, Prepare
+from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
 __all__ = ["scheduling"]
 
@@ -81,9 +81,7 @@ def _barriers(device: Device, group: int) -> Benchmark:
     kernel = program.kernel("profiling_barriers")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            return event_seconds(kernel(queue, (items,), (group,), out, np.int32(rounds)))
+    run = one_launch(device, queue, kernel, items, group, out)
 
     def fault(rounds: int) -> str | None:
         item = np.arange(items) % group
@@ -103,9 +101,7 @@ def _paths(device: Device, paths: int) -> Benchmark:
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
     scalars = np.uint32(paths), np.uint32(_MULTIPLIER), np.uint32(_OPERAND)
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            return event_seconds(kernel(queue, (items,), (group,), out, *scalars, np.int32(rounds)))
+    run = one_launch(device, queue, kernel, items, group, out, *scalars)
 
     def fault(rounds: int) -> str | None:
         if rounds > 3:

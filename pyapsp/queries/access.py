@@ -12,7 +12,9 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.graph.validation import array
+from pyapsp.paths import vertices_or_all
 from pyapsp.queries.ranges import RangeRows
+from pyapsp.queries.workers import asked
 
 __all__ = ["accessibility", "reach"]
 
@@ -52,19 +54,9 @@ def reach(
     >>> pyapsp.reach(pyapsp.graph.generators.path(5, max_weight=1), cutoff=1)
     array([1, 2, 2, 2, 1])
     """
-    rows = RangeRows(
-        "reach",
-        graph,
-        sources,
-        cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=None,
-        predecessors=False,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+    common = cutoff, directed, weight, None, device, memory_limit, progress
+    graph, options = asked("reach", graph, *common)
+    rows = RangeRows(graph, options, vertices_or_all(graph, sources, "reach"), progress)
     counts = np.zeros(rows.sources.size, np.int64)
     for some, block in rows.blocks():
         counts[some] = block.lengths - 1
@@ -119,22 +111,12 @@ def accessibility(
     array([ 3.33333333,  6.33333333, 12.        ,  9.        ])
     """
     owner = "accessibility"
-    rows = RangeRows(
-        owner,
-        graph,
-        sources,
-        cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=None,
-        predecessors=False,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+    common = cutoff, directed, weight, None, device, memory_limit, progress
+    graph, options = asked(owner, graph, *common)
+    rows = RangeRows(graph, options, vertices_or_all(graph, sources, owner), progress)
     there = array("opportunities", opportunities)
-    if there.dtype.kind not in "biuf" or there.ndim not in (1, 2) or len(there) != rows.graph.n:
-        rule = f"numbers of shape ({rows.graph.n},) or ({rows.graph.n}, c)"
+    if there.dtype.kind not in "biuf" or there.ndim not in (1, 2) or len(there) != graph.n:
+        rule = f"numbers of shape ({graph.n},) or ({graph.n}, c)"
         got = f"{there.dtype} of shape {there.shape}"
         raise ParameterError.of("opportunities", owner, rule, got)
     if decay is not None and not callable(decay):
@@ -149,6 +131,6 @@ def accessibility(
                 rule = f"a function that returns shape {block.costs.shape} for it"
                 raise ParameterError.of("decay", owner, rule, factors.shape)
         starts = np.append(0, np.cumsum(block.lengths))
-        shape = block.lengths.size, rows.graph.n
+        shape = block.lengths.size, graph.n
         sums[some] = csr_array((factors, block.vertices, starts), shape=shape) @ there
     return sums

@@ -113,10 +113,8 @@ def nearest(
     k : int
         Of targets at the same distance, those with the smallest numbers come first. A distance is
         that of the answer's type: rounding may make two equal.
-    cutoff : float, optional
-        The largest distance.
-    directed, weight, dtype, device, memory_limit
-        As for `solve`.
+    cutoff, directed, weight, dtype, device, memory_limit
+        As for `within`.
 
     Returns
     -------
@@ -124,10 +122,8 @@ def nearest(
 
     Raises
     ------
-    NegativeWeightError
-        If there is a negative weight.
     PyApspError
-        As `solve`.
+        As `within`.
 
     Examples
     --------
@@ -139,16 +135,7 @@ def nearest(
     >>> found.distances[3]
     array([1., 3.])
     """
-    graph, options = asked(
-        "nearest",
-        graph,
-        cutoff=cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        device=device,
-        memory_limit=memory_limit,
-    )
+    graph, options = asked("nearest", graph, cutoff, directed, weight, dtype, device, memory_limit)
     ends = np.unique(vertices_of(graph, targets, "nearest", "targets"))
     k = integer("k", "nearest", k, 1)
     found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))

@@ -25,7 +25,7 @@ from pyapsp.graph.frames import Tabular
 from pyapsp.graph.names import named, place_of
 from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
-from pyapsp.paths import PathOptions, vertices_of
+from pyapsp.paths import PathOptions, vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import LOST, STATE, Workers, asked, longer, values_of
 
@@ -216,19 +216,9 @@ def within(
     >>> found.path(2)
     [0, 2]
     """
-    rows = RangeRows(
-        "within",
-        graph,
-        sources,
-        cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        predecessors=predecessors,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked("within", graph, *common, predecessors=predecessors, sparse=True)
+    rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within"), progress)
     lengths = np.zeros(rows.sources.size, np.int64)
     # arrays that grow in place: a list of blocks and their union would take twice the memory
     found = rows.empty(0)
@@ -270,19 +260,9 @@ def within_blocks(
     >>> [found.distances.nnz for found in pyapsp.within_blocks(graph, cutoff=5)]
     [5]
     """
-    rows = RangeRows(
-        "within_blocks",
-        graph,
-        sources,
-        cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        predecessors=predecessors,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked("within_blocks", graph, *common, predecessors=predecessors, sparse=True)
+    rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within_blocks"), progress)
     return (rows.answer(some, block.copy()) for some, block in rows.blocks())
 
 
@@ -330,55 +310,25 @@ class Block:
 
 
 class RangeRows:
-    """A checked request for sparse rows.
+    """Sparse rows that are to be computed, a block at a time.
 
     Parameters
-    ----------
-    owner : str
-        Name of the function, for messages; the others are the arguments of `within`.
-
-    Attributes
     ----------
     graph : Graph
     options : PathOptions
     sources : (k,) int64 ndarray
-
-    Raises
-    ------
-    PyApspError
-        As `within`.
+    progress : callable or None
+        As for `within`.
     """
 
     def __init__(
         self,
-        owner: str,
-        graph: GraphLike,
-        sources: Vertices | None,
-        cutoff: float | None,
-        *,
-        directed: bool,
-        weight: Weight,
-        dtype: DTypeLike | None,
-        predecessors: bool,
-        device: DeviceLike,
-        memory_limit: int | None,
+        graph: Graph,
+        options: PathOptions,
+        sources: np.ndarray,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        self.graph, self.options = asked(
-            owner,
-            graph,
-            cutoff=cutoff,
-            directed=directed,
-            weight=weight,
-            dtype=dtype,
-            device=device,
-            memory_limit=memory_limit,
-            progress=progress,
-            predecessors=predecessors,
-            sparse=True,
-        )
-        n = self.graph.n
-        self.sources = np.arange(n) if sources is None else vertices_of(self.graph, sources, owner)
+        self.graph, self.options, self.sources = graph, options, sources
         self._tell = of_sources(progress)
 
     def empty(self, size: int) -> Block:

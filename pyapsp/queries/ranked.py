@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 import numpy as np
@@ -122,7 +122,7 @@ def yen(
         The number of paths of a pair; fewer if there are no more. Of equally long ones, which are
         found does not depend on the device.
     directed, weight, dtype, device, memory_limit
-        As for `solve`.
+        As for `pairs`.
     progress : callable, optional
         Called as ``progress(done, k)`` after each of k rounds; an exception that it raises ends the
         run.
@@ -133,10 +133,8 @@ def yen(
 
     Raises
     ------
-    NegativeWeightError
-        If there is a negative weight.
     PyApspError
-        As `solve`.
+        As `pairs`.
 
     Examples
     --------
@@ -148,17 +146,8 @@ def yen(
     >>> found.distances()
     array([4., 6.])
     """
-    graph, options = asked(
-        "yen",
-        graph,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        predecessors=True,
-    )
+    common = None, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked("yen", graph, *common, predecessors=True)
     tails, heads = ends_of(sources, targets, graph, "yen")
     most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
     first = searched(graph, options, tails, heads, None)
@@ -267,7 +256,7 @@ class _Search(Workers):
     """A graph on the device, for searches from spurs."""
 
     def __init__(self, graph: Graph, options: PathOptions) -> None:
-        self._graph, self._options = graph, replace(options, predecessors=True)
+        self._graph, self._options = graph, options
         self._size = values_of(options, _VALUES, graph.n, 4)
         super().__init__(
             graph,

@@ -21,7 +21,7 @@ from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact
-from pyapsp.paths import PathOptions, vertices_of
+from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["Found", "Pairs", "distances", "ends_of", "pairs", "searched"]
@@ -187,18 +187,8 @@ def pairs(
     [0, 2, 1]
     """
     paths = flag("paths", "pairs", paths)
-    graph, options = asked(
-        "pairs",
-        graph,
-        cutoff=cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        predecessors=paths,
-    )
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked("pairs", graph, *common, predecessors=paths)
     tails, heads = ends_of(sources, targets, graph, "pairs")
     found = searched(graph, options, tails, heads, of_sources(progress))
     starts, path = found.routes.joined() if paths else (None, None)
@@ -300,16 +290,11 @@ def distances(
         As for `solve`; no negative weights.
     sources, targets : int or sequence of int, optional
         Vertices, in any order; by default all.
-    cutoff : float, optional
-        Larger distances are reported as unreachable, and a search stops there.
-    directed, weight, dtype, device, memory_limit
-        As for `solve`.
+    cutoff, directed, weight, dtype, device, memory_limit, progress
+        As for `pairs`.
     out : (k, t) ndarray, optional
         Array for the distances, of their dtype; it may be a memory map. If `dtype` is None, the
         dtype of this array is used. After an error the content is undefined.
-    progress : callable, optional
-        Called as ``progress(done, total)`` with the number of searches; an exception that it raises
-        ends the run.
 
     Returns
     -------
@@ -318,10 +303,8 @@ def distances(
 
     Raises
     ------
-    NegativeWeightError
-        If there is a negative weight.
     PyApspError
-        As `solve`.
+        As `pairs`.
 
     Examples
     --------
@@ -331,20 +314,12 @@ def distances(
     array([[ 3., inf],
            [ 2., inf]])
     """
-    graph, options = asked(
-        "distances",
-        graph,
-        cutoff=cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        copy=isinstance(out, np.ndarray) and shares_memory(graph, out),
-    )
+    dtype = out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype
+    copy = isinstance(out, np.ndarray) and shares_memory(graph, out)
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked("distances", graph, *common, copy=copy)
     tails, heads = (
-        np.arange(graph.n) if each is None else vertices_of(graph, each, "distances", name)
+        vertices_or_all(graph, each, "distances", name)
         for name, each in (("sources", sources), ("targets", targets))
     )
     shape = tails.size, heads.size

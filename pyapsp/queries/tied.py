@@ -78,15 +78,7 @@ def count_shortest_paths(
     """
     owner = "count_shortest_paths"
     graph, options = asked(
-        owner,
-        graph,
-        cutoff=cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
+        owner, graph, cutoff, directed, weight, dtype, device, memory_limit, progress
     )
     _check_positive(graph, owner)
     tails, heads = ends_of(sources, targets, graph, owner)
@@ -175,13 +167,11 @@ def all_shortest_paths(
     ----------
     graph : Graph or graph-like
         As for `solve`; weights must be above zero.
-    sources, targets : int or sequence of int
+    sources, targets, cutoff, directed, weight, dtype, device, memory_limit
         As for `pairs`.
     limit : int, optional
         The largest number of paths of a pair: those that come first in the order of their vertices.
         None: all, of which there may be very many (`count_shortest_paths`).
-    cutoff, directed, weight, dtype, device, memory_limit
-        As for `pairs`.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of different sources; an exception that
         it raises ends the run.
@@ -208,28 +198,16 @@ def all_shortest_paths(
     """
     owner = "all_shortest_paths"
     most = None if limit is None else integer("limit", owner, limit, 1)
-    rows = RangeRows(
-        owner,
-        graph,
-        sources,
-        cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        predecessors=False,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-    )
-    graph, kind = rows.graph, rows.options.dtype
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked(owner, graph, *common, sparse=True)
     _check_positive(graph, owner)
     tails, heads = ends_of(sources, targets, graph, owner)
     found: list[list[list[int]]] = [[] for _ in range(tails.size)]
     complete = np.ones(tails.size, bool)
-    rows.sources, of_pair = np.unique(tails, return_inverse=True)
+    starts, of_pair = np.unique(tails, return_inverse=True)
     pairs_of = np.split(np.argsort(of_pair, kind="stable"), np.cumsum(np.bincount(of_pair)))
-    walks = _Walks(graph.reversed(), kind)
-    for some, block in rows.blocks():
+    walks = _Walks(graph.reversed(), options.dtype)
+    for some, block in RangeRows(graph, options, starts, progress).blocks():
         ends = np.cumsum(block.lengths)
         for row, begin, end in zip(range(graph.n)[some], ends - block.lengths, ends, strict=True):
             near = block.vertices[begin:end]
@@ -238,7 +216,7 @@ def all_shortest_paths(
                 walk = walks.between(int(tails[pair]), int(heads[pair]))
                 found[pair] = list(islice(walk, most))
                 complete[pair] = next(walk, None) is None
-            walks.costs[near] = infinity(kind)
+            walks.costs[near] = infinity(options.dtype)
     return AllPaths(tails, heads, complete, graph.labels, found)
 
 
@@ -260,10 +238,8 @@ def shortest_path_dag(
     graph : Graph or graph-like
         As for `solve`; weights must be above zero.
     source : int
-    cutoff : float, optional
-        The largest distance.
-    directed, weight, dtype, device, memory_limit
-        As for `solve`.
+    cutoff, directed, weight, dtype, device, memory_limit
+        As for `pairs`.
 
     Returns
     -------
@@ -290,16 +266,7 @@ def shortest_path_dag(
     1       1       2       3
     """
     owner = "shortest_path_dag"
-    graph, options = asked(
-        owner,
-        graph,
-        cutoff=cutoff,
-        directed=directed,
-        weight=weight,
-        dtype=dtype,
-        device=device,
-        memory_limit=memory_limit,
-    )
+    graph, options = asked(owner, graph, cutoff, directed, weight, dtype, device, memory_limit)
     _check_positive(graph, owner)
     start = place_of(graph.labels, graph.n, source, owner, "source")
     result = from_one(

@@ -43,14 +43,14 @@ _SHORT, _LONG = 0.025, 0.2
 def asked(
     owner: str,
     graph: GraphLike,
-    *,
-    cutoff: float | None = None,
-    directed: bool = True,
-    weight: Weight = ...,
-    dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
-    memory_limit: int | None = None,
+    cutoff: float | None,
+    directed: bool,
+    weight: Weight,
+    dtype: DTypeLike | None,
+    device: DeviceLike,
+    memory_limit: int | None,
     progress: Callable[[int, int], None] | None = None,
+    *,
     predecessors: bool = False,
     sparse: bool = False,
     copy: bool = False,
@@ -64,7 +64,7 @@ def asked(
     graph, cutoff, directed, weight, dtype, device, memory_limit, progress, predecessors
         As for `within`.
     sparse : bool
-        Whether the answer is a sparse array of SciPy.
+        Whether the answer comes as sparse rows, which have no float16: SciPy does not hold it.
     copy : bool
         Whether the caller may write to the arrays of the graph.
 

@@ -13,7 +13,7 @@ from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.validation import flag
-from pyapsp.paths import vertices_of
+from pyapsp.paths import vertices_or_all
 from pyapsp.registry import Method, check_limits
 
 __all__ = ["harmonic_centrality"]
@@ -64,7 +64,7 @@ def harmonic_centrality(
     owner = "harmonic_centrality"
     memory_limit = check_limits(memory_limit, progress, owner)
     graph = as_graph(graph, flag("directed", owner, directed), weight=weight, copy=False)
-    chosen = np.arange(graph.n) if sources is None else vertices_of(graph, sources, owner)
+    chosen = vertices_or_all(graph, sources, owner)
     tell, total, done = of_sources(progress), chosen.size, 0
     sums = np.zeros(total)
     graph, place = _by_component(graph.reversed() if graph.directed else graph)

@@ -21,7 +21,7 @@ from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
-from pyapsp.paths import AllPairsOptions, vertices_of
+from pyapsp.paths import AllPairsOptions, vertices_or_all
 from pyapsp.registry import Method, check_limits, method_of
 from pyapsp.registry import method as find_method
 
@@ -43,20 +43,20 @@ class Searches:
 
     Parameters
     ----------
-    graph, directed, device, memory_limit
+    graph, directed, weight, device, memory_limit
         As for `solve`.
     sources : (k,) sequence of int, optional
         The vertices to search from, or any sequence of the same length; by default all vertices.
     method : str or Method
         ``"auto"``, or a method derived from `SourceBlocks`.
-    rows : bool
-        Whether the caller will use `rows`.
-    depth : int, optional
-        An estimate of the largest number of levels, if there is one.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources that `totals` has done.
     comm : Team, optional
         The processes that share the sources of `totals`. All of them have the same graph.
+    rows : bool
+        Whether the caller will use `rows`.
+    depth : int, optional
+        An estimate of the largest number of levels, if there is one.
 
     Attributes
     ----------
@@ -79,24 +79,22 @@ class Searches:
         self,
         graph: GraphLike,
         sources: Vertices | None = None,
-        *,
         directed: bool = True,
         weight: Weight = ...,
         method: str | Method = "auto",
         device: DeviceLike = None,
         memory_limit: int | None = None,
-        rows: bool = False,
-        depth: int | None = None,
         progress: Callable[[int, int], None] | None = None,
         comm: MPI.Comm | Team | None = None,
+        *,
+        rows: bool = False,
+        depth: int | None = None,
     ) -> None:
         assert comm is None or isinstance(comm, Team)  # see `shared`
         memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, weight=weight, copy=False)
-        self.sources = (
-            np.arange(graph.n) if sources is None else vertices_of(graph, sources, "a summary")
-        )
+        self.sources = vertices_or_all(graph, sources, "a summary")
         self.kind = _kind(graph)
         chosen = device_for(graph, device)
         dtype = _dtype_on_device(graph, self.kind, chosen)

@@ -91,15 +91,7 @@ def eccentricity(
     array([5, 3, 5])
     """
     searched = Searches(
-        graph,
-        sources,
-        directed=directed,
-        weight=weight,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        comm=comm,
+        graph, sources, directed, weight, method, device, memory_limit, progress, comm
     )
     farthest = np.empty(searched.sources.size, searched.kind)
     for some, totals in searched.totals(searched.sources):
@@ -181,15 +173,7 @@ def average_shortest_path_length(
     3.333
     """
     searched = Searches(
-        graph,
-        sources,
-        directed=directed,
-        weight=weight,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        comm=comm,
+        graph, sources, directed, weight, method, device, memory_limit, progress, comm
     )
     total: int | float = 0
     pairs = 0
@@ -223,16 +207,7 @@ def wiener_index(
     >>> pyapsp.wiener_index(graph)
     20
     """
-    searched = Searches(
-        graph,
-        directed=directed,
-        weight=weight,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        comm=comm,
-    )
+    searched = Searches(graph, None, directed, weight, method, device, memory_limit, progress, comm)
     total: int | float = 0.0 if searched.kind.kind == "f" else 0
     pairs = 0
     for _, totals in searched.totals(searched.sources):
@@ -290,16 +265,9 @@ def closeness_centrality(
     """
     graph = as_graph(graph, weight=weight, copy=False)
     improved = flag("improved", "closeness_centrality", improved)
-    searched = Searches(
-        graph.reversed() if graph.directed else graph,
-        sources,
-        directed=directed,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        comm=comm,
-    )
+    # the weights are already those that `weight` names
+    graph = graph.reversed() if graph.directed else graph
+    searched = Searches(graph, sources, directed, ..., method, device, memory_limit, progress, comm)
     close = np.zeros(searched.sources.size)
     for some, totals in searched.totals(searched.sources):
         _sum(totals)
@@ -346,15 +314,7 @@ def distance_histogram(
         If there is a negative weight.
     """
     searched = Searches(
-        graph,
-        sources,
-        directed=directed,
-        weight=weight,
-        method=method,
-        device=device,
-        memory_limit=memory_limit,
-        progress=progress,
-        comm=comm,
+        graph, sources, directed, weight, method, device, memory_limit, progress, comm
     )
     whole = searched.kind.kind == "i"
     number = is_real(width) and 0 < width < np.inf
