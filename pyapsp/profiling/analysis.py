@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pyapsp.device import Device
 from pyapsp.profiling import criteria, traces
+from pyapsp.profiling.blocks import Block, Site
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
-from pyapsp.profiling.instrument import Block, Site
 from pyapsp.profiling.record import (
     AddressLog,
     Argument,

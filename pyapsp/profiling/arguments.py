@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.profiling.instrument import Parameter
+from pyapsp.profiling.opencl_types import Parameter
 from pyapsp.profiling.record import Argument
 
 __all__ = ["SCALARS", "arguments_of"]

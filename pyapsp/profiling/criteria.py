@@ -15,7 +15,6 @@ __all__ = [
     "WEIGHTS",
     "Accesses",
     "Activity",
-    "Copies",
     "Criteria",
     "Launch",
     "Span",
@@ -137,25 +136,6 @@ class Accesses:
     sector: int
     ideal_local: int = 0
     local: int = 0
-
-
-@dataclass(frozen=True)
-class Copies:
-    """The transfers between host and device of an application, in bytes.
-
-    Attributes
-    ----------
-    copied : float
-        All of them.
-    overlapping : float
-        Those that were copied while a kernel ran.
-    allocated : float
-        The buffers on the device.
-    """
-
-    copied: float
-    overlapping: float
-    allocated: float
 
 
 @dataclass(frozen=True)
@@ -324,16 +304,23 @@ def intensity(arithmetic: float, memory: float) -> float:
     return (min(arithmetic, 1.0) + min(memory, 1.0)) / 2
 
 
-def transfer(copies: Copies) -> float:
-    """Return the criterion of transfers as it is printed, in [0, 1].
+def transfer(copied: float, overlapping: float, allocated: float) -> float:
+    """Return the criterion of transfers between host and device as it is printed, in [0, 1].
 
     It is 0.5 both if nothing is copied and if every copy overlaps with kernels, so it is never
     better than 0.5.
+
+    Parameters
+    ----------
+    copied, overlapping : float
+        Bytes that were copied, and those of them that were while a kernel ran.
+    allocated : float
+        Bytes of the buffers on the device.
     """
-    whole = copies.allocated + copies.copied
+    whole = allocated + copied
     if not whole:
         return 0.5
-    return min(max(0.5 + (copies.overlapping - copies.copied) / whole, 0.0), 1.0)
+    return min(max(0.5 + (overlapping - copied) / whole, 0.0), 1.0)
 
 
 def quality(criteria: Criteria, weights: Mapping[str, float] = WEIGHTS) -> float:

@@ -19,7 +19,7 @@ from pyapsp.device.kernels import Program, assemble
 from pyapsp.device.kernels.source import headed, root
 from pyapsp.profiling.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.arguments import arguments_of
-from pyapsp.profiling.criteria import WEIGHTS, Copies, Criteria, quality, transfer
+from pyapsp.profiling.criteria import WEIGHTS, Criteria, quality, transfer
 from pyapsp.profiling.model import Characterisation, analyse
 from pyapsp.profiling.record import Argument, Recorder, Shape
 
@@ -148,7 +148,7 @@ def described(
     known = {
         **asdict(values),
         "host_sync": host_sync,
-        "transfer": transfer(Copies(0, 0, 0)),
+        "transfer": transfer(0, 0, 0),
         "intensity": None if limits is None else limits.intensity,
     }
     whole = Criteria(**known)

@@ -19,7 +19,7 @@ from pyapsp.base.errors import DeviceError
 from pyapsp.base.json import Record
 from pyapsp.device import event_times
 from pyapsp.device.kernels import Program
-from pyapsp.profiling.criteria import Copies, Span
+from pyapsp.profiling.criteria import Span
 from pyapsp.profiling.record import Argument
 from pyapsp.profiling.traces import overlapping
 
@@ -125,15 +125,15 @@ class Timeline:
         return [Span(each.start, each.end) for each in self.commands if each.kind == "kernel"]
 
     @property
-    def copies(self) -> Copies:
-        """The transfers between host and device."""
+    def copies(self) -> dict[str, float]:
+        """The bytes that `criteria.transfer` takes, by name."""
         moved = [each for each in self.commands if each.kind in _BETWEEN]
         spans = [(Span(each.start, each.end), float(each.size)) for each in moved]
-        return Copies(
-            float(sum(each.size for each in moved)),
-            overlapping(spans, self.kernels),
-            float(sum(self._buffers.values())),
-        )
+        return {
+            "copied": float(sum(each.size for each in moved)),
+            "overlapping": overlapping(spans, self.kernels),
+            "allocated": float(sum(self._buffers.values())),
+        }
 
     def chrome(self) -> Record:
         """Return the events for the trace viewer of Chromium browsers and for Perfetto."""

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program
-from pyapsp.profiling.instrument import Instrumented, Probe, instrument
+from pyapsp.profiling.blocks import Instrumented, Probe
+from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.traces import AddressTrace
 
 __all__ = ["AddressLog", "Argument", "BlockCounts", "Recorder", "Shape", "WarpTimes"]

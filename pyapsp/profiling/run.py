@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import pyopencl as cl
@@ -16,10 +16,10 @@ from pyapsp.device.kernels.source import headed
 from pyapsp.profiling.analysis import Analyst, LaunchTrace, mean
 from pyapsp.profiling.arguments import SCALARS
 from pyapsp.profiling.criteria import host_sync, transfer
-from pyapsp.profiling.instrument import Parameter
 from pyapsp.profiling.kernel import described, group_of, with_includes
 from pyapsp.profiling.model import Characterisation
 from pyapsp.profiling.observe import Command, Launched, Timeline, observing
+from pyapsp.profiling.opencl_types import Parameter
 from pyapsp.profiling.record import Argument, Recorder, Shape
 
 __all__ = ["profile_run"]
@@ -97,8 +97,8 @@ def profile_run(
     record: Record = {
         "seconds": whole - (commands[0].start if commands else 0.0),
         "host_sync": waited,
-        "transfer": transfer(timeline.copies),
-        "copies": asdict(timeline.copies),
+        "transfer": transfer(**timeline.copies),
+        "copies": timeline.copies,
         "untimed": timeline.untimed,
         "kernels": rows,
         "commands": {

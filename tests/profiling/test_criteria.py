@@ -9,7 +9,6 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.profiling import traces, weights
 from pyapsp.profiling.criteria import (
     WEIGHTS,
-    Copies,
     Criteria,
     Launch,
     Span,
@@ -171,10 +170,10 @@ def test_copies_that_overlap():
     kernels = [Span(0, 4), Span(3, 6), Span(8, 9)]
     assert traces.overlapping([(Span(5, 9), 400.0)], kernels) == 200
     assert traces.overlapping([(Span(7, 8), 400.0), (Span(2, 2), 1.0)], kernels) == 0
-    assert transfer(Copies(0, 0, 100)) == transfer(Copies(0, 0, 0)) == 0.5
-    assert transfer(Copies(100, 100, 100)) == 0.5
-    assert transfer(Copies(100, 0, 100)) == 0
-    assert transfer(Copies(100, 50, 100)) == 0.25
+    assert transfer(0, 0, 100) == transfer(0, 0, 0) == 0.5
+    assert transfer(100, 100, 100) == 0.5
+    assert transfer(100, 0, 100) == 0
+    assert transfer(100, 50, 100) == 0.25
 
 
 def test_quality():

@@ -9,7 +9,8 @@ import pytest
 from pyapsp.base.errors import ParameterError, ProgramError
 from pyapsp.device.kernels.source import assemble, root
 from pyapsp.profiling import opencl_c, traces
-from pyapsp.profiling.instrument import PROBES, instrument
+from pyapsp.profiling.blocks import PROBES
+from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.record import Recorder, Shape
 
 ITEMS, GROUP = 128, 64

@@ -51,8 +51,7 @@ def test_commands_are_observed(call):
     assert [each.size for each in commands] == [256, 256, *[64] * 5, 128]
     assert all(each.start <= each.end for each in commands)
     assert all(a.end <= b.start for a, b in pairwise(commands))
-    assert (timeline.copies.copied, timeline.copies.allocated) == (384, 256)
-    assert timeline.copies.overlapping == 0
+    assert timeline.copies == {"copied": 384, "overlapping": 0, "allocated": 256}
     events = timeline.chrome()["traceEvents"]
     assert [each["name"] for each in events[:3]] == ["fill", "write", "add"]
     assert events[0]["ts"] == 0

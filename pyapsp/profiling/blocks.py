@@ -1,0 +1,94 @@
+"""What is known of a program with probes: its basic blocks, and its accesses to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pyapsp.profiling.opencl_types import Parameter
+
+__all__ = ["PROBES", "Block", "Instrumented", "Probe", "Site"]
+
+Probe = Literal["blocks", "warps", "addresses"]
+PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses")
+_ARITHMETIC = ("int", "float", "double", "half", "special")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A basic block: source that runs as a whole.
+
+    Attributes
+    ----------
+    function, file : str
+        Where it is.
+    line : int
+        Of its start.
+    operations : mapping of str to int
+        Class -> number. Classes are int, float, double, half, special (elementary functions),
+        load, store, atomic, "local load" and so on, constant, branch, barrier and assembly.
+    """
+
+    function: str
+    file: str
+    line: int
+    operations: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """The number of operations."""
+        return sum(self.operations.values())
+
+    @property
+    def arithmetic(self) -> int:
+        """The number of arithmetic operations."""
+        return sum(self.operations.get(each, 0) for each in _ARITHMETIC)
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place of the source that accesses global or local memory.
+
+    Attributes
+    ----------
+    file, line : str, int
+        Where it is.
+    text : str
+        The source of the accessed expression.
+    space : {"global", "local"}
+    kind : {"load", "store", "update", "atomic"}
+        An update is a load and a store.
+    offset, size : int
+        Which bytes are accessed, from the recorded address on.
+    block : int
+        Its block.
+    """
+
+    file: str
+    line: int
+    text: str
+    space: str
+    kind: str
+    offset: int
+    size: int
+    block: int
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """A program with probes.
+
+    Attributes
+    ----------
+    text : str
+        OpenCL C for the compiler of the device.
+    blocks : tuple of Block
+    sites : tuple of Site
+    kernels : mapping of str to tuple of Parameter
+    """
+
+    text: str
+    blocks: tuple[Block, ...]
+    sites: tuple[Site, ...]
+    kernels: Mapping[str, tuple[Parameter, ...]]

@@ -1,0 +1,399 @@
+"""Probes in the expressions of OpenCL C: operations are counted, accesses are recorded.
+
+The operations of a block are those of the source, before the compiler optimises: an operator, a
+call of a builtin function or an access is one operation for each element of a vector. The
+arithmetic of subscripts in brackets, copies between variables and conversions are none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from clang.cindex import Cursor, CursorKind, Type, TypeKind
+
+from pyapsp.profiling.blocks import Probe, Site
+from pyapsp.profiling.edits import Edits, begin, stop
+from pyapsp.profiling.opencl_c import Unit
+from pyapsp.profiling.opencl_types import SPACES, VECTORS, Space, class_of, elements_of, pointed
+
+__all__ = ["Expressions", "OpenBlock"]
+
+
+_K = CursorKind
+_GENERIC = 5
+_ARRAYS = (
+    TypeKind.CONSTANTARRAY,
+    TypeKind.INCOMPLETEARRAY,
+    TypeKind.VARIABLEARRAY,
+    TypeKind.DEPENDENTSIZEDARRAY,
+)
+_FREE = re.compile(
+    r"get_\w+|as_\w+|convert_\w+|mem_fence|read_mem_fence|write_mem_fence|atomic_work_item_fence"
+    r"|prefetch|__builtin_prefetch|printf|__builtin_\w*(assume|expect|unreachable)\w*"
+)
+_BARRIERS = ("barrier", "work_group_barrier", "sub_group_barrier")
+_SPECIAL = re.compile(
+    r"(native_|half_)\w+|a?(sin|cos|tan)(h|pi)?|atan2(pi)?|sincos|(r|c)?(sq|b)rt|pow[nr]?|rootn"
+    r"|exp(2|10|m1)?|log(2|10|1p|b)?|erfc?|[tl]gamma(_r)?|hypot|fmod|remainder|remquo"
+)
+_ATOMIC = re.compile(r"atom(ic)?_\w+")
+_VECTOR_ACCESS = re.compile(r"v(load|store)(a?_half)?(\d*)\w*")
+_GROUP_COPY = re.compile(r"async_work_group_\w+|wait_group_events")
+# Builtin functions that write to memory through a pointer, but are no accesses here.
+_OUT = re.compile(r"fract|modf|sincos|frexp|remquo|lgamma_r")
+
+
+@dataclass
+class OpenBlock:
+    """A block whose operations are still counted."""
+
+    function: str
+    line: int
+    operations: Counter[str] = field(default_factory=Counter)
+
+
+class Expressions:
+    """The walk through the expressions of a program.
+
+    Attributes
+    ----------
+    blocks : list of OpenBlock
+    sites : list of Site
+    edits : Edits
+        The probes.
+
+    Parameters
+    ----------
+    unit : Unit
+        The program.
+    probe : {"blocks", "warps", "addresses"}
+    """
+
+    def __init__(self, unit: Unit, probe: Probe) -> None:
+        self.blocks: list[OpenBlock] = []
+        self.sites: list[Site] = []
+        self._unit, self._probe = unit, probe
+        self._source = unit.text
+        self.edits = Edits(unit.text)
+        self._functions = {each.spelling: _is_kernel(each, unit.text) for each in unit.functions()}
+        self._name, self._kernel = "", False
+        self._block = 0
+        self._loops = 0
+        self._path = "profile_p0"
+
+    def _around(self, node: Cursor, before: str) -> None:
+        """Insert text with an opening parenthesis; the caller closes it after the children."""
+        self.edits.before(begin(node), before)
+
+    # Blocks
+
+    def _new(self, node: Cursor) -> int:
+        """Begin a block, which what follows belongs to."""
+        self.blocks.append(OpenBlock(self._name, node.location.line))
+        self._block = len(self.blocks) - 1
+        return self._block
+
+    def _count_here(self, place: int) -> None:
+        if self._probe == "blocks":
+            self.edits.before(place, f"profile_block(profile_, {self._block}); ")
+
+    def _counted(self, node: Cursor) -> None:
+        """Visit an expression that is a block of its own: it may be evaluated or not."""
+        if not _computes(node):
+            self._value(node)
+            return
+        self._new(node)
+        wrapped = self._probe == "blocks"
+        if wrapped:
+            self._around(node, f"(profile_block(profile_, {self._block}), ")
+        self._value(node)
+        if wrapped:
+            self.edits.after(stop(node), ")")
+
+    def _add(self, kind: str, count: int = 1) -> None:
+        self.blocks[self._block].operations[kind] += count
+
+    def _add_typed(self, kind: Type) -> None:
+        self._add(*class_of(kind))
+
+    # Expressions
+
+    def _value(self, node: Cursor) -> None:
+        self._expression(node, "load")
+
+    def _expression(self, node: Cursor, role: str) -> None:
+        """Visit an expression.
+
+        `role` is what happens with what it names: "load", "store", "update", or "none" if only its
+        address is used.
+        """
+        kind = node.kind
+        children = list(node.get_children())
+        if self._is_part(node, children):
+            self._named(node, role)
+        elif kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR) and len(children) == 1:
+            self._expression(children[0], role)
+        elif kind == _K.BINARY_OPERATOR:
+            self._binary(node, *children)
+        elif kind == _K.COMPOUND_ASSIGNMENT_OPERATOR:
+            self._expression(children[0], "update")
+            self._value(children[1])
+            self._add_typed(children[0].type)
+        elif kind == _K.UNARY_OPERATOR:
+            self._unary(node, children[0], role)
+        elif kind == _K.CONDITIONAL_OPERATOR:
+            self._value(children[0])
+            self._add_typed(children[1].type)
+            block = self._block
+            for each in children[1:]:
+                self._counted(each)
+                self._block = block
+        elif kind == _K.CALL_EXPR:
+            self._call(node)
+        elif kind in (_K.ARRAY_SUBSCRIPT_EXPR, _K.MEMBER_REF_EXPR, _K.DECL_REF_EXPR):
+            self._named(node, role)
+        elif kind == _K.StmtExpr:
+            raise self._unit.error(node, "statement expressions are not supported in a profile")
+        elif kind != _K.CXX_UNARY_EXPR:  # sizeof evaluates nothing
+            for each in children:
+                if each.kind != _K.TYPE_REF:
+                    self._value(each)
+
+    def _is_part(self, node: Cursor, children: list[Cursor]) -> bool:
+        """Whether an expression is some elements of a vector, such as v.xy."""
+        return (
+            node.kind == _K.UNEXPOSED_EXPR
+            and len(children) == 1
+            and children[0].type.get_canonical().kind in VECTORS
+            and self._source[stop(children[0]) : stop(node)].lstrip(" )\n\t").startswith(".")
+        )
+
+    def _binary(self, node: Cursor, left: Cursor, right: Cursor) -> None:
+        operator = self._source[stop(left) : begin(right)].strip()
+        if operator == "=":
+            self._expression(left, "store")
+            self._value(right)
+            return
+        self._value(left)
+        if operator in ("&&", "||"):
+            self._add("int")
+            block = self._block
+            self._counted(right)
+            self._block = block
+            return
+        self._value(right)
+        if operator != ",":
+            self._add_typed(left.type)
+
+    def _unary(self, node: Cursor, child: Cursor, role: str) -> None:
+        before = self._source[begin(node) : begin(child)].strip()
+        operator = before or self._source[stop(child) : stop(node)].strip()
+        if operator == "*":
+            self._named(node, role)
+        elif operator == "&":
+            self._expression(child, "none")
+        elif operator in ("++", "--"):
+            self._expression(child, "update")
+            self._add_typed(child.type)
+        else:
+            self._value(child)
+            if operator in ("-", "~", "!"):
+                self._add_typed(child.type)
+
+    def _named(self, node: Cursor, role: str) -> None:
+        """Visit an expression that names an object in memory."""
+        space = None if role == "none" else self._space(node)
+        children = list(node.get_children())
+        member = node.kind == _K.MEMBER_REF_EXPR and children
+        if children and children[0].type.get_canonical().kind in VECTORS:
+            self._elements_of_vector(node, children, role)
+            return
+        if space in ("global", "local"):
+            size = self._record(node, role, space, 0, node.type.get_size(), node.type)
+            self._wrap(node, node.type, size)
+        elif space == "constant":
+            self._add("constant")
+        if node.kind == _K.ARRAY_SUBSCRIPT_EXPR:
+            self._value(children[0])
+            self._value(children[1])
+        elif member and children[0].type.get_canonical().kind != TypeKind.POINTER:
+            self._expression(children[0], "none")
+        elif children and node.kind != _K.DECL_REF_EXPR:
+            self._value(children[0])
+        if space in ("global", "local"):
+            self._close(node)
+
+    def _elements_of_vector(self, node: Cursor, children: list[Cursor], role: str) -> None:
+        """Visit some elements of a vector, such as v.x or v.s01, or v[i]."""
+        vector = children[0]
+        while vector.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+            (vector,) = vector.get_children()
+        for each in children[1:]:
+            self._value(each)
+        space = None if role == "none" else self._space(vector)
+        if space not in ("global", "local") or vector.kind == _K.CALL_EXPR:
+            self._expression(vector, "none" if space is None else role)
+            return
+        whole = vector.type.get_canonical()
+        item = whole.element_type.get_size()
+        names = self._source[stop(vector) : stop(node)].strip(" .\n\t)")
+        if children[1:]:  # any of them
+            elements = list(range(whole.element_count))
+        else:
+            elements = elements_of(names, whole.element_count)
+        offset = min(elements) * item
+        size = (max(elements) + 1) * item - offset
+        recorded = self._record(node, role, space, offset, size, node.type)
+        self._wrap(vector, vector.type, recorded)
+        self._named(vector, "none")
+        self._close(vector)
+
+    def _space(self, node: Cursor) -> Space | None:
+        """Return the address space of an object; None if it is private or an array."""
+        kind = node.type
+        if kind.kind == TypeKind.INVALID or kind.get_canonical().kind in _ARRAYS:
+            return None
+        number = kind.get_address_space()
+        if number == _GENERIC and self._probe == "addresses":
+            raise self._unit.error(
+                node, "pointers without an address space are not supported in a profile"
+            )
+        return SPACES.get(number)
+
+    def _record(
+        self, node: Cursor, role: str, space: str, offset: int, size: int, kind: Type | None
+    ) -> int:
+        """Add a site, and return its number."""
+        many = class_of(kind)[1] if kind is not None else 1
+        for each in ("load", "store") if role == "update" else (role,):
+            self._add(each if space == "global" else f"local {each}", many)
+        text = " ".join(self._source[begin(node) : stop(node)].split())
+        where = self._unit.place(node.location.line)
+        self.sites.append(Site(*where, text, space, role, offset, size, self._block))
+        return len(self.sites) - 1
+
+    def _wrap(self, node: Cursor, kind: Type, site: int) -> None:
+        """Let an object be reached through a probe, which records its address."""
+        if self._probe == "addresses":
+            self.edits.before(
+                begin(node), f"(*({self._pointer_to(node, kind)}){self._access(site)}&("
+            )
+
+    def _close(self, node: Cursor) -> None:
+        if self._probe == "addresses":
+            self.edits.after(stop(node), ")))")
+
+    def _access(self, site: int) -> str:
+        return f"profile_access(profile_, {site}, {self._path}, (ulong)(size_t)"
+
+    def _pointer_to(self, node: Cursor, kind: Type) -> str:
+        spelling: str = kind.spelling
+        if "unnamed" in spelling or "anonymous" in spelling:
+            raise self._unit.error(node, "accesses to structs without a name are not supported")
+        return f"{spelling} *"
+
+    # Calls
+
+    def _call(self, node: Cursor) -> None:
+        name, given = node.spelling, list(node.get_arguments())
+        if name in self._functions:
+            if self._functions[name]:
+                raise self._unit.error(node, f"the kernel {name} is called by a function")
+            self._add("branch")
+            more = "profile_"
+            if self._probe == "addresses":
+                self._loops += 1
+                more += f", profile_mix({self._path}, {self._loops}, 0)"
+            for each in given:
+                self._value(each)
+            self.edits.after(stop(node) - 1, f", {more}" if given else more)
+        elif _GROUP_COPY.fullmatch(name):
+            raise self._unit.error(node, f"{name} is not supported in a profile")
+        elif name in _BARRIERS:
+            self._add("barrier")
+            timed = self._probe == "warps" and name != "sub_group_barrier"
+            if timed:
+                self._around(node, "(profile_wait(profile_), ")
+            for each in given:
+                self._value(each)
+            if timed:
+                self.edits.after(stop(node), ", profile_go(profile_))")
+        elif match := _VECTOR_ACCESS.fullmatch(name):
+            self._vector_access(node, given, match[1], match[2] or "", int(match[3] or 1))
+        elif _ATOMIC.fullmatch(name) and name != "atomic_work_item_fence":
+            self._atomic(node, given)
+        else:
+            self._builtin(node, name, given)
+
+    def _builtin(self, node: Cursor, name: str, given: list[Cursor]) -> None:
+        for each in given:
+            if _OUT.fullmatch(name) and pointed(each.type)[1]:
+                raise self._unit.error(node, f"{name} with a result in shared memory")
+            self._value(each)
+        if _SPECIAL.fullmatch(name):
+            self._add("special", class_of(node.type)[1])
+        elif not _FREE.fullmatch(name) and node.type.kind != TypeKind.VOID:
+            self._add_typed(node.type)
+
+    def _atomic(self, node: Cursor, given: list[Cursor]) -> None:
+        pointer, *others = given
+        kind, target, space = pointer.type, *pointed(pointer.type)
+        if space is None:
+            raise self._unit.error(node, "atomic operations need a known address space")
+        site = self._record(pointer, "atomic", space, 0, max(target.get_size(), 4), None)
+        if self._probe == "addresses":
+            self.edits.before(begin(pointer), f"(({kind.spelling}){self._access(site)}(")
+        self._value(pointer)
+        if self._probe == "addresses":
+            self.edits.after(stop(pointer), ")))")
+        for each in others:
+            self._value(each)
+
+    def _vector_access(
+        self, node: Cursor, given: list[Cursor], what: str, half: str, many: int
+    ) -> None:
+        """Visit a vload or vstore: its offset counts vectors."""
+        offset, pointer = given[-2:]
+        kind, target, space = pointer.type, *pointed(pointer.type)
+        size = many * target.get_size()
+        step = 4 * size // 3 if many == 3 and half.startswith("a") else size
+        for each in given:
+            if each != offset and each != pointer:
+                self._value(each)
+        if space in ("global", "local"):
+            site = self._record(node, what, space, 0, size, None)
+            self._add(what if space == "global" else f"local {what}", many - 1)
+            if self._probe == "addresses":
+                start = f"0, ({kind.spelling})profile_access(profile_, {site}, {self._path}, "
+                self.edits.before(begin(offset), f"{start}profile_at(")
+                self.edits.before(begin(pointer), "(ulong)(size_t)(")
+        elif space == "constant":
+            self._add("constant", many)
+        self._value(offset)
+        self._value(pointer)
+        if space in ("global", "local") and self._probe == "addresses":
+            self.edits.after(stop(pointer), f"), {step}))")
+
+
+def _is_kernel(node: Cursor, text: str) -> bool:
+    """Whether a function is a kernel: the parser does not tell."""
+    return re.search(r"\b(__)?kernel\b", text[begin(node) : node.location.offset]) is not None
+
+
+def _computes(node: Cursor) -> bool:
+    """Whether an expression has operations."""
+    return any(
+        each.kind
+        in (
+            _K.BINARY_OPERATOR,
+            _K.COMPOUND_ASSIGNMENT_OPERATOR,
+            _K.UNARY_OPERATOR,
+            _K.CONDITIONAL_OPERATOR,
+            _K.CALL_EXPR,
+            _K.ARRAY_SUBSCRIPT_EXPR,
+            _K.MEMBER_REF_EXPR,
+        )
+        for each in node.walk_preorder()
+    )
