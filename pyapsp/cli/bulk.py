@@ -23,7 +23,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_flag, add_json, add_output
+from pyapsp.cli.options import add_choice, add_flag, add_json, add_output
 from pyapsp.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("program", metavar="PROGRAM.c", nargs="?", help="the C program")
     add_output(parser, "OUT.cl", "file to write; standard output without it")
-    parser.add_argument(
+    add_choice(
+        parser,
         "--arrangement",
-        choices=("column", "row"),
-        default="column",
-        help="where element i of input j lies, for p inputs of n elements: at i p + j (column, the "
+        ("column", "row"),
+        "where element i of input j lies, for p inputs of n elements: at i p + j (column, the "
         "default: neighbouring work-items read neighbouring addresses) or at j n + i (row)",
     )
     parser.add_argument(

@@ -16,7 +16,14 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_device, add_flag, add_json, add_memory_limit, add_output
+from pyapsp.cli.options import (
+    add_choice,
+    add_device,
+    add_flag,
+    add_json,
+    add_memory_limit,
+    add_output,
+)
 from pyapsp.cli.output import check_outputs, check_suffix, print_json
 
 __all__ = ["configure", "run"]
@@ -60,11 +67,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=".vcd, for instants at which a variable is unknown: drop (default) leaves them out, "
         "zero takes 0, error stops, formula leaves them out for the formulas about the variable",
     )
-    parser.add_argument(
+    add_choice(
+        parser,
         "--numbers",
-        choices=("auto", "float32", "float64"),
-        default="auto",
-        help="type of numbers; auto (default): float32 if it holds all of them exactly",
+        ("auto", "float32", "float64"),
+        "type of numbers; auto (default): float32 if it holds all of them exactly",
     )
     add_flag(parser, "--no-inference", "also check statements that follow from earlier answers")
     add_device(parser)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
+    "add_choice",
     "add_cutoff",
     "add_device",
     "add_dtype",
@@ -32,6 +33,7 @@ __all__ = [
     "add_name_of_method",
     "add_one_method",
     "add_output",
+    "add_parts",
     "add_progress",
     "add_record",
     "add_size",
@@ -53,6 +55,13 @@ __all__ = [
 #: The formats of graph files; `pyapsp.graph.io` has them too, and takes long to import.
 FORMATS = ("mtx", "gr", "txt", "csv", "tsv", "graph", "npz")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def add_choice(
+    parser: argparse.ArgumentParser, name: str, choices: tuple[str, ...], what: str
+) -> None:
+    """Add an option with one of some values, the first by default."""
+    parser.add_argument(name, choices=choices, default=choices[0], help=what)
 
 
 def add_cutoff(parser: argparse.ArgumentParser) -> None:
@@ -173,6 +182,13 @@ def add_output(
 ) -> None:
     """Add ``-o``, also written ``--output``."""
     parser.add_argument("-o", "--output", metavar=metavar, required=required, help=what)
+
+
+def add_parts(parser: argparse.ArgumentParser, parts: tuple[str, ...], what: str) -> None:
+    """Add ``--only``, for commands whose work has parts; all are done by default."""
+    parser.add_argument(
+        "--only", nargs="+", choices=parts, default=parts, metavar="PART", help=what
+    )
 
 
 def add_progress(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pyapsp.cli.energy import add_energy, meters
-from pyapsp.cli.options import add_device, add_flag, add_json, add_output
+from pyapsp.cli.options import add_device, add_flag, add_json, add_output, add_parts
 from pyapsp.cli.output import check_outputs, made, print_json, printer, write_json
 
 if TYPE_CHECKING:
@@ -51,14 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="measure nothing, and make the page of this profile",
     )
     add_flag(parser, "--quick", "fewer benchmarks, each for a shorter time")
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=_PARTS,
-        default=_PARTS,
-        metavar="PART",
-        help=f"run only these parts: {', '.join(_PARTS)}",
-    )
+    add_parts(parser, _PARTS, f"run only these parts: {', '.join(_PARTS)}")
     add_energy(parser, "a benchmark")
     add_json(parser)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from pyapsp.cli.options import add_output
+from pyapsp.cli.options import add_output, add_parts
 
 __all__ = ["configure", "run"]
 
@@ -27,13 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "'pyapsp bench -o'",
     )
     add_output(parser, "DIR", "directory the files are written to", required=True)
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        choices=_PARTS,
-        default=_PARTS,
-        metavar="PART",
-        help="write only these parts: tables (runs.csv, runs.md), page (index.html and figures/); "
+    add_parts(
+        parser,
+        _PARTS,
+        "write only these parts: tables (runs.csv, runs.md), page (index.html and figures/); "
         "default: both",
     )
 

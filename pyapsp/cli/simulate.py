@@ -17,7 +17,14 @@ import argparse
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from pyapsp.cli.options import add_device, add_flag, add_output, add_progress, wants_progress
+from pyapsp.cli.options import (
+    add_choice,
+    add_device,
+    add_flag,
+    add_output,
+    add_progress,
+    wants_progress,
+)
 from pyapsp.cli.output import check_outputs, check_suffix, is_special
 
 if TYPE_CHECKING:
@@ -39,11 +46,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--every", type=int, metavar="N", default=1, help="steps from one output to the next"
     )
-    parser.add_argument(
+    add_choice(
+        parser,
         "--integrator",
-        choices=("rk4", "euler", "dopri5"),
-        default="rk4",
-        help="rk4: Runge-Kutta of order 4 (default); euler; dopri5: Dormand-Prince, with steps of "
+        ("rk4", "euler", "dopri5"),
+        "rk4: Runge-Kutta of order 4 (default); euler; dopri5: Dormand-Prince, with steps of "
         "variable length",
     )
     parser.add_argument(
@@ -79,11 +86,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="keep one value of each run: last, min or max of a quantity; crossing:QUANTITY:VALUE "
         "is the time at which it rises above VALUE; may be repeated; needs --parameters",
     )
-    parser.add_argument(
+    add_choice(
+        parser,
         "--engine",
-        choices=("translator", "interpreter", "host"),
-        default="translator",
-        help="translator (default): a program is compiled for the model; interpreter: the device "
+        ("translator", "interpreter", "host"),
+        "translator (default): a program is compiled for the model; interpreter: the device "
         "interprets bytecode; host: one core",
     )
     add_flag(parser, "--single", "compute in float32 instead of float64")

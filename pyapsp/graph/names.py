@@ -7,16 +7,37 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import vertex
 
-__all__ = ["Vertex", "Vertices", "named", "numbered", "place_of"]
+__all__ = ["Vertex", "Vertices", "check_savable", "named", "numbered", "place_of"]
 
 #: A vertex: its number, or its label if that is text.
 Vertex: TypeAlias = int | str
 #: What functions take as vertices: one or several, by their numbers or by their labels.
 Vertices: TypeAlias = Vertex | Sequence[int] | Sequence[str] | np.ndarray
+
+
+def check_savable(labels: np.ndarray | None, name: str, result: str) -> None:
+    """Raise an error for labels that NumPy could save as pickled objects only.
+
+    Parameters
+    ----------
+    labels : ndarray or None
+    name, result : str
+        The field that has them, and a word for its owner, for the message.
+
+    Raises
+    ------
+    GraphError
+        If they are neither all integers nor all strings.
+    """
+    if labels is not None and labels.dtype.kind not in "iU":
+        raise GraphError(
+            f"{name} that are neither all integers nor all strings cannot be saved: "
+            f"dataclasses.replace({result}, {name}=None) removes them"
+        )
 
 
 def numbered(graph: Graph, given: Vertices, owner: str, name: str) -> Vertices:

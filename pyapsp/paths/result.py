@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
 
-from pyapsp.base.errors import FormatError, GraphError, ParameterError, VerificationError
+from pyapsp.base.errors import FormatError, ParameterError, VerificationError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
-from pyapsp.graph.names import Vertex, named, place_of
+from pyapsp.graph.names import Vertex, check_savable, named, place_of
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import DTYPES, infinity
 
@@ -286,11 +286,7 @@ class Result(Explained, Tabular):
         """
         text = 'numpy.savetxt(path, distances, delimiter=",")'
         check_suffix(path, f"{type(self).__name__}.save", ".npz", others=text)
-        if self.labels is not None and self.labels.dtype.kind not in "iU":
-            raise GraphError(
-                "labels that are neither all integers nor all strings cannot be saved: "
-                "dataclasses.replace(result, labels=None) removes them"
-            )
+        check_savable(self.labels, "labels", "result")
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
         arrays = {"distances": self.distances, "sources": self.sources}
         if self.predecessors is not None:

@@ -34,19 +34,11 @@ def reach(
 
     The time of a source depends on what it reaches, and the answer has one number for it.
 
-    Parameters
-    ----------
-    graph, sources, cutoff, directed, weight, device, memory_limit, progress
-        As for `within`.
+    Parameters and errors are those of `within`.
 
     Returns
     -------
     (k,) ndarray of int64
-
-    Raises
-    ------
-    PyApspError
-        As `within`.
 
     Examples
     --------

@@ -104,6 +104,8 @@ def nearest(
     the vertices to the targets. With ``graph.reversed()`` they are those from the targets. With k =
     1 the vertices of a target are its Voronoi cell.
 
+    Errors are those of `within`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -119,11 +121,6 @@ def nearest(
     Returns
     -------
     Nearest
-
-    Raises
-    ------
-    PyApspError
-        As `within`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ import pyopencl as cl
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
-from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import atomic_write, check_suffix
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
@@ -22,7 +22,7 @@ from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
-from pyapsp.graph.names import named, place_of
+from pyapsp.graph.names import check_savable, named, place_of
 from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions, vertices_or_all
@@ -123,12 +123,8 @@ class Within(Shown, Tabular):
         arrays |= {"shape": np.array(rows.shape), "sources": self.sources}
         if self.predecessors is not None:
             arrays["predecessors"] = self.predecessors.data
+        check_savable(self.labels, "labels", "result")
         if self.labels is not None:
-            if self.labels.dtype.kind not in "iU":
-                raise GraphError(
-                    "labels that are neither all integers nor all strings cannot be saved: "
-                    "dataclasses.replace(result, labels=None) removes them"
-                )
             arrays["labels"] = self.labels
         with atomic_write(path, "wb") as file:
             np.savez(file, format=np.array(b"csr"), _is_array=np.array(True), **arrays)

@@ -112,6 +112,8 @@ def yen(
 
     A path has a loop if it has a vertex twice. The searches of all pairs run together.
 
+    Errors are those of `pairs`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -130,11 +132,6 @@ def yen(
     Returns
     -------
     RankedPaths
-
-    Raises
-    ------
-    PyApspError
-        As `pairs`.
 
     Examples
     --------

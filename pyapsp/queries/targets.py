@@ -284,6 +284,8 @@ def distances(
     No row of n values is written. If there are fewer targets than sources, and sums of weights are
     exact, the searches start at the targets.
 
+    Errors are those of `pairs`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -300,11 +302,6 @@ def distances(
     -------
     (k, t) ndarray
         inf, or infinity of an integer type as for `solve`, without a path.
-
-    Raises
-    ------
-    PyApspError
-        As `pairs`.
 
     Examples
     --------

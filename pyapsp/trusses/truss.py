@@ -142,12 +142,7 @@ def truss_decomposition(
 ) -> Trusses:
     """Find the trussness of each edge: the largest k such that it is in the k-truss.
 
-    Errors are those of `k_truss`.
-
-    Parameters
-    ----------
-    graph, method, device, memory_limit, progress
-        As for `k_truss`.
+    Parameters and errors are those of `k_truss`.
 
     Returns
     -------

@@ -191,14 +191,8 @@ class FwMultikernel(TileRounds):
 
     Parameters
     ----------
-    tile : int, optional
-        Rows and columns of a tile.
-    width : int, optional
-        Values in a vector strip.
-    rows : int, optional
-        Strips that a work-item keeps in registers.
-    group_x, group_y : int, optional
-        Work-items of a group.
+    tile, width, rows, group_x, group_y : int, optional
+        As for `FwBlocked`.
     contiguous : int, optional
         1: the kernels work on a copy of the matrix whose tiles are contiguous.
     """

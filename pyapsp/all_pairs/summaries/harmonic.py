@@ -40,6 +40,8 @@ def harmonic_centrality(
     Unlike the closeness it needs no rule for vertices that are not reached: they add 0. So do, as
     in NetworkX, other vertices at distance 0.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph, sources, directed, weight, method, device, memory_limit, progress
@@ -48,11 +50,6 @@ def harmonic_centrality(
     Returns
     -------
     (k,) ndarray of float64
-
-    Raises
-    ------
-    PyApspError
-        As `solve`.
 
     Examples
     --------

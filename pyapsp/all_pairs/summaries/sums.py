@@ -50,6 +50,8 @@ def eccentricity(
 ) -> np.ndarray:
     """Return the eccentricity of vertices: the largest finite distance from each.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -77,11 +79,6 @@ def eccentricity(
     (k,) ndarray of int64 or float64
         0 for a vertex that reaches no other. Vertices without a path are ignored; NetworkX raises
         an error for them.
-
-    Raises
-    ------
-    PyApspError
-        As `solve`.
 
     Examples
     --------
@@ -237,6 +234,8 @@ def closeness_centrality(
 ) -> np.ndarray:
     """Return the closeness of vertices: one over the mean distance from the others to each.
 
+    Errors are those of `solve`.
+
     Parameters
     ----------
     graph, sources, directed, weight, method, device, memory_limit, progress, comm
@@ -250,11 +249,6 @@ def closeness_centrality(
     -------
     (k,) ndarray of float64
         0 for a vertex that no other reaches.
-
-    Raises
-    ------
-    PyApspError
-        As `solve`.
 
     Examples
     --------

@@ -84,125 +84,6 @@ def heavy_degree(graph: Graph, share: int, least: int) -> int:
     return max(int(np.partition(degrees, graph.n - count)[graph.n - count]), least)
 
 
-@register
-class Bfs4K(FrontierSearch):
-    """Breadth-first search that adapts to the frontier: see the module.
-
-    Source: F. Busato and N. Bombieri, IEEE TPDS 26(7), 2015.
-
-    Attributes
-    ----------
-    on_levels : callable or None
-        If it is given, kernels count duplicates, and it is called after each search with a dict for
-        each level: ``level``, ``frontier`` (entries of the queue), ``vertices`` (different ones),
-        ``dropped`` and ``conflicts`` of the table of duplicates, ``undetected`` duplicates, and
-        ``kernel`` and ``width``, by which the level was found.
-    """
-
-    id = "bfs-4k"
-    summary = "queues; virtual warps or a work-item for each arc, as the frontier of a level needs"
-    source = "Busato and Bombieri 2015, doi:10.1109/TPDS.2014.2330597"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
-        "group": (1, 32, 64, 128, 256, 512, 1024),
-        "warp": (1, 8, 16, 32, 64),
-        "queue": (1, 4, 16),
-        "least_width": (1, 2, 4, 8, 16, 32),
-        "heavy": (0, 5, 15, 50, 200),
-        "piece": (4, 16, 64),
-        "discover": (0, 1, 2, 4),
-        "single": (0, 1, 2, 4, 16, 256),
-        "coalesce": (0, 1, 4, 10),
-        "resident": (16, 256, 2048),
-        "extended": (0, 1),
-        "duplicates": _DUPLICATES,
-        "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
-    }
-    on_levels: Callable[[list[dict[str, int | str]]], None] | None = None
-
-    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
-        """Yield the values of the thesis; on CPUs one work-item for a group."""
-        knobs: dict[str, int | str] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
-        if options.device.traits.scalar_groups:
-            yield (
-                {"group": 1, "warp": 1, "queue": 16, "least_width": 1}
-                | knobs
-                | {
-                    "discover": 0,
-                    "single": 256,
-                    "resident": 16,
-                    "duplicates": "off",
-                    "dynamic": "relaunch-fused",
-                }
-            )
-        knobs |= {"discover": 2, "single": 1, "resident": 2048}
-        knobs |= {"duplicates": "hash32", "dynamic": "group-strip"}
-        for group, warp, queue in ((128, 32, 16), (64, 32, 16), (32, 8, 4), (1, 1, 4)):
-            sizes = {"group": group, "warp": warp, "queue": queue, "least_width": min(4, warp)}
-            yield sizes | knobs
-
-    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
-        """Return whether warps divide a group, and the device has the sizes and the atomics."""
-        capabilities = options.device.capabilities
-        group, warp = parameters.integer("group"), parameters.integer("warp")
-        return bool(
-            group % warp == 0
-            and parameters.integer("least_width") <= warp
-            and (parameters.word("duplicates") != "hash64" or capabilities.int64_atomics)
-            and super().fits(parameters, options)
-            and _local_bytes(parameters, options) <= capabilities.local_memory
-        )
-
-    def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
-        """Return the vertices of a lane for coalesced writes, if no warp or lane has so many."""
-        queue, warp, coalesce = parameters.integers("queue", "warp", "coalesce")
-        return {"coalesce": 0} if warp == 1 or coalesce > queue else {}
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return (
-            f"{super().rule(options)} and a multiple of warp; least_width must be at most warp; "
-            f"queues, frontiers and tables must fit {options.device.capabilities.local_memory:,} "
-            "bytes of local memory; hash64 needs int64_atomics"
-        )
-
-    def check(self, graph: Graph, options: PathOptions) -> None:
-        """Raise an error if a number of arcs exceeds int32."""
-        if graph.m > _LARGEST_INT:
-            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
-
-    def state(self, graph: Graph, options: PathOptions, parameters: Parameters) -> int:
-        """Return the ints of the counters and of two lists of heavy vertices."""
-        return _STATE + 2 * _room(graph, parameters)
-
-    def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
-        """Return the bytes of the statistics."""
-        return [12 * (graph.n + 2) if self.on_levels else 4]
-
-    def defines(
-        self, graph: Graph, options: PathOptions, parameters: Parameters
-    ) -> dict[str, str | int]:
-        """Return the macros of the kernels."""
-        return super().defines(graph, options, parameters) | {
-            "PYAPSP_WARP": parameters.integer("warp"),
-            "PYAPSP_QUEUE": parameters.integer("queue"),
-            "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters.word("duplicates")),
-            "PYAPSP_TABLE": _table(parameters, options),
-            "PYAPSP_COALESCE": parameters.integer("coalesce"),
-            "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
-            "PYAPSP_STATISTICS": int(self.on_levels is not None),
-        }
-
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
-        """Build the kernels, with sub-groups if they have the width of a warp."""
-        defines = self.defines(graph, options, parameters)
-        optimise = parameters.integer("group") == 1 or options.device.traits.optimises_barriers
-        return build_warps(options.device, "traversal/bfs/bfs_4k.cl", defines, optimise=optimise)
-
-    def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Levels:
-        """Copy the graph to the device."""
-        return _Levels(self, plan, watch)
-
-
 class _Levels(Frontiers):
     """The kernel of each level, chosen by the size of its frontier."""
 
@@ -347,6 +228,122 @@ class _Levels(Frontiers):
                 "kernel": launches[0][1],
                 "width": launches[0][2],
             }
+
+
+@register
+class Bfs4K(FrontierSearch):
+    """Breadth-first search that adapts to the frontier: see the module.
+
+    Source: F. Busato and N. Bombieri, IEEE TPDS 26(7), 2015.
+
+    Attributes
+    ----------
+    on_levels : callable or None
+        If it is given, kernels count duplicates, and it is called after each search with a dict for
+        each level: ``level``, ``frontier`` (entries of the queue), ``vertices`` (different ones),
+        ``dropped`` and ``conflicts`` of the table of duplicates, ``undetected`` duplicates, and
+        ``kernel`` and ``width``, by which the level was found.
+    """
+
+    id = "bfs-4k"
+    summary = "queues; virtual warps or a work-item for each arc, as the frontier of a level needs"
+    source = "Busato and Bombieri 2015, doi:10.1109/TPDS.2014.2330597"
+    searcher = _Levels
+    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+        "group": (1, 32, 64, 128, 256, 512, 1024),
+        "warp": (1, 8, 16, 32, 64),
+        "queue": (1, 4, 16),
+        "least_width": (1, 2, 4, 8, 16, 32),
+        "heavy": (0, 5, 15, 50, 200),
+        "piece": (4, 16, 64),
+        "discover": (0, 1, 2, 4),
+        "single": (0, 1, 2, 4, 16, 256),
+        "coalesce": (0, 1, 4, 10),
+        "resident": (16, 256, 2048),
+        "extended": (0, 1),
+        "duplicates": _DUPLICATES,
+        "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
+    }
+    on_levels: Callable[[list[dict[str, int | str]]], None] | None = None
+
+    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
+        """Yield the values of the thesis; on CPUs one work-item for a group."""
+        knobs: dict[str, int | str] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
+        if options.device.traits.scalar_groups:
+            yield (
+                {"group": 1, "warp": 1, "queue": 16, "least_width": 1}
+                | knobs
+                | {
+                    "discover": 0,
+                    "single": 256,
+                    "resident": 16,
+                    "duplicates": "off",
+                    "dynamic": "relaunch-fused",
+                }
+            )
+        knobs |= {"discover": 2, "single": 1, "resident": 2048}
+        knobs |= {"duplicates": "hash32", "dynamic": "group-strip"}
+        for group, warp, queue in ((128, 32, 16), (64, 32, 16), (32, 8, 4), (1, 1, 4)):
+            sizes = {"group": group, "warp": warp, "queue": queue, "least_width": min(4, warp)}
+            yield sizes | knobs
+
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
+        """Return whether warps divide a group, and the device has the sizes and the atomics."""
+        capabilities = options.device.capabilities
+        group, warp = parameters.integer("group"), parameters.integer("warp")
+        return bool(
+            group % warp == 0
+            and parameters.integer("least_width") <= warp
+            and (parameters.word("duplicates") != "hash64" or capabilities.int64_atomics)
+            and super().fits(parameters, options)
+            and _local_bytes(parameters, options) <= capabilities.local_memory
+        )
+
+    def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
+        """Return the vertices of a lane for coalesced writes, if no warp or lane has so many."""
+        queue, warp, coalesce = parameters.integers("queue", "warp", "coalesce")
+        return {"coalesce": 0} if warp == 1 or coalesce > queue else {}
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return (
+            f"{super().rule(options)} and a multiple of warp; least_width must be at most warp; "
+            f"queues, frontiers and tables must fit {options.device.capabilities.local_memory:,} "
+            "bytes of local memory; hash64 needs int64_atomics"
+        )
+
+    def check(self, graph: Graph, options: PathOptions) -> None:
+        """Raise an error if a number of arcs exceeds int32."""
+        if graph.m > _LARGEST_INT:
+            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
+
+    def state(self, graph: Graph, options: PathOptions, parameters: Parameters) -> int:
+        """Return the ints of the counters and of two lists of heavy vertices."""
+        return _STATE + 2 * _room(graph, parameters)
+
+    def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
+        """Return the bytes of the statistics."""
+        return [12 * (graph.n + 2) if self.on_levels else 4]
+
+    def defines(
+        self, graph: Graph, options: PathOptions, parameters: Parameters
+    ) -> dict[str, str | int]:
+        """Return the macros of the kernels."""
+        return super().defines(graph, options, parameters) | {
+            "PYAPSP_WARP": parameters.integer("warp"),
+            "PYAPSP_QUEUE": parameters.integer("queue"),
+            "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters.word("duplicates")),
+            "PYAPSP_TABLE": _table(parameters, options),
+            "PYAPSP_COALESCE": parameters.integer("coalesce"),
+            "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
+            "PYAPSP_STATISTICS": int(self.on_levels is not None),
+        }
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
+        """Build the kernels, with sub-groups if they have the width of a warp."""
+        defines = self.defines(graph, options, parameters)
+        optimise = parameters.integer("group") == 1 or options.device.traits.optimises_barriers
+        return build_warps(options.device, "traversal/bfs/bfs_4k.cl", defines, optimise=optimise)
 
 
 def _capacity(n: int) -> int:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import FormatError, GraphError, ParameterError
+from pyapsp.base.errors import FormatError, ParameterError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
+from pyapsp.graph.names import check_savable
 from pyapsp.numbers.precision import only_int32
 from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Method, Request, request, runs
@@ -107,12 +108,8 @@ class Components(Explained, Tabular):
         """
         check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
         arrays = {"labels": self.labels}
+        check_savable(self.names, "names", "components")
         if self.names is not None:
-            if self.names.dtype.kind not in "iU":
-                raise GraphError(
-                    "names that are neither all integers nor all strings cannot be saved: "
-                    "dataclasses.replace(components, names=None) removes them"
-                )
             arrays["names"] = self.names
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
         with atomic_write(path, "wb") as file:
@@ -200,12 +197,7 @@ def weakly_connected_components(
 ) -> Components:
     """Find the weakly connected components: the components if arcs had no directions.
 
-    Errors are those of `strongly_connected_components`.
-
-    Parameters
-    ----------
-    graph, method, device, memory_limit, progress
-        As for `strongly_connected_components`.
+    Parameters and errors are those of `strongly_connected_components`.
 
     Returns
     -------
