@@ -111,19 +111,6 @@ static inline void find_part(__global const int *offsets, __global int *parts, c
     parts[c] = owner_of_unit(offsets, items, min(first, (uint)units - 1), kind);
 }
 
-/* The kernel of the partition, with a work-item for each chunk, and one for the end. Before the
- * expansion no slice is known that does not fit: *fallbacks is 0. */
-#define PARTITION_KERNEL(name, size)                                                               \
-    __kernel GROUP void name(INPUT offsets, OUTPUT parts, __global int *fallbacks,                 \
-                             const int items, const int units, const int chunks, const int kind)   \
-    {                                                                                              \
-        const size_t c = PLACE_OF_ALL;                                                             \
-        if (c == 0)                                                                                \
-            *fallbacks = 0;                                                                        \
-        if (c <= (size_t)chunks)                                                                   \
-            find_part(offsets, parts, c, size, items, units, kind);                                \
-    }
-
 /* The number of offsets of the slice from item `low` to the item `high` with its end. */
 #define SLICE_LENGTH(low, high) ((high) - (low) + 2)
 

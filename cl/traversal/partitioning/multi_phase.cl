@@ -36,8 +36,10 @@
  *           slice has to fit, and nothing is staged. The next chunk begins with the item of the last
  *           unit of this one.
  *
- *           The partition searches by a kind of search, see chunks.h. For a choice between them the
- *           host needs the deviation of the sizes: multi_phase_statistics.
+ *           The partition searches by a kind of search, see chunks.h, or chooses one of them from
+ *           the deviation of the sizes (HYBRID): multi_phase_statistics gives the sums of squares of
+ *           parts of the items, and each group of the partition adds them up. So the host waits for
+ *           no launch.
  *
  * Parameters  those of chunks.h, and
  *             PYAPSP_ROUNDS  3   searches of a work-item in a chunk
@@ -103,28 +105,58 @@
 #define team_sync group_sync
 #endif
 
-/* For each group the sum of the squares of the sizes of its items. */
-__kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *squares, const int items)
+/* The sum of a value of each work-item, in the first of them. */
+static inline ulong sum_of_group(const ulong value, __local ulong *sums)
 {
-    __local ulong sums[PYAPSP_GROUP];
     const int place = GROUP_PLACE;
-    ulong sum = 0;
-    for (size_t i = PLACE_OF_ALL; i < (size_t)items; i += get_global_size(0)) {
-        const ulong size = offsets[i + 1] - offsets[i];
-        sum += size * size;
-    }
-    sums[place] = sum;
+    sums[place] = value;
     group_sync();
     for (int d = 1; d < PYAPSP_GROUP; d *= 2) {
         if (place % (2 * d) == 0 && place + d < PYAPSP_GROUP)
             sums[place] += sums[place + d];
         group_sync();
     }
-    if (place == 0)
-        squares[get_group_id(0)] = sums[0];
+    return sums[0];
 }
 
-PARTITION_KERNEL(multi_phase_partition, CHUNK)
+/* For each group the sum of the squares of the sizes of its items. */
+__kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *squares, const int items)
+{
+    __local ulong sums[PYAPSP_GROUP];
+    ulong sum = 0;
+    for (size_t i = PLACE_OF_ALL; i < (size_t)items; i += get_global_size(0)) {
+        const ulong size = offsets[i + 1] - offsets[i];
+        sum += size * size;
+    }
+    sum = sum_of_group(sum, sums);
+    if (GROUP_PLACE == 0)
+        squares[get_group_id(0)] = sum;
+}
+
+#define HYBRID 3
+
+/* A work-item for each chunk, and one for the end. With the kind HYBRID the search is by
+ * interpolation if the `parts_of_sum` squares are at most `regular`. counters[0] is set to 0 for the
+ * expansion, counters[1] to the kind of search. */
+__kernel GROUP void multi_phase_partition(INPUT offsets, __global const ulong *squares,
+                                          OUTPUT parts, __global int *counters, const int items,
+                                          const int units, const int chunks, const int kind,
+                                          const int parts_of_sum, const ulong regular)
+{
+    __local ulong sums[PYAPSP_GROUP];
+    const size_t c = PLACE_OF_ALL;
+    ulong sum = 0;
+    for (int i = GROUP_PLACE; kind == HYBRID && i < parts_of_sum; i += PYAPSP_GROUP)
+        sum += squares[i];
+    sum = sum_of_group(sum, sums);
+    const int chosen = kind != HYBRID ? kind : sum <= regular ? INTERPOLATION : OPTIMISED;
+    if (c == 0) {
+        counters[0] = 0;
+        counters[1] = chosen;
+    }
+    if (c <= (size_t)chunks)
+        find_part(offsets, parts, c, CHUNK, items, units, chosen);
+}
 
 /* Any number of groups. *fallbacks counts slices that do not fit. */
 __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners,

@@ -32,7 +32,18 @@
 /* The buffer of a slice. */
 #define CAPACITY (CHUNK + 2)
 
-PARTITION_KERNEL(two_phase_partition, CHUNK)
+/* A work-item for each chunk, and one for the end. Before the expansion no slice is known that does
+ * not fit: *fallbacks is 0. */
+__kernel GROUP void two_phase_partition(INPUT offsets, OUTPUT parts, __global int *fallbacks,
+                                        const int items, const int units, const int chunks,
+                                        const int kind)
+{
+    const size_t c = PLACE_OF_ALL;
+    if (c == 0)
+        *fallbacks = 0;
+    if (c <= (size_t)chunks)
+        find_part(offsets, parts, c, CHUNK, items, units, kind);
+}
 
 /* A group for each chunk. *fallbacks counts slices that do not fit. */
 __kernel GROUP void two_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners,

@@ -17,6 +17,8 @@ from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resi
 __all__ = ["PartitionDynamicWarp"]
 
 _NAME = "partition_dynamic_warp"
+# The least width in the thesis, for items of few units.
+_LEAST = 4
 _HEAVY = {"none": 0, "relaunch": 1, "relaunch-fused": 1, "group-strip": 2}
 
 
@@ -25,8 +27,9 @@ class PartitionDynamicWarp(Technique):
     """Virtual warps as wide as all resident work-items allow, and heavy items apart.
 
     With `width` "dynamic", a virtual warp has ``resident / items`` work-items, rounded down to a
-    power of two, at least `least` and at most 32. `heavy` says what replaces dynamic parallelism
-    for items of more than `threshold` units; width=1 has it alone.
+    power of two, at least `least` and at most 32. The thesis takes 4 or more as the least: there
+    are more items than resident work-items in all its inputs. `heavy` says what replaces dynamic
+    parallelism for items of more than `threshold` units; width=1 has it alone.
 
     Source: F. Busato, N. Bombieri, BFS-4K, TPDS 26, 2015.
     """
@@ -51,7 +54,7 @@ class PartitionDynamicWarp(Technique):
         for group in (256, 128, 64, 32, 16, 1):
             yield {
                 "width": "dynamic",
-                "least": 1,
+                "least": 1 if scalar else min(_LEAST, group),
                 "heavy": "relaunch-fused",
                 "threshold": 4096,
                 "each": 64 if scalar else 8,
@@ -101,14 +104,16 @@ class PartitionDynamicWarp(Technique):
         width = self.width(n, parameters, run.device)
         run.more["width"] = width
         data = run.data
-        most = _most(data, parameters)
-        heavies, count = run.buffer(4 * most), run.zeros(1)
+        relaunched = _HEAVY[parameters.word("heavy")] == 1
+        heavies, count = run.buffer(4 * _most(data, parameters)), run.buffer(4)
+        if relaunched:
+            run.clear(count, 1)
         threshold = np.int32(parameters.integer("threshold"))
         shift = np.int32(width.bit_length() - 1)
         scalars = run.n, shift, threshold
         arrays = run.offsets, run.owners, heavies, count
         run.items("light", _NAME, n * width, *arrays, *scalars)
-        if _HEAVY[parameters.word("heavy")] != 1:
+        if not relaunched:
             return
         heavy = int(run.read(count, 1)[0])
         run.more["heavy_items"] = heavy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +20,8 @@ __all__ = ["PartitionMultiPhase"]
 # slice, as in the kernel file.
 _REGISTERS, _STATISTICS, _SLICE = 256, 2048, 4096
 _PUBLISHED_GROUP = 128
+# Kinds of search by their numbers in the kernel file; the last is chosen there from the deviation.
+_KINDS = (*SEARCHES, "hybrid")
 # Up to these the published search is by interpolation.
 _DEVIATION, _MEAN = 8, 9
 # With marks: chunks of a run, if there are many.
@@ -32,7 +33,8 @@ class PartitionMultiPhase(Technique):
     """A work-item searches `rounds` times in a chunk; owners are written in order.
 
     `search` is the kind of search of the partition: "hybrid" takes interpolation if the deviation
-    of the sizes is at most `deviation` and their mean at most `mean`. `grid` is the number of
+    of the sizes is at most `deviation` and their mean at most `mean`. The host knows the mean; a
+    launch sums up the squares of the sizes if the deviation decides. `grid` is the number of
     groups: "chunks" (one for each chunk), "resident" (as many as run at the same time, with
     `resident` work-items in a compute unit), or "multiple" (`multiple` times as many).
 
@@ -52,7 +54,7 @@ class PartitionMultiPhase(Technique):
     summary = "equal chunks, several searches of a work-item, writes in order"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
     choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
-        "search": (*SEARCHES, "hybrid"),
+        "search": _KINDS,
         "deviation": (0, 1, 2, 3, 5, 8, 12, 16, 32, 64, 128, 256, 1024),
         "mean": (0, 1, 2, 3, 5, 9, 12, 16, 32, 64, 128, 256, 1024),
         "find": ("search", "marks"),
@@ -174,21 +176,11 @@ class PartitionMultiPhase(Technique):
             groups = min(groups * parameters.integer("multiple"), max(groups, chunks // _CHUNKS))
         return -(-places // groups)
 
-    def kind(self, run: Run) -> str:
-        """Return the kind of search; for "hybrid" from mean and deviation on the device."""
-        parameters, n = run.parameters, int(run.n)
-        if parameters.word("search") != "hybrid":
-            return str(parameters.word("search"))
-        groups = min(_STATISTICS, -(-n // parameters.integer("group")))
-        squares = run.buffer(8 * groups)
-        run.launch("statistics", "multi_phase_statistics", groups, run.offsets, squares, run.n)
-        total = int(run.read(squares, groups, np.uint64).sum())
-        mean = int(run.units) / n
-        deviation = sqrt(max(total / n - mean * mean, 0.0))
-        regular = deviation <= parameters.integer("deviation") and mean <= parameters.integer(
-            "mean"
-        )
-        return "interpolation" if regular else "optimised"
+    def kind(self, data: Offsets, parameters: Parameters) -> str:
+        """Return the kind of search, "hybrid" only if the deviation of the sizes decides."""
+        search = parameters.word("search")
+        irregular = data.units > parameters.integer("mean") * data.n
+        return "optimised" if search == "hybrid" and irregular else search
 
     def expand(self, run: Run) -> None:
         """Divide and write."""
@@ -201,17 +193,30 @@ class PartitionMultiPhase(Technique):
             sizes = run.n, run.units, np.uint32(places)
             run.launch("expansion", "multi_phase_mark", groups, run.offsets, run.owners, *sizes)
             return
-        search = self.kind(run)
-        run.more["search"] = search
-        kind = np.int32(SEARCHES[search])
+        search = self.kind(run.data, parameters)
         groups = self.groups(int(chunks), parameters, run.device)
         run.more["groups"] = groups
-        parts, fallbacks = run.buffer(4 * (int(chunks) + 1)), run.buffer(4)
-        divided = run.offsets, parts, fallbacks, run.n, run.units, chunks, kind
-        run.items("partition", "multi_phase_partition", int(chunks) + 1, *divided)
-        arrays = run.offsets, parts, run.owners, fallbacks
+        parts, counters = run.buffer(4 * (int(chunks) + 1)), run.buffer(8)
+        sums = min(_STATISTICS, -(-int(run.n) // parameters.integer("group")))
+        squares = run.buffer(8 * sums)
+        if search == "hybrid":
+            run.launch("statistics", "multi_phase_statistics", sums, run.offsets, squares, run.n)
+        kind, regular = np.int32(_KINDS.index(search)), np.uint64(_regular(run.data, parameters))
+        divided = run.offsets, squares, parts, counters, run.n, run.units, chunks, kind
+        more = np.int32(sums), regular
+        run.items("partition", "multi_phase_partition", int(chunks) + 1, *divided, *more)
+        arrays = run.offsets, parts, run.owners, counters
         run.launch("expansion", "multi_phase_expand", groups, *arrays, run.units, chunks)
-        run.count_later("fallbacks", fallbacks)
+        run.count_later("fallbacks", counters)
+        run.count_later("search", counters, 1, _KINDS)
+
+
+def _regular(data: Offsets, parameters: Parameters) -> int:
+    """Return the largest sum of squares of sizes with a deviation for interpolation.
+
+    The variance is the mean of the squares less the square of the mean.
+    """
+    return int(parameters.integer("deviation") ** 2 * data.n + data.units**2 // data.n)
 
 
 def _resident(parameters: Parameters, device: Device) -> int:

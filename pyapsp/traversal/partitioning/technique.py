@@ -84,22 +84,29 @@ class Run:
         self.data: Offsets = data
         self.more: dict[str, Json] = {}
         self._names: list[str] = []
-        self._counters: dict[str, cl.Buffer] = {}
+        self._counters: dict[str, tuple[cl.Buffer, int, Sequence[str]]] = {}
+        self._in_place = in_place(self.device.handle)
         self.offsets = upload(self.queue, data.values, watch)
         self._answer = aligned((data.units,), np.int32)  # kernels write vectors
-        self._in_place = in_place(self.device.handle)
         size = 4 * data.units
         self.owners = shared(self.queue, self._answer) if self._in_place else self.buffer(size)
 
     def buffer(self, size: int) -> cl.Buffer:
-        """Return a new buffer of at least 8 bytes."""
-        return cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, max(size, 8))
+        """Return a new buffer of at least 8 bytes; make all of them before the first launch.
 
-    def zeros(self, count: int) -> cl.Buffer:
-        """Return a buffer of ints, all 0."""
-        zeros, size = self.buffer(4 * count), max(4 * count, 8)
-        self._watch.add("kernel", cl.enqueue_fill_buffer(self.queue, zeros, bytes(4), 0, size))
-        return zeros
+        Some drivers allocate memory when a command first uses it, which takes longer than the
+        kernels of a small input. That is no part of a technique, so the buffer is used here.
+        """
+        buffer = cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, max(size, 8))
+        if not self._in_place:
+            cl.enqueue_fill_buffer(self.queue, buffer, bytes(4), 0, 8)
+        return buffer
+
+    def clear(self, counters: cl.Buffer, count: int) -> None:
+        """Set ints to 0; a part of the time of kernels."""
+        zero = bytes(4)
+        event = cl.enqueue_fill_buffer(self.queue, counters, zero, 0, 4 * count)
+        self._watch.add("kernel", event)
 
     def launch(self, phase: str, kernel: str, groups: int, *arguments: KernelArgument) -> None:
         """Launch a kernel; its device time belongs to a phase."""
@@ -135,9 +142,11 @@ class Run:
                 cl.enqueue_copy(self.queue, self._answer, self.owners)
         return self._answer
 
-    def count_later(self, name: str, counter: cl.Buffer) -> None:
-        """Report a counter of the kernels when they have run."""
-        self._counters[name] = counter
+    def count_later(
+        self, name: str, counters: cl.Buffer, place: int = 0, words: Sequence[str] = ()
+    ) -> None:
+        """Report a counter of the kernels when they have run, or the word with its number."""
+        self._counters[name] = counters, place, words
 
     def phase_seconds(self) -> dict[str, float]:
         """Return the seconds of each phase."""
@@ -146,10 +155,10 @@ class Run:
     def stats(self) -> dict[str, Json]:
         """Return the seconds of each phase, and the counters."""
         counted: dict[str, Json] = {"phase_seconds": self.phase_seconds()}
-        for name, counter in self._counters.items():
+        for name, (counters, place, words) in self._counters.items():
             value = np.empty(1, np.int32)
-            cl.enqueue_copy(self.queue, value, counter)
-            counted[name] = int(value[0])
+            cl.enqueue_copy(self.queue, value, counters, src_offset=4 * place)
+            counted[name] = words[value[0]] if words else int(value[0])
         return counted | self.more
 
 

@@ -73,6 +73,7 @@ def _techniques(measured: Measured) -> Rows:
                     "input": name,
                     "technique": technique,
                     "best group: ours": run["label"]["group"],
+                    "best K1: ours": run["label"].get("least"),
                     "ms: ours": milliseconds(seconds),
                     "over the fastest: ours": ratio(seconds, fastest),
                     "partition, ms: ours": parts.get("partition"),

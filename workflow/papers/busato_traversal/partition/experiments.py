@@ -42,6 +42,8 @@ _LARGEST = 16
 ROUNDS = (1, 2, 3, 4, 5, 6, 7, 8, 10)
 GRIDS = ("chunks", "resident", 2, 8, 32, 128)
 _DYNAMIC = "partition-dynamic-warp"
+# K1: the thesis takes a value that suits the input, from 4 to 32.
+_LEAST = (4, 8, 16, 32)
 #: Name in the exhibits -> method and parameters, without the group.
 TECHNIQUES: dict[str, tuple[str, dict[str, Any]]] = {
     "work-items to threads": ("partition-items", {}),
@@ -191,12 +193,25 @@ def _techniques(n: int, request: Request) -> Iterator[Case]:
     groups = _groups(request, (1, 64), (64, 128, 256))
     for name in NAMES:
         contenders: Iterable[tuple[Label, Method]] = (
-            ({"technique": title, "group": group}, _completed(*technique, group, request))
-            for title, technique in TECHNIQUES.items()
+            (
+                {"technique": title, "group": group, **least},
+                _completed(method_, {**parameters, **least}, group, request),
+            )
+            for title, (method_, parameters) in TECHNIQUES.items()
             for group in groups
-            if technique[1].get("warp", 1) <= group
+            if parameters.get("warp", 1) <= group
+            for least in _least_widths(method_, parameters, group)
         )
         yield _case(stand_in(name, n), request, {"input": name}, contenders)
+
+
+def _least_widths(
+    method_: str, parameters: Mapping[str, int | str], group: int
+) -> list[dict[str, int]]:
+    """Return the least widths of virtual warps that are tried, if their width is dynamic."""
+    if method_ != _DYNAMIC or "width" in parameters:
+        return [{}]
+    return [{"least": least} for least in _LEAST if least <= group] or [{"least": 1}]
 
 
 def _uniform(n: int) -> Offsets:
