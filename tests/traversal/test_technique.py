@@ -305,6 +305,13 @@ def test_all_widths(heavy, device):
     right("partition-dynamic-warp", sets, device)
 
 
+@pytest.mark.parametrize("name", list(SOME))
+def test_devices_with_memory_of_their_own(name, device, monkeypatch):
+    monkeypatch.setattr(technique, "in_place", lambda _: False)
+    chosen = {"heavy": "relaunch", "threshold": 4} if name == "partition-dynamic-warp" else {}
+    right(name, [chosen], device)
+
+
 def test_heavy_items_are_found(device):
     given = Offsets.of_sizes([4, 5, 0, 300, 4, 6])
     for heavy, found in (("relaunch", 3), ("relaunch-fused", 3), ("none", None)):

@@ -84,6 +84,7 @@ class Run:
         self.data: Offsets = data
         self.more: dict[str, Json] = {}
         self._names: list[str] = []
+        self._begun = False
         self._counters: dict[str, tuple[cl.Buffer, int, Sequence[str]]] = {}
         self._in_place = in_place(self.device.handle)
         self.offsets = upload(self.queue, data.values, watch)
@@ -102,15 +103,26 @@ class Run:
             cl.enqueue_fill_buffer(self.queue, buffer, bytes(4), 0, 8)
         return buffer
 
+    def _begin(self) -> None:
+        """Before the first command: let no unit have an owner that an earlier run left there.
+
+        While the device does this, the host enqueues the kernels, which then follow each other.
+        """
+        if not self._begun and not self._in_place:
+            none = np.full(1, -1, np.int32)
+            cl.enqueue_fill_buffer(self.queue, self.owners, none, 0, 4 * self._answer.size)
+        self._begun = True
+
     def clear(self, counters: cl.Buffer, count: int) -> None:
         """Set ints to 0; a part of the time of kernels."""
-        zero = bytes(4)
-        event = cl.enqueue_fill_buffer(self.queue, counters, zero, 0, 4 * count)
+        self._begin()
+        event = cl.enqueue_fill_buffer(self.queue, counters, bytes(4), 0, 4 * count)
         self._watch.add("kernel", event)
 
     def launch(self, phase: str, kernel: str, groups: int, *arguments: KernelArgument) -> None:
         """Launch a kernel; its device time belongs to a phase."""
         if groups:
+            self._begin()
             group = self.parameters.integer("group")
             launched = self._program.kernel(kernel)
             event = launched(self.queue, (groups * group,), (group,), *arguments)
