@@ -189,6 +189,39 @@ def test_warps_as_wide_as_the_widest(device):
 
 
 @pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("balance", ["search-warp", "search-block"])
+@pytest.mark.parametrize("scan", ["ordered", "unordered"])
+@pytest.mark.parametrize("update", ["ballot", "local"])
+def test_searches_and_queues(balance, scan, update, device):
+    assert_right(device, balance=balance, scan=scan, update=update, group=32, warp=8)
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("queue", ["vertex", "edge"])
+def test_launches_for_heavy_vertices(queue, device, monkeypatch):
+    """The star of stars: vertices in two bins at its second level, or five launches."""
+    monkeypatch.setattr(lists, "_PIECE", 1)  # several groups for a vertex
+    launched, launch = [], lists.ListSearch.launch
+
+    def noted(self, kernel, groups, *arguments):
+        launched.append((kernel, groups))
+        launch(self, kernel, groups, *arguments)
+
+    monkeypatch.setattr(lists.ListSearch, "launch", noted)
+    large = {"group": 32, "warp": 8, "base": 6, "sync": "multi", "queue": queue}
+    for heavy, count in (("none", 0), ("bins", 2), ("relaunch", 5)):
+        launched.clear()
+        found = searched(device, sources=SOURCES[2:3], parents=False, heavy=heavy, **large)
+        np.testing.assert_array_equal(found.levels[0] >= 0, np.isfinite(EXPECTED[2]))
+        groups = [number for kernel, number in launched if kernel == "helix_bins"]
+        assert len(groups) == count
+        assert heavy != "relaunch" or sorted(groups) == [3, 3, 3, 5, 5]
+    assert_right(device, heavy="relaunch", **large)
+    with pytest.raises(ParameterError, match="heavy=relaunch has no batched"):
+        searched(device, heavy="relaunch", sync="batched", group=32)
+
+
+@pytest.mark.usefixtures("quickly")
 def test_without_predecessors(device):
     levels = np.where(np.isinf(EXPECTED), -1, EXPECTED)
     for asked in ({}, {"queue": "edge"}, {"queue": "two-phase"}, {"balance": "device"}):

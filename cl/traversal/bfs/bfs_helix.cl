@@ -29,7 +29,8 @@
  *
  *           Vertices with at least 2^BASE arcs are in bin i if they have 2^(BASE + i) or more, and
  *           helix_bins has 2^(BASE + i) work-items for each. So a work-item has at most two arcs,
- *           except in the last bin, which has no upper limit.
+ *           except in the last bin, which has no upper limit. In place of dynamic parallelism there
+ *           is one bin, and a launch for each of its vertices.
  *
  * Parameters  those of bfs_helix.h and common/meeting.h, and
  *             PYAPSP_BALANCE  0  0: node, 1: node with shuffle, 2: scan, 3: search, 4: naive
@@ -47,8 +48,8 @@
  *
  * Cost      O(n + m) in all, a launch for each level or fewer. Vertex queue: 2 n accesses to queues,
  *           edge queue: 2 m, two-phase: 2 n + 2 m. An update is one atomic operation a warp or
- *           group. Each kernel contains the update only once, because compilers need much time for
- *           its barriers.
+ *           group. Each kernel contains the update once, with queues of work-items also at its end:
+ *           compilers need much time for its barriers.
  *
  * Source    F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
  *           2018, chapter 7, https://iris.univr.it/handle/11562/979445. Ours: widths other than 32,
@@ -177,13 +178,14 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
 }
 
 #if PYAPSP_NBINS
-/* A work-item or more for each arc of the vertices in bins [low, high); `whole` as in list_of. */
+/* The arcs of the vertices in bins [low, high), or only of the vertex number `only` of a bin, unless
+ * that is negative: for this the whole launch. `whole` as in list_of. */
 __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *heads,
                                __global int *levels, __global int *parents, __global int *mask,
                                __global int *lists, __global int *arcs,
                                __global const int *bins, __global int *state, const int level,
                                const int capacity, const int room, const int low, const int high,
-                               const int whole, const long m)
+                               const int only, const int whole, const long m)
 {
     __local shared_t shared;
     const search_t search = {levels, parents, mask};
@@ -198,10 +200,12 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
     int waits = 0;
     for (int bin = low; bin < high; bin++) {
         const int found = look(state + BINS + level % 2 * MOST_BINS + bin);
-        const int parts = max((1 << (PYAPSP_BASE + bin)) / PYAPSP_GROUP, 1);
-        const long tasks = stopped ? 0 : (long)min(found, room_of(bin, m)) * parts;
+        const int parts = only < 0 ? max((1 << (PYAPSP_BASE + bin)) / PYAPSP_GROUP, 1)
+                                   : (int)get_num_groups(0);
+        const int vertices = only < 0 ? min(found, room_of(bin, m)) : 1;
+        const long tasks = stopped ? 0 : (long)vertices * parts;
         for (long task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
-            const int v = bins[bin_at(bin, m) + task / parts];
+            const int v = bins[bin_at(bin, m) + max(only, 0) + task / parts];
             const int2 row = row_of(rows, v);
             const int part = (int)(task % parts), team = parts * PYAPSP_GROUP;
             const int turns = steps_for(row.y - row.x - part * PYAPSP_GROUP, team);
@@ -221,7 +225,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
             }
         }
     }
-#if PYAPSP_GROUP == 1
+#if PYAPSP_LOCAL
     update(waits, to, size, state, level, &shared);
 #endif
 }
@@ -254,7 +258,7 @@ __kernel GROUP void helix_contract(__global int *levels, __global int *parents, 
         }
         waits = update_full(waits, to, state + AT(SIZES, level), state, level, &shared);
     }
-#if PYAPSP_GROUP == 1
+#if PYAPSP_LOCAL
     update(waits, to, state + AT(SIZES, level), state, level, &shared);
 #endif
 }

@@ -41,8 +41,9 @@
  *                                      from what a lookup finds
  *     PYAPSP_ORDERED       1           1: a group claims room in a list with one atomic operation,
  *                                      0: each warp with its own
- *     PYAPSP_LOCAL         0           1: found vertices wait in queues of PYAPSP_TURNS
- *     PYAPSP_TURNS         8           arcs that a work-item looks at between two updates
+ *     PYAPSP_LOCAL         0           1: found vertices wait in queues of work-items until one of
+ *                                      the group is nearly full
+ *     PYAPSP_TURNS         8           arcs that a work-item looks at between two looks at queues
  *
  * and those of common/logical_warp.h and traversal/bfs/results.h.
  */
@@ -98,15 +99,15 @@ typedef int2 row_t;
 typedef int row_t;
 #endif
 
-/* Arcs of a work-item between two updates, and the room of its queue. A group of one work-item has
- * no barriers, so it may update when its queue is full; others do so after every PYAPSP_TURNS. */
+/* Arcs of a work-item between two looks at the queues, and the room of each. The longer they are, the
+ * fewer updates: those of groups take local memory from other groups. */
 #if PYAPSP_LOCAL
 #define TURNS PYAPSP_TURNS
 #else
 #define TURNS 1
 #endif
-#if PYAPSP_GROUP == 1 && PYAPSP_LOCAL
-#define KEPT (8 * TURNS)
+#if PYAPSP_LOCAL
+#define KEPT ((PYAPSP_GROUP == 1 ? 8 : 2) * TURNS)
 #else
 #define KEPT TURNS
 #endif
@@ -290,12 +291,13 @@ static inline void update(const int waits, const list_t list, counters_t size, c
         atomic_min(state + STOP, level);
 }
 
-/* The same where that is due: groups of one work-item first fill their queue. Return what waits. */
+/* The same where that is due: when a queue of the group may be too short for the next turns. Return
+ * what waits. Called by the whole group. */
 static inline int update_full(const int waits, const list_t list, counters_t size,
                               counters_t state, const int level, __local shared_t *shared)
 {
-#if PYAPSP_GROUP == 1
-    if (waits <= KEPT - TURNS)
+#if PYAPSP_LOCAL
+    if (group_max(waits, shared->slots) <= KEPT - TURNS)
         return waits;
 #endif
     update(waits, list, size, state, level, shared);

@@ -75,12 +75,16 @@ static inline int steps_for(const int arcs, const int team)
 }
 
 #if FLAT
+/* Sums of a group whose warps follow each other in any order. */
+#define ANY_ORDER (PYAPSP_TEAM > PYAPSP_WARP && !PYAPSP_ORDERED)
+
 /* The work-item of the team in whose arcs `key` is, by place in the group. */
 static inline int owner_of(const int key, const int first, __local const tile_t *tile)
 {
-    int warp = first / PYAPSP_WARP;
-#if PYAPSP_TEAM > PYAPSP_WARP
-    /* Warps may be in any order: take the one with the largest first sum up to the key. Of equal
+#if !ANY_ORDER
+    return first + predecessor_local(tile->sum + first, PYAPSP_TEAM, key);
+#else
+    /* Take the one with the largest first sum up to the key. Of equal
      * ones, only the one with arcs has a last sum above the key. */
     int best = -1;
     for (int i = 0; i < WARPS; i++) {
@@ -89,10 +93,23 @@ static inline int owner_of(const int key, const int first, __local const tile_t 
         if (tile->first[i] <= key && key < end)
             best = i;
     }
-    warp = max(best, 0);
-#endif
-    const int at = warp * PYAPSP_WARP;
+    const int at = max(best, 0) * PYAPSP_WARP;
     return at + predecessor_local(tile->sum + at, PYAPSP_WARP, key);
+#endif
+}
+
+/* The next work-item with arcs after `owner`, whose arcs end before `key`. */
+static inline int owner_after(int owner, const int key, const int first,
+                              __local const tile_t *tile)
+{
+    do {
+        owner++;
+#if ANY_ORDER
+        if (owner % PYAPSP_WARP == 0)
+            return owner_of(key, first, tile);
+#endif
+    } while (tile->start[owner] == tile->end[owner]);
+    return owner;
 }
 #endif
 
@@ -232,17 +249,18 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
 #else
                     const int begins = b * batch + rank * PYAPSP_SLOTS;
                     const int ends = min(begins + PYAPSP_SLOTS, total);
-                    int owner = 0;
-                    int left = 0, arc = 0;
+                    int owner = 0, arc = 0;
+                    if (begins < ends) {
+                        owner = owner_of(begins, first, tile);
+                        arc = tile->start[owner] + begins - tile->sum[owner];
+                    }
                     for (int key = begins; key < ends; key++) {
-                        if (left == 0) {
-                            owner = owner_of(key, first, tile);
-                            arc = tile->start[owner] + key - tile->sum[owner];
-                            left = tile->end[owner] - arc;
+                        if (arc == tile->end[owner]) {
+                            owner = owner_after(owner, key, first, tile);
+                            arc = tile->start[owner];
                         }
                         const int to = first * PYAPSP_SLOTS + key - b * batch;
                         tile->arc[to] = arc++;
-                        left--;
 #if PYAPSP_PREDECESSORS
                         tile->tail[to] = tile->vertex[owner];
 #endif
@@ -310,7 +328,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
             group_sync();
         }
     }
-#if PYAPSP_GROUP == 1
+#if PYAPSP_LOCAL
     update(waits, to, size, state, level, shared);
 #endif
 }

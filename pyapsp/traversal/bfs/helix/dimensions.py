@@ -55,6 +55,7 @@ RULE = (
     "scan=unordered needs group above warp; base needs heavy, and 2^base at least group; "
     "balance=device goes with neither gather, heavy, queue, update=local nor duplicates=load-*, "
     "and leaves, chunk and prefix only with it; queue=edge has no duplicates=lookup-*; "
+    "heavy=relaunch has no batched, for the host reads each list; "
     "single-group and persistent need one kernel a level (no two-phase, no device); persistent "
     "must be asked for, needs device_scope_fence, has no heavy, and on CPUs group=1; "
     "on CPUs a group above 1 must be asked for; "
@@ -134,8 +135,10 @@ def _width(value: int, balance: str | None, group: int | None, warp: int | None)
 
 
 def _sync(value: str, chosen: Mapping[str, int | str], device: Device) -> bool:
-    if value in ("multi", "batched"):
+    if value == "multi":
         return True
+    if value == "batched":
+        return chosen.get("heavy") != "relaunch"
     if chosen.get("queue") == "two-phase" or chosen.get("balance") == "device":
         return False
     if value == "single-group":

@@ -165,7 +165,7 @@ def defines(graph: Graph, options: PathOptions, parameters: Parameters) -> dict[
 def local_bytes(parameters: Parameters, predecessors: bool) -> int:
     """Return the bytes of local memory of a group: the structs of the kernel files."""
     group, pairs = int(parameters.integer("group")), 1 + predecessors
-    slots = 1 if parameters.word("update") == "ballot" else _TURNS * (8 if group == 1 else 1)
+    slots = 1 if parameters.word("update") == "ballot" else _TURNS * (8 if group == 1 else 2)
     ints = 2 * group + 1 + slots * group * pairs + (3 * group if _hash(parameters) else 0)
     if parameters.word("balance") == "device":
         return 4 * (ints + chunk(group) + 1)

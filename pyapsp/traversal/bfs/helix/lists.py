@@ -25,6 +25,8 @@ _STOP, _STALLED, _REACHED, _DOOR, _ARRIVED = range(5)
 _NEVER = 2**31 - 1
 # One group stays while there are at most so many vertices for each of its work-items.
 _FEW, _FEW_ON_CPUS = 4, 256
+# Arcs of a work-item in the launch for one vertex.
+_PIECE = 16
 
 
 class Frontiers(BfsSearcher, ABC):
@@ -181,6 +183,7 @@ class ListSearch(Frontiers):
         self._tile = self._group if one_each else self._group // parameters.integer("width")
         self._few = self._group * (_FEW_ON_CPUS if self._group == 1 else _FEW)
         (self._bins,) = self._more
+        self._degrees = np.diff(plan.input.indptr)
 
     def _all_levels(self) -> int:
         """Find all levels; launches of several levels are those of `_stay`."""
@@ -235,24 +238,36 @@ class ListSearch(Frontiers):
         self.launch("helix_level", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
 
     def _empty_bins(self, level: int, *, each: bool, whole: bool = False) -> None:
-        """Enqueue the bins: a launch for each that has vertices, or one launch for all.
+        """Enqueue the bins: a launch for each with vertices or each vertex, or one launch for all.
 
         `whole` means that a list is made again.
         """
         arrays = *self._graph, *self._found, self._lists, self._arcs, self._bins, self._state
-        launches = [(0, self._nbins, self._most_groups)]
+        launches = [(0, self._nbins, -1, self._most_groups)]
         if each:
             first = form.BINS + level % 2 * form.MOST_BINS
             numbers = self._look()[first : first + self._nbins].tolist()
             base = self._parameters.integer("base")
             launches = [
-                (i, i + 1, min(number, room) * max(2 ** (base + i) // self._group, 1))
+                (i, i + 1, -1, min(number, room) * max(2 ** (base + i) // self._group, 1))
                 for i, (number, room) in enumerate(zip(numbers, self._rooms, strict=True))
                 if number
             ]
-        for low, high, groups in launches:
-            sizes = level, self._capacity, self._room, low, high, whole
+            if self._parameters.word("heavy") == "relaunch":
+                each_groups = self._groups_of_each(min(numbers[0], self._rooms[0]))
+                launches = [(0, 1, place, some) for place, some in enumerate(each_groups)]
+        for low, high, only, groups in launches:
+            sizes = level, self._capacity, self._room, low, high, only, whole
             self.launch("helix_bins", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
+
+    def _groups_of_each(self, number: int) -> list[int]:
+        """Return the groups of the launch for each of the first vertices of the first bin."""
+        if not number:
+            return []
+        vertices = np.empty(number, np.int32)
+        cl.enqueue_copy(self.queue, vertices, self._bins)
+        most: list[int] = (-(-self._degrees[vertices] // (_PIECE * self._group))).tolist()
+        return most
 
     def _again(self, level: int) -> None:
         """Expand the vertices of the level before, each once, and list those of the level.
