@@ -66,6 +66,7 @@ def _words() -> dict[str, list[str]]:
     from pyapsp.base.errors import NoDeviceError
     from pyapsp.graph import datasets
     from pyapsp.numbers.precision import DTYPES
+    from pyapsp.registry.tuning.objective import OBJECTIVES
     from pyapsp.registry.tuning.tuner import STRATEGIES
 
     try:
@@ -79,5 +80,6 @@ def _words() -> dict[str, list[str]]:
         "TYPE": ["auto", *DTYPES],
         "SPEC": ["gpu", "cpu", *devices],
         "DATASET": datasets.names(),
+        "OBJECTIVE": list(OBJECTIVES),
         "STRATEGY": list(STRATEGIES),
     }

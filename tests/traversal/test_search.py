@@ -161,7 +161,7 @@ def test_parameters_that_do_not_fit(method, device, monkeypatch):
     with pytest.raises(ParameterError, match=f"'group' parameter of {method} must be one of"):
         pyapsp.method(method, group=3)
     graph = Graph.from_arcs(2, [0], [1])
-    if "width" in pyapsp.method(method).choices:
+    if 64 in pyapsp.method(method).choices.get("width", ()):
         asked = pyapsp.method(method, width=64, group=32)
         with pytest.raises(ParameterError, match="at least width"):
             found_by(graph, 0, asked, device)

@@ -167,18 +167,20 @@ def _database(path: Path) -> None:
 
 def _journals(folder: Path) -> list[bytes]:
     from pyapsp.registry.tuning.journal import Journal, Outcome
+    from pyapsp.registry.tuning.objective import Cost
 
     path = folder / "journal"
     journal = Journal(path, {"method": "fw-naive"}, restart=True)
     for number in range(3):
         journal.start({"tile": number})
         journal.finish(Outcome({"tile": number}, "ok", 0.5))
-    journal.final({"tile": 1}, 0.25)
+    journal.final({"tile": 1}, Cost(0.25))
     return [path.read_bytes()]
 
 
 def _journal(path: Path) -> None:
     from pyapsp.registry.tuning.journal import Journal
+    from pyapsp.registry.tuning.objective import Cost
 
     Journal(path, {"method": "fw-naive"})
 
