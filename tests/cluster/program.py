@@ -31,8 +31,8 @@ N = 150
 # with rows these go to the device and back in each pass, without they stay there
 DENSE = pyapsp.method("fw-outofcore", block=32, rows=16)
 RESIDENT = pyapsp.method("fw-outofcore", block=32)
-# bytes of a device that do not hold the rows of a rank
-LITTLE = 250_000
+# bytes of a device that do not hold the rows of a rank, but tiles of the widest vectors
+LITTLE = 290_000
 SUMMARIES = (
     "eccentricity",
     "radius",
