@@ -180,7 +180,6 @@ def _journals(folder: Path) -> list[bytes]:
 
 def _journal(path: Path) -> None:
     from pyapsp.registry.tuning.journal import Journal
-    from pyapsp.registry.tuning.objective import Cost
 
     Journal(path, {"method": "fw-naive"})
 
