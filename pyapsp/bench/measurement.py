@@ -239,7 +239,8 @@ def run(
         progress(f"{about['name']}: {text}")
 
     # before the turns: a sensor that cannot be read is an error now
-    sensors = {} if energy is None else {each.device: energy(each.device) for each in everybody}
+    there = {each.device for each in everybody}
+    sensors = {} if energy is None else {device: energy(device) for device in there}
     own = warm_up(everybody, report)
     if not own:
         raise next(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_energy", "meters"]
 
+_TRAIN = 5.0
+
 
 def add_energy(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the options; `what` is measured."""
@@ -29,9 +31,8 @@ def add_energy(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--train",
         type=float,
-        default=5.0,
         metavar="SECONDS",
-        help=f"how long {what} is repeated for its energy (5)",
+        help=f"with --energy: how long {what} is repeated (5)",
     )
 
 
@@ -44,7 +45,8 @@ def meters(arguments: argparse.Namespace) -> Iterator[Callable[[Device], EnergyM
     Raises
     ------
     ParameterError
-        If ``--train`` is not positive; from the function: if there is no sensor of this name.
+        If ``--train`` is not positive, or there is no ``--energy``; from the function: if there is
+        no sensor of this name.
     SensorError
         From the function: if the sensor cannot be read.
     """
@@ -52,9 +54,12 @@ def meters(arguments: argparse.Namespace) -> Iterator[Callable[[Device], EnergyM
     from pyapsp.device.energy import EnergyMeter
     from pyapsp.device.sensors import open_sensor
 
-    if not 0 < arguments.train < math.inf:
-        raise ParameterError.of("train", arguments.command, "a positive number", arguments.train)
+    train = _TRAIN if arguments.train is None else arguments.train
+    if not 0 < train < math.inf:
+        raise ParameterError.of("train", arguments.command, "a positive number", train)
     if arguments.energy is None:
+        if arguments.train is not None:
+            raise ParameterError("--train is for --energy")
         yield None
         return
     opened: dict[Device, EnergyMeter] = {}
@@ -64,7 +69,7 @@ def meters(arguments: argparse.Namespace) -> Iterator[Callable[[Device], EnergyM
             if device not in opened:
                 sensor = open_sensor(device, arguments.energy)
                 open_sensors.callback(sensor.close)
-                opened[device] = EnergyMeter(sensor, arguments.train)
+                opened[device] = EnergyMeter(sensor, train)
             return opened[device]
 
         yield meter

@@ -144,4 +144,5 @@ def test_a_sensor_that_disappears_is_exit_code_4_and_the_rest_is_kept(
 
 def test_a_train_takes_time(short, capsys):
     assert main(["profile", "device", "--energy", "none", "--train", "0"]) == 2
+    assert main(["profile", "device", "--train", "3"]) == 2
     assert "train" in capsys.readouterr().err

@@ -46,6 +46,11 @@ static inline void write_units(OUTPUT owners, const int item, const uint begin, 
         owners[unit] = item;
 }
 
+#define WIDTH(shift)                                                                               \
+    case shift:                                                                                    \
+        write_units(owners, item, begin + lane, end, 1u << shift);                                 \
+        break
+
 /* Virtual warps of 2^shift work-items, up to 64. */
 __kernel GROUP void partition_dynamic_warp(INPUT offsets, OUTPUT owners, __global int *list,
                                            __global int *count, const int items, const int shift,
@@ -63,26 +68,13 @@ __kernel GROUP void partition_dynamic_warp(INPUT offsets, OUTPUT owners, __globa
         const uint begin = offsets[item], end = offsets[item + 1];
         if (PYAPSP_HEAVY == 0 || end - begin <= (uint)threshold) {
             switch (shift) {
-            case 0:
-                write_units(owners, item, begin, end, 1);
-                break;
-            case 1:
-                write_units(owners, item, begin + lane, end, 2);
-                break;
-            case 2:
-                write_units(owners, item, begin + lane, end, 4);
-                break;
-            case 3:
-                write_units(owners, item, begin + lane, end, 8);
-                break;
-            case 4:
-                write_units(owners, item, begin + lane, end, 16);
-                break;
-            case 5:
-                write_units(owners, item, begin + lane, end, 32);
-                break;
-            default:
-                write_units(owners, item, begin + lane, end, 64);
+                WIDTH(0);
+                WIDTH(1);
+                WIDTH(2);
+                WIDTH(3);
+                WIDTH(4);
+                WIDTH(5);
+                WIDTH(6);
             }
         } else if (lane == 0) {
 #if PYAPSP_HEAVY == 1

@@ -69,8 +69,15 @@ class PartitionDynamicWarp(Technique):
         return super().fits(parameters, options) and widest <= parameters.integer("group")
 
     def idle(self, parameters: Parameters, options: Options) -> Mapping[str, int | str]:
-        """Return the units of a launch for heavy items, if there is none."""
-        return {"each": 8} if _HEAVY[parameters.word("heavy")] != 1 else {}
+        """Return what says nothing of a fixed width, or without a list of heavy items."""
+        heavy, idle = parameters.word("heavy"), dict[str, int | str]()
+        if parameters["width"] != "dynamic":
+            idle |= {"least": 1, "resident": 1}
+        if heavy == "none":
+            idle |= {"threshold": 4096}
+        if _HEAVY[heavy] != 1:
+            idle |= {"each": 8}
+        return idle
 
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""

@@ -377,6 +377,24 @@ def test_an_objective_decides_what_is_best(tune, monkeypatch):
     assert best == {"time": third, "energy": first, "edp": second}
 
 
+def test_the_energy_of_the_best_few_is_the_mean_of_two_trains(tune, monkeypatch):
+    """A device that gets warmer takes more: each set is measured once early and once late."""
+    meter = Meter(monkeypatch, dict.fromkeys(map(key, tune().space), 1.0))
+    measure, trains = meter.measure, []
+
+    def warmer(launch):
+        trains.append(launch)
+        return dataclasses.replace(measure(launch), joules=float(len(trains)))
+
+    meter.measure = warmer
+    report = tune(objective="energy", meter=meter).run(strategy="all")
+    count = sum(outcome.joules is not None for outcome in report.outcomes)
+    finals = len(report.costs)
+    assert len(trains) == count + 2 * finals
+    expected = count + (1 + 2 * finals) / 2
+    assert {cost.joules for cost in report.costs.values()} == {expected}
+
+
 def test_energy_needs_a_sensor(tune):
     blind = EnergyMeter(NoSensor(), 0.1)
     for meter in (None, blind):

@@ -16,8 +16,13 @@ inputs = [Offsets.of_sizes(gaps.astype(int)), Offsets.of_sizes([0, 5, 1, 0, 70, 
 sets = {
     "partition-virtual-warp": [{"warp": 4, "items": 4, "group": 16}],
     "partition-dynamic-warp": [
-        {"heavy": heavy, "threshold": 4, "each": each, "group": 16}
-        for heavy, each in (("none", 8), ("relaunch", 4), ("relaunch-fused", 4), ("group-strip", 8))
+        {"heavy": heavy, "threshold": threshold, "each": each, "group": 16}
+        for heavy, threshold, each in (
+            ("none", 4096, 8),
+            ("relaunch", 4, 4),
+            ("relaunch-fused", 4, 4),
+            ("group-strip", 4, 8),
+        )
     ],
     "partition-cta-warp-scan": [{"large": 1, "medium": 1, "slots": 1, "warp": 8, "group": 16}],
     "partition-local-warp": [
