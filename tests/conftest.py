@@ -33,6 +33,8 @@ NAMED = {"mesa": ("rusticl", {"RUSTICL_ENABLE": "llvmpipe"})}
 # the caller's shell says.
 os.environ["POCL_KERNEL_CACHE"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# It hides output that is lost at the end of a process.
+os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ.pop("PYOPENCL_NO_CACHE", None)
 # What the user has tuned is not what is tested.
 os.environ["PYAPSP_TUNING"] = os.path.join(os.path.dirname(__file__), "no tuning of the user")

@@ -42,7 +42,6 @@ def run(work: Callable[[], int]) -> int:
             return code
     except BrokenPipeError:
         # the reader of the pipe closed it, which is not an error of this command
-        _drop_lost_output()
         return 0
     except KeyboardInterrupt as stop:
         number = stop.number if isinstance(stop, _Stopped) else signal.SIGINT
@@ -56,8 +55,10 @@ def run(work: Callable[[], int]) -> int:
                 traceback.print_exc()
             return _OWN_FAULT
         _say(str(error))
-        _drop_lost_output()
         return failure
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _drop_what_is_lost(stream)
 
 
 def _say(text: str) -> None:
@@ -151,13 +152,14 @@ def _stopped_alike() -> Iterator[None]:
             signal.signal(each, signal.SIG_DFL)
 
 
-def _drop_lost_output() -> None:
+def _drop_what_is_lost(stream: TextIO | None) -> None:
     """Discard output that cannot be written: the interpreter would retry at exit, and fail."""
+    if stream is None:
+        return
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        stream.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _exit_code(error: Exception) -> int | None:
