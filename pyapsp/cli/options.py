@@ -66,12 +66,8 @@ def add_choice(
 
 def add_cutoff(parser: argparse.ArgumentParser) -> None:
     """Add ``--cutoff``."""
-    parser.add_argument(
-        "--cutoff",
-        type=_number,
-        metavar="LENGTH",
-        help="report vertices farther than LENGTH as unreachable",
-    )
+    what = "report vertices farther than LENGTH as unreachable"
+    parser.add_argument("--cutoff", type=_number, metavar="LENGTH", help=what)
 
 
 def _number(text: str) -> int | float:
@@ -135,12 +131,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_memory_limit(parser: argparse.ArgumentParser) -> None:
     """Add ``--memory-limit``."""
-    parser.add_argument(
-        "--memory-limit",
-        type=bytes_of,
-        metavar="SIZE",
-        help="use at most this much device memory, e.g. 2GiB",
-    )
+    what = "use at most this much device memory, e.g. 2GiB"
+    parser.add_argument("--memory-limit", type=bytes_of, metavar="SIZE", help=what)
 
 
 def add_method(parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,7 @@ from pyapsp.registry.steps import (
     OpaquePlan,
     Options,
     Parameters,
+    ParameterValues,
     Plan,
     Stats,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "Method",
     "OpaquePlan",
     "Options",
+    "ParameterValues",
     "Parameters",
     "Plan",
     "Problem",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
 from pyapsp.base.shown import table
 from pyapsp.base.spelling import meant
-from pyapsp.registry.steps import Answer, AnyPlan, Parameters
+from pyapsp.registry.steps import Answer, AnyPlan, Parameters, ParameterValues
 
 __all__ = ["Method", "Requirements"]
 
@@ -75,7 +75,7 @@ class Method(metaclass=_Kind):
     summary: ClassVar[str]
     source: ClassVar[str]
     requires: ClassVar[Requirements] = Requirements()
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {}
+    choices: ClassVar[ParameterValues] = {}
     tunable: ClassVar[bool] = False
 
     def __init__(self, **parameters: int | str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
 
@@ -12,7 +12,20 @@ from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 
-__all__ = ["Answer", "AnyPlan", "Check", "OpaquePlan", "Options", "Parameters", "Plan", "Stats"]
+__all__ = [
+    "Answer",
+    "AnyPlan",
+    "Check",
+    "OpaquePlan",
+    "Options",
+    "ParameterValues",
+    "Parameters",
+    "Plan",
+    "Stats",
+]
+
+# The allowed values of each parameter of a method: a list or a range.
+ParameterValues: TypeAlias = Mapping[str, Sequence[int | str]]
 
 _Input = TypeVar("_Input", covariant=True)
 _Options = TypeVar("_Options", bound="Options", covariant=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.landing import room
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import (
+    ParameterValues,
     Plan,
     Stats,
 )
@@ -91,7 +92,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     """
 
     area = "traversal"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": _GROUPS}
+    choices: ClassVar[ParameterValues] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
@@ -193,7 +194,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
 class Lanes(WidthInGroup, Search[_State]):
     """Base of the searches in which adjacent work-items share the arcs of a vertex."""
 
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"width": _WIDTHS, "group": _GROUPS}
+    choices: ClassVar[ParameterValues] = {"width": _WIDTHS, "group": _GROUPS}
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield several work-items for each vertex; on CPUs one."""

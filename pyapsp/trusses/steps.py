@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Parameters, Plan
+from pyapsp.registry import Options, Parameters, ParameterValues, Plan
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import EDGES
@@ -85,7 +85,7 @@ class Steps:
 class StepMethod(RemovalMethod[StepPrograms]):
     """Base of the published methods. A subclass removes the edges that a step has marked."""
 
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         **CHOICES,
         "container": ("csr", "hornet"),
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.trusses.counting import BitmapCounter
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
 
@@ -26,7 +26,7 @@ class TrianglesBitmap(TriangleMethod):
         "Bisson and Fatica 2017, doi:10.1109/TPDS.2017.2735405; "
         "orientation on the device, the longer row as map: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256, 512),
         "batch": (1, 16, 64, 256),
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.trusses.counting import HashCounter
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
 
@@ -42,7 +42,7 @@ class TrianglesHash(TriangleMethod):
         "Pandey et al. 2021, doi:10.1109/TPDS.2021.3064892; "
         "orientation on the device, the longer row as table: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": _GROUPS,
         "width": _WIDTHS,
         "slots": (64, 512, 1024, 2048),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.trusses import intersections
 from pyapsp.trusses.counting import ALL
 from pyapsp.trusses.counts import TriangleMethod, TriangleOptions
@@ -105,7 +105,7 @@ class TrianglesIntersect(TriangleMethod):
         "Green et al. 2014, doi:10.1109/IA3.2014.7 (intersect path); "
         "Wang et al. 2016, doi:10.1145/2915516.2915521"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = CHOICES
+    choices: ClassVar[ParameterValues] = CHOICES
 
     def candidates(self, options: Options) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual sets."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
-from pyapsp.registry import Options, Parameters, Plan, register
+from pyapsp.registry import Options, Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.trusses.counting import BitmapCounter, HashCounter
 from pyapsp.trusses.decomposition import Removal, RemovalMethod, TrussOptions, supporting
@@ -51,7 +51,7 @@ class TrussPeeling(RemovalMethod[_Programs]):
         "Kabir and Madduri 2017, https://arxiv.org/abs/1707.02000; "
         "rounds without the host, searches in the longer row: ours"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256),
         "width": (1, 4, 8, 16, 32),
         "ahead": (1, 2, 4, 8),

@@ -37,6 +37,7 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("partition-multi-phase", "deviation"): {"search": "hybrid", "mean": 1024},
     ("partition-multi-phase", "grid"): {"each": 3},
     ("partition-multi-phase", "mean"): {"search": "hybrid", "deviation": 1024},
+    ("fw-outofcore", "split"): {"block": 64, "rows": 64},  # several parts, whatever the speeds
     ("partition-multi-phase", "resident"): {"grid": "resident", "each": 1, "rounds": 1},
     ("partition-multi-phase", "staging"): {"warp": 8},
     ("partition-multi-phase", "vector"): {"group": 16, "each": 4},
@@ -55,6 +56,7 @@ ELSEWHERE = {
     ("fw-multidevice", "helpers"): "which of several devices take part",
     ("fw-outofcore", "helpers"): "which of several devices take part",
     ("fw-outofcore", "interval"): "how often a checkpoint is written",
+    ("fw-outofcore", "lookahead"): "the order of launches: see its tests",
     ("fw-outofcore", "pivot"): "which of several devices closes pivot blocks",
     ("johnson", "search"): "the id of another method, which has tests of its own",
 }

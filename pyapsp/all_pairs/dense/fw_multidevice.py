@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -32,7 +32,7 @@ from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.landing import expected
-from pyapsp.registry import Parameters, Plan, Stats, check_memory, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, Stats, check_memory, register
 
 __all__ = ["FwMultidevice"]
 
@@ -73,7 +73,7 @@ class FwMultidevice(AllPairsMethod):
     area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on several devices that hold the matrix together"
     source = "Sao et al. 2021, doi:10.1145/3431379.3460651"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "block": range(16, 2**20 + 1, 16),
         "helpers": ("auto", "all", "none"),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +29,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
 from pyapsp.numbers.precision import largest_finite
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.registry import Parameters, Plan, Stats, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, Stats, register
 
 __all__ = ["FwOutofcore"]
 
@@ -103,7 +102,7 @@ class FwOutofcore(AllPairsMethod):
     area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on a matrix larger than the device, several devices"
     source = "Matsumoto, Nakasato and Sedukhin 2012, doi:10.1587/transinf.E95.D.2759"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "block": range(16, 2**20 + 1, 16),
         "rows": range(16, 2**20 + 1, 16),
         "columns": range(16, 2**20 + 1, 16),

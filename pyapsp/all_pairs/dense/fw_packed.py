@@ -52,6 +52,12 @@ class FwPacked(TileRounds):
 
     bits: ClassVar[int]
     wider: ClassVar[str]
+    choices: ClassVar = {
+        "single": (0, 1),
+        "form": (0, 1),
+        **TileShape.choices,
+        **SoftSync.choices,
+    }
     area = "all_pairs/dense"
     source = (
         "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
@@ -278,9 +284,6 @@ def lost(graph: Graph, distances: np.ndarray) -> bool:
     return False
 
 
-_CHOICES: dict[str, tuple[int, ...]] = {"single": (0, 1), "form": (0, 1)}
-
-
 def _requirements(bits: int) -> Weights:
     return Weights(non_negative=True, integer=True, largest_distance=2**bits - 2)
 
@@ -293,7 +296,7 @@ class FwPacked4(FwPacked):
     summary = "blocked Floyd-Warshall, eight 4-bit distances in a word"
     requires = _requirements(4)
     bits, wider = 4, "fw-packed8"
-    choices: ClassVar = {"single": (0, 1), "form": (0,), **TileShape.choices, **SoftSync.choices}
+    choices: ClassVar = {**FwPacked.choices, "form": (0,)}
 
 
 @register
@@ -304,7 +307,6 @@ class FwPacked8(FwPacked):
     summary = "blocked Floyd-Warshall, four 8-bit distances in a word, or vectors of them"
     requires = _requirements(8)
     bits, wider = 8, "fw-packed16"
-    choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}
 
 
 @register
@@ -315,4 +317,3 @@ class FwPacked16(FwPacked):
     summary = "blocked Floyd-Warshall, two 16-bit distances in a word, or vectors of them"
     requires = _requirements(16)
     bits, wider = 16, "a method with 32-bit distances, e.g. fw-minplus with dtype='int32'"
-    choices: ClassVar = {**_CHOICES, **TileShape.choices, **SoftSync.choices}

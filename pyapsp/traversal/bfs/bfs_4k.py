@@ -33,7 +33,7 @@ it would fill a group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,7 +44,7 @@ from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 
 __all__ = ["Bfs4K", "heavy_degree"]
@@ -249,7 +249,7 @@ class Bfs4K(FrontierSearch):
     summary = "queues; virtual warps or a work-item for each arc, as the frontier of a level needs"
     source = "Busato and Bombieri 2015, doi:10.1109/TPDS.2014.2330597"
     searcher = _Levels
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "warp": (1, 8, 16, 32, 64),
         "queue": (1, 4, 16),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.search import Search
@@ -68,7 +68,7 @@ class BfsB40C(FrontierSearch):
     )
     source = "Merrill, Garland and Grimshaw 2012, doi:10.1145/2145816.2145832"
     searcher = _Frontiers
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "frontier": ("vertex", "edge", "two-phase"),
         "warp": (1, 8, 16, 32, 64),
         **Search.choices,

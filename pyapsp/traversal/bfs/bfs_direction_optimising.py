@@ -16,7 +16,7 @@ parents are written into the arrays of the answer.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -33,7 +33,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.landing import download
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import (
     MOST_COUNTED,
@@ -118,7 +118,7 @@ class BfsDirectionOptimising(Search[_Programs]):
     summary = "pushes from small levels, pulls into large ones; one group finds runs of tiny levels"
     source = "Beamer, Asanović and Patterson 2012, doi:10.1109/SC.2012.50"
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "alpha": (0, 5, 15, 45, 10**9),
         "beta": (1, 18, 54, 10**9),

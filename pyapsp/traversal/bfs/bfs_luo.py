@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, register
+from pyapsp.registry import Parameters, ParameterValues, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 from pyapsp.traversal.search import Search
 
@@ -44,7 +44,7 @@ class BfsLuo(FrontierSearch):
     summary = "queues in local memory before the queue of the device; few vertices: one group"
     source = "Luo, Wong and Hwu 2010, doi:10.1145/1837274.1837289"
     searcher = _Frontiers
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         **Search.choices,
         "buckets": (1, 8),
         "room": (8, 32, 128),

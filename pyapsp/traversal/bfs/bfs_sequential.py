@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import Launcher, search_defines
@@ -32,7 +32,7 @@ class BfsSequential(Search[Program]):
     summary = "one work-item with a queue, to compare parallel searches with"
     source = "Cormen et al. 2009, section 22.2, https://mitpress.mit.edu/9780262033848"
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {}
+    choices: ClassVar[ParameterValues] = {}
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the empty set: there are no parameters."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from pyapsp.device.kernels import WIDTHS, Program, Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import Launcher, search_defines
@@ -38,7 +38,7 @@ class BfsStreamed(Lanes[Program]):
         "https://www.usenix.org/conference/osdi12/technical-sessions/presentation/kyrola"
     )
     carries_predecessors = True
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "block": (2**8, 2**12, 2**16, 2**20, 2**24, 2**27),
         "width": WIDTHS,
         "group": Lanes.choices["group"],

@@ -28,6 +28,7 @@ from pyapsp.paths.landing import room
 from pyapsp.registry import (
     Options,
     Parameters,
+    ParameterValues,
     Plan,
     Stats,
     register,
@@ -77,7 +78,7 @@ class SccColouring(WidthInGroup, ComponentMethod):
     id = "scc-colouring"
     summary = "a search from one pivot, then largest labels in both directions, all parts at once"
     source = "Alabandi et al. 2023, doi:10.1145/3581784.3607071"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "width": (1, 4, 16),
         "group": (1, 64, 256, 1024),
         "sweeps": (1, 16, 64),

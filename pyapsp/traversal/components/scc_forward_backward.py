@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from pyapsp.graph import Graph
 from pyapsp.registry import (
     Options,
     Parameters,
+    ParameterValues,
     Plan,
     register,
 )
@@ -88,7 +89,7 @@ class SccForwardBackward(WidthInGroup, PartMethod[Program]):
     summary = "forward and backward search from a pivot of each part, with trimming"
     source = "Fleischer et al. 2000; Barnat et al. 2011, doi:10.1109/IPDPS.2011.45"
     # width: work-items for the arcs of a vertex; trim: turns of trimming before a round
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "width": (1, 2, 4, 8, 16, 32, 64),
         "group": (1, 32, 64, 128, 256, 512),
         "trim": (0, 1, 2, 3, "full"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from pyapsp.paths.landing import room
 from pyapsp.registry import (
     Options,
     Parameters,
+    ParameterValues,
     Plan,
     Stats,
     register,
@@ -52,7 +53,7 @@ class SccHooking(ComponentMethod):
     summary = "trees joined along arcs, for symmetric graphs or weak components"
     source = "Shiloach and Vishkin 1982; Sutton et al. 2018, doi:10.1109/IPDPS.2018.00012"
     requires = Arcs(symmetric=True)
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": (1, 64, 256, 1024)}
+    choices: ClassVar[ParameterValues] = {"group": (1, 64, 256, 1024)}
 
     def unmet(self, about: Graph, options: Options) -> PyApspError | None:
         """Return the error of a graph with nearly 2^31 arcs, or one that is not symmetric."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from pyapsp.graph import Graph
 from pyapsp.registry import (
     Options,
     Parameters,
+    ParameterValues,
     Plan,
     register,
 )
@@ -70,7 +71,7 @@ class SccMultiStep(PartMethod[_Programs]):
     id = "scc-multi-step"
     summary = "trimming, rounds of searches, and colouring, each with a choice of traversal"
     source = "Busato 2018, chapter 9; Slota et al. 2014, doi:10.1109/IPDPS.2014.64"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "trim": (0, 1, 2, 3, 5, "full"),
         "searches": (0, 1, 2, 6, 17, 20),
         "search": _STRATEGIES,

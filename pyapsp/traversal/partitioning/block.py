@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.device import Device
-from pyapsp.registry import Parameters, register
+from pyapsp.registry import Parameters, ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow
 
 __all__ = ["PartitionBlock"]
@@ -22,7 +22,7 @@ class PartitionBlock(Technique):
     id = "partition-block"
     summary = "a group divides the units of `items` items equally"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "items": (16, 64, 256, 1024, 2048, 4096, 6144),
         "group": GROUPS,
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import Parameters, register
+from pyapsp.registry import Parameters, ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionCtaWarpScan"]
@@ -30,7 +30,7 @@ class PartitionCtaWarpScan(Technique):
     summary = "large items by the group, medium ones by a warp, the rest by a scan"
     source = "Merrill et al. 2012, doi:10.1145/2145816.2145832"
     # slots: units of a turn of the last step, for each work-item
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "large": (0, 1, 2, 4, 8, 64),
         "medium": (0, 1, 2, 4, 8),
         "slots": (1, 2, 4, 8, 64),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from pyapsp.registry import register
+from pyapsp.registry import ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionDirect"]
@@ -21,7 +20,7 @@ class PartitionDirect(Technique):
     id = "partition-direct"
     summary = "a work-item for each unit searches its owner"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": GROUPS}
+    choices: ClassVar[ParameterValues] = {"group": GROUPS}
 
     def expand(self, run: Run) -> None:
         """Write the owners."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS, upload
 from pyapsp.device.kernels.launch import Stopwatch
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resident
 
@@ -38,7 +38,7 @@ class PartitionDynamicWarp(Technique):
     summary = "virtual warps of a width chosen at run time; heavy items in separate launches"
     source = "Busato 2018, sections 4.1 and 6.2, https://iris.univr.it/handle/11562/979445"
     # resident: work-items of a compute unit at a time; each: units of a work-item of heavy items
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "width": ("dynamic", *WIDTHS),
         "least": (1, 2, 4, 8, 16, 32),
         "heavy": tuple(_HEAVY),

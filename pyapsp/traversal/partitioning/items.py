@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from pyapsp.registry import register
+from pyapsp.registry import ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionItems"]
@@ -21,7 +20,7 @@ class PartitionItems(Technique):
     id = "partition-items"
     summary = "a work-item for each item"
     source = "Harish and Narayanan 2007, doi:10.1007/978-3-540-77220-0_21"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {"group": GROUPS}
+    choices: ClassVar[ParameterValues] = {"group": GROUPS}
 
     def expand(self, run: Run) -> None:
         """Write the owners."""

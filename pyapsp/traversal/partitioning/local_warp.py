@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import register
+from pyapsp.registry import ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionLocalWarp"]
@@ -25,7 +25,7 @@ class PartitionLocalWarp(Technique):
     id = "partition-local-warp"
     summary = "lanes search the owners of units among the `warp` items of their warp"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "held": ("local", "registers"),
         "warp": WIDTHS,
         "group": GROUPS,

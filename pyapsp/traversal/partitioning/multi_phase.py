@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident
 from pyapsp.traversal.partitioning.two_phase import SEARCHES
@@ -53,7 +53,7 @@ class PartitionMultiPhase(Technique):
     id = "partition-multi-phase"
     summary = "equal chunks, several searches of a work-item, writes in order"
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "search": _KINDS,
         "deviation": (0, 1, 2, 3, 5, 8, 12, 16, 32, 64, 128, 256, 1024),
         "mean": (0, 1, 2, 3, 5, 9, 12, 16, 32, 64, 128, 256, 1024),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
 
 from pyapsp.device import Device
-from pyapsp.registry import Options, Parameters, register
+from pyapsp.registry import Options, Parameters, ParameterValues, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow
 
@@ -34,7 +34,7 @@ class PartitionTwoPhase(Technique):
         "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; merge path: Green et al. 2012, "
         "doi:10.1145/2304576.2304621"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "form": ("chunks", "merge-path"),
         "search": tuple(SEARCHES),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 16, 32, 64, 256, 1024, 4096),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import register
+from pyapsp.registry import ParameterValues, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionVirtualWarp"]
@@ -23,7 +23,7 @@ class PartitionVirtualWarp(Technique):
     id = "partition-virtual-warp"
     summary = "`warp` work-items for each item"
     source = "Hong et al. 2011, doi:10.1145/1941553.1941590"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "warp": WIDTHS,
         "items": (1, 2, 4, 8, 16, 32, 64),
         "group": GROUPS,

@@ -10,7 +10,7 @@ uses int32. On a device that shares the memory of the host, the arcs are read wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
 from pyapsp.traversal.sssp.tree import (
     NonNegativeSearch,
@@ -72,7 +72,7 @@ class SsspDeltaStepping(NonNegativeSearch):
     id = "sssp-delta-stepping"
     summary = "the threshold rises by delta; groups relax near vertices in rounds of their own"
     source = "Meyer and Sanders 2003, doi:10.1016/S0196-6774(03)00076-2"
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "delta": (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024, 10**9),
         "walk": (0, 256, 1024, 4096, 16384, 65536),

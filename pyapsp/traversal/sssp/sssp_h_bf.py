@@ -7,7 +7,7 @@ fit beside a round in one word, and duplicates are removed by tags.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import (
@@ -71,7 +71,7 @@ class SsspHBf(Search[Program]):
     summary = "Bellman-Ford from a frontier: classes of arcs, no duplicates, dynamic warps"
     source = "Busato and Bombieri 2016, doi:10.1109/TPDS.2015.2485994"
     weighted = True
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         **Search.choices,
         "classes": (0, 1),
         "duplicates": _FORMS,

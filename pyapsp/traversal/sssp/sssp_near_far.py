@@ -6,7 +6,7 @@ of the near vertices first, so that both launches use the same values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes
 from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines
@@ -38,7 +38,7 @@ class SsspNearFar(Lanes[Programs], NonNegativeSearch):
     summary = "work-efficient: near and far piles of one source, launches over the whole device"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
     # delta in percent of the mean weight
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {
+    choices: ClassVar[ParameterValues] = {
         **Lanes.choices,
         "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800),
     }

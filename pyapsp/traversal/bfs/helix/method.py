@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.device.kernels import Program, Stopwatch, build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
@@ -46,7 +46,7 @@ class BfsHelix(Search[Program]):
         "Busato 2018, High-Performance and Power-Aware Graph Processing on GPUs, chapter 7, "
         "https://iris.univr.it/handle/11562/979445"
     )
-    choices: ClassVar[Mapping[str, Sequence[int | str]]] = {**dimensions.CHOICES, "rules": RULES}
+    choices: ClassVar[ParameterValues] = {**dimensions.CHOICES, "rules": RULES}
     _facts: Facts | None = None
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
