@@ -41,6 +41,8 @@ FEW = {
     "coalesce": (0, 1, 4),
     "resident": (16, 2048),
     "extended": (0, 1),
+    "widths": Bfs4K.choices["widths"],
+    "store": Bfs4K.choices["store"],
     "duplicates": Bfs4K.choices["duplicates"],
     "dynamic": Bfs4K.choices["dynamic"],
 }
@@ -54,9 +56,11 @@ def expanded(chosen):
 
 def legal(chosen):
     whole = expanded(chosen)
-    coalesce = whole.get("coalesce", 0)
-    return whole.get("least_width", 1) <= whole["warp"] and (
-        not coalesce or (whole["warp"] > 1 and coalesce <= whole["queue"])
+    coalesce, width = whole.get("coalesce", 0), whole.get("least_width", 1)
+    return (
+        width <= whole["warp"]
+        and (not coalesce or (whole["warp"] > 1 and coalesce <= whole["queue"]))
+        and (whole.get("widths") != "fixed" or 2 * width <= whole["warp"])
     )
 
 
@@ -159,7 +163,7 @@ FAN = arcs(
 @pytest.mark.parametrize("single", [0, 1])
 def test_duplicates_are_counted(single, device):
     few = {"least_width": 1, "resident": 16}
-    levels = levels_of(FAN, 0, device, duplicates="hash32", single=single, **few)
+    levels = levels_of(FAN, 0, device, duplicates="hash32", store="append", single=single, **few)
     assert [each["level"] for each in levels] == [1, 2]
     assert [each["vertices"] for each in levels] == [20, 2]
     for each in levels:
@@ -177,11 +181,22 @@ def test_duplicates_of_other_tables(duplicates, device):
     if duplicates == "hash64" and not device.capabilities.int64_atomics:
         pytest.skip("no 64-bit atomics")
     few = {"least_width": 1, "resident": 16}
-    levels = levels_of(FAN, 0, device, duplicates=duplicates, single=0, **few)
+    levels = levels_of(FAN, 0, device, duplicates=duplicates, store="append", single=0, **few)
     assert levels[1]["undetected"] == levels[1]["frontier"] - 2
     # whole warps have one vertex each, without duplicates
     if duplicates == "off" or levels[1]["width"] < 8:
         assert (levels[1]["dropped"] > 0) == (duplicates != "off")
+
+
+@pytest.mark.usefixtures("quick")
+def test_levels_that_are_stored_at_the_visit(device):
+    """Only work-items that run at the same time enter a vertex twice; those of a CPU do not."""
+    few = {"least_width": 1, "resident": 16, "single": 1}
+    for duplicates in ("off", "hash32"):
+        last = levels_of(FAN, 0, device, duplicates=duplicates, store="visit", **few)[1]
+        assert last["dropped"] + last["undetected"] <= 38
+        if device.traits.scalar_groups:
+            assert last["dropped"] == last["undetected"] == 0
 
 
 @pytest.mark.usefixtures("quick")
@@ -199,6 +214,7 @@ def test_the_kernel_follows_the_frontier(device, monkeypatch):
     assert kernels(single=0, resident=16, least_width=1) == [("warps", 8), ("warps", 1)]
     assert kernels(single=0, resident=256, least_width=1) == [("warps", 8), ("warps", 8)]
     assert kernels(single=0, resident=16, least_width=4) == [("warps", 8), ("warps", 4)]
+    assert kernels(single=0, resident=256, least_width=1, widths="fixed") == [("warps", 1)] * 2
     # whole warps and more vertices than work-items
     assert kernels(single=0, resident=16, least_width=8) == [("warps", 8), ("shared", 8)]
     # fewer vertices than resident / discover
@@ -277,6 +293,9 @@ def test_the_host_reads_once_for_each_level(device, monkeypatch):
 
 
 def test_parameters_that_do_not_fit(device, monkeypatch):
+    fixed = pyapsp.method("bfs-4k", warp=8, group=64, least_width=8, widths="fixed")
+    with pytest.raises(ParameterError, match="widths=fixed of bfs-4k does nothing"):
+        pyapsp.bfs(FAN, 0, fixed, device=device)
     for wrong in ({"group": 32, "warp": 64}, {"warp": 8, "group": 64, "least_width": 16}):
         with pytest.raises(ParameterError, match="multiple of warp; least_width"):
             pyapsp.bfs(FAN, 0, pyapsp.method("bfs-4k", **wrong), device=device)

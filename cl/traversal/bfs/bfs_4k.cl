@@ -13,9 +13,11 @@
  *             bfs_4k_heavy   vertices with many arcs, which were left out of the queue: PIECE arcs
  *                            for a work-item
  *
- *           A work-item collects the vertices that it finds in a queue of QUEUE entries in local
- *           memory. The group then removes duplicates, stores levels, and appends the rest to the
- *           frontier.
+ *           A work-item stores the level of a vertex when it visits it, and collects the vertices
+ *           in a queue of QUEUE entries in local memory. The group then removes duplicates, and
+ *           appends the rest to the frontier. A vertex is there twice if two work-items read its
+ *           level before one of them stored it: where work-items of a group run one after the
+ *           other, as on a CPU, never within a group.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. levels, queues, and
  *           state[0], state[1]: see frontier_queues.h. A vertex of a queue may be -1: none. More of
@@ -34,6 +36,9 @@
  *               induced coalescence   0 1 2 3 | 0 1 1 3        one of each lane, then the rest
  *
  * Parameters  those of frontier_queues.h, duplicates.h and logical_warp.h, and
+ *             PYAPSP_AT_VISIT    1   0: levels are stored when a vertex is appended: a store for
+ *                                    each different vertex, but all work-items find it until then
+ *             PYAPSP_FIXED       0   1: virtual warps of all levels have the least width
  *             PYAPSP_STATISTICS  0   1: count the frontier, duplicates and conflicts of each level,
  *                                    in told[3 * level ..]
  *           Arguments: `coalesce`: the least number of vertices of each lane from which writes are
@@ -49,6 +54,12 @@
  *           thesis, 2018, chapter 6. There a heavy vertex is a child launch of the device; levels are
  *           read and written without atomics; queues of work-items are in registers.
  */
+#ifndef PYAPSP_AT_VISIT
+#define PYAPSP_AT_VISIT 1
+#endif
+#ifndef PYAPSP_FIXED
+#define PYAPSP_FIXED 0
+#endif
 #ifndef PYAPSP_STATISTICS
 #define PYAPSP_STATISTICS 0
 #endif
@@ -90,8 +101,8 @@ static inline void visit(search *s, const int v, const int u)
     s->from[FOUND(s->count)] = u;
 #endif
     s->count++;
-#if PYAPSP_DUPLICATES == 0
-    atomic_xchg(&s->levels[v], s->level); /* at once, so that few others find it */
+#if PYAPSP_AT_VISIT
+    atomic_xchg(&s->levels[v], s->level);
 #endif
 }
 
@@ -129,7 +140,7 @@ static inline void append(search *s)
     for (int j = 0; j < s->count; j++)
         if (keep >> j & 1) {
             const int v = s->found[FOUND(j)];
-#if PYAPSP_DUPLICATES != 0
+#if !PYAPSP_AT_VISIT
             atomic_xchg(&s->levels[v], s->level);
 #endif
 #if PYAPSP_PREDECESSORS
@@ -389,7 +400,7 @@ __kernel GROUP void bfs_4k_single_warps(SEARCH, const int size, const int heavie
     while (count > 0 && count <= limit) {
         open_level(&s);
         int width = least_width;
-        while (2 * width <= PYAPSP_WARP && 2 * width * count <= PYAPSP_GROUP)
+        while (!PYAPSP_FIXED && 2 * width <= PYAPSP_WARP && 2 * width * count <= PYAPSP_GROUP)
             width *= 2;
         const int each = PYAPSP_GROUP / width, tiles = (count + each - 1) / each;
         for (int tile = 0; tile < tiles; tile++) {

@@ -20,6 +20,9 @@ Further parameters stand for what the device or the implementation of the thesis
 - ``queue``: vertices that a work-item keeps before the group writes.
 - ``resident``: work-items that a compute unit holds at once, the thesis' #ResThreads for each
   multiprocessor.
+- ``widths``: ``dynamic``, or ``fixed``: all virtual warps have ``least_width`` work-items.
+- ``store``: a level is stored when a work-item visits the vertex (``visit``, as in the thesis), or
+  when the group appends it to the frontier (``append``).
 - ``extended``: 1 for the extended edge-discover (EXT).
 - ``duplicates``: the table that finds duplicates: ``hash32``; ``hash64``, as in the thesis, which
   needs 64-bit atomics; ``per-warp``, that of Merrill et al. 2012; ``off``.
@@ -149,8 +152,9 @@ class _Levels(Frontiers):
             )
             return
         width = self.parameters.integer("least_width")
-        while 2 * width <= warp and 2 * width * size <= self._resident:
-            width *= 2
+        if self.parameters.word("widths") == "dynamic":
+            while 2 * width <= warp and 2 * width * size <= self._resident:
+                width *= 2
         if width == warp and size > self._resident:
             self._run("shared", level, width, -(-size // group), size)
         else:
@@ -261,6 +265,8 @@ class Bfs4K(FrontierSearch):
         "coalesce": (0, 1, 4, 10),
         "resident": (16, 256, 2048),
         "extended": (0, 1),
+        "widths": ("dynamic", "fixed"),
+        "store": ("visit", "append"),
         "duplicates": _DUPLICATES,
         "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
     }
@@ -269,6 +275,7 @@ class Bfs4K(FrontierSearch):
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for a group."""
         knobs: dict[str, int | str] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
+        knobs |= {"widths": "dynamic", "store": "visit"}
         if options.device.traits.scalar_groups:
             yield (
                 {"group": 1, "warp": 1, "queue": 16, "least_width": 1}
@@ -300,9 +307,12 @@ class Bfs4K(FrontierSearch):
         )
 
     def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
-        """Return the vertices of a lane for coalesced writes, if no warp or lane has so many."""
+        """Return coalesced writes if no warp or lane has so many, and widths if there is one."""
         queue, warp, coalesce = parameters.integers("queue", "warp", "coalesce")
-        return {"coalesce": 0} if warp == 1 or coalesce > queue else {}
+        idle: dict[str, int | str] = {"coalesce": 0} if warp == 1 or coalesce > queue else {}
+        if 2 * parameters.integer("least_width") > warp:
+            idle["widths"] = "dynamic"
+        return idle
 
     def rule(self, options: PathOptions) -> str:
         """Return the limits."""
@@ -334,6 +344,8 @@ class Bfs4K(FrontierSearch):
             "PYAPSP_QUEUE": parameters.integer("queue"),
             "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters.word("duplicates")),
             "PYAPSP_TABLE": _table(parameters, options),
+            "PYAPSP_AT_VISIT": int(parameters.word("store") == "visit"),
+            "PYAPSP_FIXED": int(parameters.word("widths") == "fixed"),
             "PYAPSP_COALESCE": parameters.integer("coalesce"),
             "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
             "PYAPSP_STATISTICS": int(self.on_levels is not None),

@@ -124,7 +124,9 @@ def test_levels(device):
         assert (before >= levels[f"{mapping}, hash32"]).all()
     tables = shown["figure-6.12"].table
     assert set(tables["table"]) == set(TABLES) - (set() if atomics else {"hash64"})
-    totals = tables[tables["mapping"] == "virtual warp 1"].set_index("table")
+    assert set(tables["levels stored"]) == {"visit", "append"}
+    one = tables[tables["mapping"] == "virtual warp 1"]
+    totals = one[one["levels stored"] == "append"].set_index("table")
     assert totals.loc["off", "detected: ours"] == 0
     assert totals.loc["hash32", "detected: ours"] > totals.loc["per-warp", "detected: ours"]
     assert "29221" in markdown(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import product
 from statistics import geometric_mean
 
 import numpy as np
 
-from papers.busato_traversal.bfs_4k.experiments import COMPARED, DEGREES, KNOBS, MAPPINGS, TABLES
+from papers.busato_traversal.bfs_4k.experiments import (
+    COMPARED,
+    DEGREES,
+    KNOBS,
+    MAPPINGS,
+    STORES,
+    TABLES,
+)
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
 from papers.measured import Measured
 from papers.published import Published
@@ -77,7 +85,7 @@ def _duplicates(measured: Measured) -> Rows:
             (mapping, name): run["levels"]
             for mapping in MAPPINGS
             for name in TABLES
-            if (run := measured.run(_LEVELS, n, mapping=mapping, table=name))
+            if (run := measured.run(_LEVELS, n, mapping=mapping, table=name, store="visit"))
         }
         for place in range(max((len(levels) for levels in every.values()), default=0)):
             some = next(iter(every.values()))[place]
@@ -92,20 +100,19 @@ def _duplicates(measured: Measured) -> Rows:
 
 def _tables(measured: Measured) -> Rows:
     for n in measured.sizes(_LEVELS):
-        for mapping in MAPPINGS:
-            for name in TABLES:
-                run = measured.run(_LEVELS, n, mapping=mapping, table=name)
-                if run is None:
-                    continue
-                row: Row = {"n": n, "mapping": mapping, "table": name}
-                for quantity in ("detected", "conflicts", "undetected"):
-                    kind = "dropped" if quantity == "detected" else quantity
-                    row[f"{quantity}: ours"] = sum(each[kind] for each in run["levels"])
-                    if mapping == "virtual warp 4":
-                        row[f"{quantity}: {_GPU}"] = _PAPER.value(
-                            exhibit="figure 6.12", quantity=quantity, method=name
-                        )
-                yield {**row, "kernel ms: ours": milliseconds(run["seconds"]["kernel"])}
+        for mapping, name, store in product(MAPPINGS, TABLES, STORES):
+            run = measured.run(_LEVELS, n, mapping=mapping, table=name, store=store)
+            if run is None:
+                continue
+            row: Row = {"n": n, "mapping": mapping, "table": name, "levels stored": store}
+            for quantity in ("detected", "conflicts", "undetected"):
+                kind = "dropped" if quantity == "detected" else quantity
+                row[f"{quantity}: ours"] = sum(each[kind] for each in run["levels"])
+                if mapping == "virtual warp 4" and store == "visit":
+                    row[f"{quantity}: {_GPU}"] = _PAPER.value(
+                        exhibit="figure 6.12", quantity=quantity, method=name
+                    )
+            yield {**row, "kernel ms: ours": milliseconds(run["seconds"]["kernel"])}
 
 
 def _matrix(measured: Measured) -> Rows:

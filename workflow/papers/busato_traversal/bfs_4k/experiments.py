@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.bfs_4k import Bfs4K
 from pyapsp.traversal.request import default_source
 
-__all__ = ["DEGREES", "EXPERIMENTS", "KNOBS", "MAPPINGS", "TABLES"]
+__all__ = ["DEGREES", "EXPERIMENTS", "KNOBS", "MAPPINGS", "STORES", "TABLES"]
 
 #: Mappings of figure 6.11, and the parameters that fix them.
 MAPPINGS: dict[str, Parameters] = {
@@ -37,6 +38,8 @@ MAPPINGS: dict[str, Parameters] = {
 }
 #: The tables of duplicates of figure 6.12, and ours.
 TABLES = ("off", "per-warp", "hash64", "hash32")
+#: When levels are stored: as in the thesis, and when vertices are appended to the frontier.
+STORES = ("visit", "append")
 #: The knobs, and the values that are tried; the others stay as they are.
 KNOBS = {
     "least_width": (1, 2, 4, 8, 16, 32),
@@ -47,12 +50,18 @@ KNOBS = {
     "group": (32, 64, 128, 256),
     "coalesce": (0, 1, 4, 10),
 }
+# A launch for each heavy vertex, as in the thesis: only then K3 decides how many there are.
+_OTHERS: Parameters = {"single": 1, "discover": 2, "heavy": 15, "dynamic": "relaunch"}
 #: The degrees of figure 6.5, whose arcs are those of one warp.
 DEGREES, _WARP = (3, 1, 4, 6, 3, 3), 32
 # Figure 6.14: features that are added one after the other.
-_NONE = {"least_width": 1, "single": 0, "discover": 0, "dynamic": "off", "duplicates": "off"}
+_NONE: Parameters = {
+    **{"least_width": 1, "widths": "fixed", "single": 0, "discover": 0},
+    **{"dynamic": "off", "duplicates": "off"},
+}
 _FEATURES: dict[str, Parameters] = {
-    "virtual warps": {"least_width": 4},
+    "virtual warps of 4": {"least_width": 4},
+    "and as wide as the frontier allows": {"widths": "dynamic"},
     "and edge-discover": {"discover": 2, "extended": 1},
     "and dynamic parallelism": {"dynamic": "relaunch-fused"},
     "and detection of duplicates": {"duplicates": "hash32"},
@@ -149,13 +158,12 @@ def _levels(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each mapping and table of duplicates, and the choice of kernels."""
     subject = _Input.of(stand_in("as-skitter", n), request)
     runners = []
-    for mapping, parameters in MAPPINGS.items():
-        for table in TABLES:
-            more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
-            more["coalesce"] = 0  # a work-item keeps one vertex
-            chosen = _form(request.device, **more, **parameters)
-            label: Label = {"mapping": mapping, "table": table}
-            runners.append(subject.runner(label, chosen, counted=True))
+    for mapping, table, store in product(MAPPINGS, TABLES, STORES):
+        more: Parameters = {"single": 0, "dynamic": "off", "queue": 1, "duplicates": table}
+        more["coalesce"] = 0  # a work-item keeps one vertex
+        chosen = _form(request.device, store=store, **more, **MAPPINGS[mapping])
+        label: Label = {"mapping": mapping, "table": table, "store": store}
+        runners.append(subject.runner(label, chosen, counted=True))
     whole = _form(request.device, single=1, discover=1, duplicates="hash32", dynamic="off")
     label = {"mapping": "chosen by level", "table": "hash32"}
     case = subject.case([*runners, subject.runner(label, whole, counted=True)])
@@ -202,7 +210,7 @@ def _knobs(n: int, request: Request) -> Iterator[Case]:
     runners = [
         subject.runner(
             {"knob": knob, "value": value},
-            _form(request.device, **{"single": 1, "discover": 2, "heavy": 15, knob: value}),
+            _form(request.device, **{**_OTHERS, knob: value}),
         )
         for knob, values in KNOBS.items()
         for value in values
