@@ -254,7 +254,9 @@ class Recorder:
                 name=self._name,
                 clock=self.device.vendor_file("profiling/clock.cl"),
             )
-            self._built[probe] = made, Program(self.device, made.text, self._standard)
+            # probes put more blocks between barriers than such compilers get right
+            optimise = self.device.traits.optimises_barriers
+            self._built[probe] = made, Program(self.device, made.text, self._standard, optimise)
         return self._built[probe]
 
     def _launch(

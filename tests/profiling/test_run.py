@@ -9,8 +9,10 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+import pyapsp
 from pyapsp.cli import main
 from pyapsp.device.kernels import Program
+from pyapsp.graph import generators
 from pyapsp.profiling.observe import observing
 from pyapsp.profiling.run import profile_run
 
@@ -137,3 +139,12 @@ def test_a_python_program(tmp_path, capsys):
     assert main([*words, "a"]) == 0
     assert "['a']" in capsys.readouterr().out
     assert main([*words, "a", "b", "c"]) == 2
+
+
+def test_kernels_with_many_barriers(device):
+    """The probes of `bfs_luo_single` crashed where an optimising compiler moves barriers."""
+    graph = generators.random_graph(300, 2400, seed=1)
+    record, _ = profile_run(lambda: pyapsp.bfs(graph, 0, "bfs-luo", device=device))
+    kernels = {each["kernel"]: each for each in record["kernels"]}
+    assert kernels["bfs_luo_single"]["error"] is None
+    assert kernels["bfs_luo_single"]["trace"]["operations"]["barrier"] > 0
