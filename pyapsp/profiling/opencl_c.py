@@ -40,7 +40,7 @@ _CONSTANTS = {
     "double": "HUGE_VAL DBL_MAX DBL_MIN DBL_EPSILON M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 "
     "M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2",
 }
-# Without these, pointers without an address space are private, as in OpenCL C 1.2.
+# Without these, pointers of OpenCL C 3.0 without an address space are private, as in 1.2.
 _WITHOUT = (
     "__opencl_c_generic_address_space",
     "__opencl_c_pipes",
@@ -114,22 +114,28 @@ def parse(
         If it is not OpenCL C, with the place and the message of the compiler.
     """
     text, lines = _expanded(source, defines, standard, name)
-    version = _VERSIONS[standard] // 100
-    arguments = ["-x", "cl", f"-cl-std=CL{version}.{2 if version == 1 else 0}", "-w"]
-    arguments.append("-fgnu-keywords")  # asm
-    extensions = "+all" + "".join(f",-{each}" for each in _WITHOUT if version == 3)
-    arguments += ["-Xclang", "-fdeclare-opencl-builtins", f"-cl-ext={extensions}"]
+    # a program of 2.0 may have pointers to any address space, or none of them
+    for version in ("1.2",) if _VERSIONS[standard] < 200 else ("3.0", "2.0"):
+        tree = _parsed(text, version)
+        unit = Unit(text, tree.cursor, lines, source, name)
+        errors = [each for each in tree.diagnostics if each.severity >= cindex.Diagnostic.Error]
+        if not errors:
+            return unit
+    file = errors[0].location.file
+    inside = file is not None and file.name == _NAME
+    where = unit.place(errors[0].location.line) if inside else (name, None)
+    raise ProgramError(errors[0].spelling, *where)
+
+
+def _parsed(text: str, version: str) -> cindex.TranslationUnit:
+    """Parse a text without macros."""
+    extensions = "+all" + "".join(f",-{each}" for each in _WITHOUT if version == "3.0")
+    arguments = ["-x", "cl", f"-cl-std=CL{version}", "-w", "-fgnu-keywords"]  # asm
+    # the driver of clang does not pass on -cl-ext
+    arguments += ["-Xclang", "-fdeclare-opencl-builtins", "-Xclang", f"-cl-ext={extensions}"]
     arguments += ["-target", "spir64-unknown-unknown", f"-I{_FOLDER}"]
     files = [(_NAME, text), (f"{_FOLDER}/{_HEADER}", _header())]
-    tree = cindex.Index.create().parse(_NAME, args=arguments, unsaved_files=files)
-    unit = Unit(text, tree.cursor, lines, source, name)
-    for each in tree.diagnostics:
-        if each.severity >= cindex.Diagnostic.Error:
-            file = each.location.file
-            inside = file is not None and file.name == _NAME
-            where = unit.place(each.location.line) if inside else (name, None)
-            raise ProgramError(each.spelling, *where)
-    return unit
+    return cindex.Index.create().parse(_NAME, args=arguments, unsaved_files=files)
 
 
 class _Expander(pcpp.Preprocessor):  # type: ignore[misc]

@@ -251,17 +251,42 @@ def test_what_is_refused_is_named(body, message):
         instrument(KERNEL % body, "addresses")
 
 
+STRUCT = """
+typedef struct { __global int *x; int n; } numbers;
+void put(const numbers *all, int i) { all->x[i] = all->n; }
+__kernel void k(__global int *x) { const numbers all = {x, 7}; put(&all, get_global_id(0)); }
+"""
+GENERIC = """
+void put(int *x) { *x = 1; }
+__kernel void k(__global int *x) { put(x); }
+"""
+
+
+@pytest.mark.parametrize("standard", [None, "CL2.0", "CL3.0"])
+def test_pointers_to_private_structs(standard):
+    made = instrument(STRUCT, "addresses", standard=standard)
+    assert [(each.space, each.kind) for each in made.sites] == [("global", "store")]
+
+
+@pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
+def test_pointers_to_any_address_space(standard):
+    assert instrument(GENERIC, "blocks", standard=standard).kernels
+    with pytest.raises(ProgramError, match=r"<source>:2: pointers without an address space"):
+        instrument(GENERIC, "addresses", standard=standard)
+
+
 def test_groups_must_fill_the_launch():
     with pytest.raises(ParameterError, match="groups that fill the launch"):
         Shape((100,), (64,))
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("standard", [None, "CL3.0"])
 @pytest.mark.parametrize("probe", ["blocks", "addresses"])
-def test_all_our_kernels_can_be_instrumented(probe):
+def test_all_our_kernels_can_be_instrumented(probe, standard):
     for path in sorted(root().rglob("*.cl")):
         if not path.name.startswith("clock."):  # it is part of the probes
             name = str(path.relative_to(root()))
-            made = instrument(assemble(name), probe, name=name)
+            made = instrument(assemble(name), probe, name=name, standard=standard)
             assert made.kernels, name
-            opencl_c.parse(made.text, {}, name=name)
+            opencl_c.parse(made.text, {}, name=name, standard=standard)
