@@ -129,7 +129,7 @@ def lines(record: Mapping[str, Any]) -> Iterator[str]:
         )
     if (limits := record["limits"]) is not None:
         yield (
-            f"  bound by {limits['bound']}: at least {shown_time(limits['predicted'])}; "
+            f"  bound by {limits['bound']}: {shown_time(limits['predicted'])} predicted; "
             f"could be {limits['potential']:.2f} times as fast"
         )
         for each in limits["advice"]:

@@ -23,7 +23,7 @@ from pyapsp.profiling.record import (
 )
 from pyapsp.profiling.units import units_of, width_of
 
-__all__ = ["Analyst", "LaunchTrace", "SiteFacts", "mean"]
+__all__ = ["Analyst", "LaunchTrace", "SiteFacts", "Waits", "mean"]
 
 # Bytes of a line of the first cache and of a sector, and banks of local memory, of most GPUs.
 _LINE, _SECTOR, _BANKS = 128, 32, 32
@@ -49,6 +49,27 @@ class SiteFacts:
     executions: float
     efficiency: float
     wasted: float
+
+
+@dataclass(frozen=True)
+class Waits:
+    """How often warps wait for memory and at barriers, at least.
+
+    A warp waits once in each execution of a block that accesses memory: accesses of a block may
+    overlap, those of a block and the next do not.
+
+    Attributes
+    ----------
+    longest, total : tuple of float
+        Waits for global memory, for local memory alone, and at barriers: the most of a warp, and
+        the sum over all warps.
+    warps : float
+        Warps that are on the device at the same time; infinite if it is not known.
+    """
+
+    longest: tuple[float, ...]
+    total: tuple[float, ...]
+    warps: float
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,8 @@ class LaunchTrace:
         The share of the time of warps that they wait at barriers.
     recorded : float
         The smallest part of the groups that a trace has.
+    waits : Waits or None
+        None on a CPU, whose cores go on while memory is read.
     """
 
     kernel: str
@@ -91,6 +114,7 @@ class LaunchTrace:
     divergent: list[tuple[Block, float]]
     waiting: float
     recorded: float
+    waits: Waits | None = None
 
 
 class Analyst:
@@ -215,6 +239,7 @@ class Analyst:
             _divergent(counts, sizes, width),
             waiting,
             1 / max(counts.every, log.every),
+            None if scalar else _waits(counts, width, launch, units),
         )
 
     def _accesses(self, trace: traces.AddressTrace) -> Accesses:
@@ -261,6 +286,25 @@ def _in_units(
         return values
     balance = criteria.warp_balance(activities, launch.group, units.width, resident)
     return replace(values, warp_balance=balance)
+
+
+def _waits(counts: BlockCounts, width: int, launch: Launch, units: Units | None) -> Waits:
+    blocks = [each.operations for each in counts.program.blocks]
+    outside = [any(name in each for name in ("load", "atomic")) for each in blocks]
+    inside = [any(name.startswith("local ") for name in each) for each in blocks]
+    kinds = [
+        np.array(outside, float),
+        np.array(inside, float) * ~np.array(outside),
+        np.array([each.get("barrier", 0) for each in blocks], float),
+    ]
+    executed = traces.by_warp(counts.counts, launch.group, width).max(1)
+    of_warps = executed @ np.stack(kinds, axis=1)
+    warps = np.inf
+    if units is not None:
+        groups = min(criteria.resident_groups(launch, units) * units.count, launch.groups)
+        warps = float(groups * -(-launch.group // width))
+    total = of_warps.sum(0) * counts.every
+    return Waits(tuple(of_warps.max(0).tolist()), tuple(total.tolist()), max(warps, 1.0))
 
 
 def _divergent(

@@ -6,7 +6,8 @@ of parallel instructions, and at a size of accesses, relative to its best speed.
 criterion becomes a relative speed, and its inverse a possible speedup.
 
 The thesis takes shares of time from latencies. Here they are times that each part of the device
-needs at its full rate: latencies overlap, and their sum can exceed the time of the kernel.
+needs at its full rate: latencies overlap, and their sum can exceed the time of the kernel. Only if
+there are too few warps, or one that runs for long, latencies decide (`Waits`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.profiling.analysis import LaunchTrace
+from pyapsp.profiling.analysis import LaunchTrace, Waits
 from pyapsp.profiling.criteria import Criteria, intensity
 
 __all__ = ["Advice", "Analysis", "Characterisation", "Curve", "analyse", "potential_speedup"]
@@ -98,6 +99,15 @@ class Characterisation:
         Bytes that are read again and again, and the bytes per second.
     launch : float
         Seconds of a launch.
+    latency : tuple of (float, float)
+        Bytes that are read again and again, and the seconds of a load.
+    waits : tuple of (float, float)
+        The seconds of an access to local memory, and of a barrier.
+    units : int
+        Compute units.
+    overlaps : bool
+        Whether the parts of the device work at the same time, as those of a GPU, which has other
+        warps to run. The instructions of a core of a CPU take turns.
     """
 
     divergence: Curve
@@ -107,6 +117,10 @@ class Characterisation:
     rates: Mapping[str, float]
     bandwidth: tuple[tuple[float, float], ...]
     launch: float
+    latency: tuple[tuple[float, float], ...] = ()
+    waits: tuple[float, float] = (0.0, 0.0)
+    units: int = 1
+    overlaps: bool = True
 
     @classmethod
     def of(cls, profile: Mapping[str, object]) -> Characterisation:
@@ -142,13 +156,27 @@ class Characterisation:
             Curve.of(_relative(rows.curve("chains", "chains"))),
             {name: rate for name, rate in rates.items() if rate},
             tuple(bandwidth),
-            1 / rate if (rate := rows.rate("launch", waiting="at the end")) else 0.0,
+            _inverse(rows.rate("launch", clock="device")),
+            tuple((x, 1 / y) for x, y in rows.curve("latency of loads", "bytes")),
+            (_inverse(rows.rate("local latency")), _inverse(rows.rate("barrier"))),
+            *_kind(profile),
         )
 
     def bytes_per_second(self, footprint: float) -> float:
         """Return the bandwidth of reading so many bytes again and again."""
         sizes, rates = zip(*self.bandwidth, strict=True)
         return float(np.interp(np.log(max(footprint, 1.0)), np.log(sizes), rates))
+
+    def waiting(self, waits: Waits | None, footprint: float) -> float:
+        """Return the seconds that warps wait, if nothing else takes time."""
+        if waits is None or not self.latency:
+            return 0.0
+        sizes, loads = zip(*self.latency, strict=True)
+        load = float(np.interp(np.log(max(footprint, 1.0)), np.log(sizes), loads))
+        longest, total = (
+            np.dot(each, (load, *self.waits)) for each in (waits.longest, waits.total)
+        )
+        return float(max(longest, total / waits.warps))
 
 
 # The speed where nothing was measured: in proportion to the useful part.
@@ -186,11 +214,12 @@ class Analysis:
     Attributes
     ----------
     times : dict of str to float
-        Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics.
+        Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics; and
+        latency, the seconds that warps wait.
     bound : str
         The part that needs longest.
     predicted : float
-        Seconds that the kernel needs at least: those of this part, and of the launch.
+        Seconds of this part, on a CPU of all parts, and of the launch.
     potential : float
         The measured time over that of memory or of arithmetic, whichever takes longer.
     memory_throughput, arithmetic_throughput : float
@@ -236,6 +265,13 @@ def analyse(
         / max(trace.criteria.local_efficiency or 1.0, _QUANTUM),
         "atomics": _at(device, "atomic", trace, "atomic"),
     }
+    # fewer groups than units use a part of the device
+    used = min(trace.shape.groups / device.units, 1.0)
+    times = {name: seconds / used for name, seconds in times.items()}
+    parts = max(times.values()) if device.overlaps else sum(times.values())
+    waiting = device.waiting(trace.waits, trace.footprint)
+    shares = dict(times)
+    times["latency"] = waiting
     bound = max(times, key=lambda name: times[name])
     memory = min(max(times["memory"], times["caches"]) / seconds, 1.0)
     arithmetic = min(times["arithmetic"] / seconds, 1.0)
@@ -244,12 +280,12 @@ def analyse(
     return Analysis(
         times,
         bound,
-        max(times.values()) + device.launch,
+        max(parts, waiting) + device.launch,
         potential_speedup(memory, arithmetic),
         memory,
         arithmetic,
         intensity(arithmetic, units),
-        _advice(trace, times, seconds, device, memory, host_sync),
+        _advice(trace, shares, seconds, device, memory, host_sync),
     )
 
 
@@ -323,6 +359,17 @@ def _memory_operations(trace: LaunchTrace, space: str = "") -> float:
 def _at(device: Characterisation, rate: str, trace: LaunchTrace, *names: str) -> float:
     count = sum(trace.operations.get(name, 0.0) for name in names)
     return count / device.rates[rate] if rate in device.rates else 0.0
+
+
+def _inverse(rate: float) -> float:
+    return 1 / rate if rate else 0.0
+
+
+def _kind(profile: Mapping[str, object]) -> tuple[int, bool]:
+    """Return the number of compute units, and whether they are those of a GPU."""
+    device = profile.get("device")
+    about = device if isinstance(device, Mapping) else {}
+    return int(about.get("capabilities", {}).get("compute_units", 1)), about.get("kind") != "cpu"
 
 
 def _quantised(value: float) -> float:

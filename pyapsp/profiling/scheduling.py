@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
@@ -33,8 +33,8 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
         Whether to leave out every second point of the curves.
     """
     every = 2 if quick else 1
-    for waiting in (False, True):
-        yield partial(_launches, device, waiting=waiting)
+    for place in ({"waiting": "at the end"}, {"waiting": "for each"}, {"clock": "device"}):
+        yield partial(_launches, device, place)
     most = min(device.capabilities.max_work_group_size, _WORDS)
     for group in (32, 64, 128, 256, 512, 1024)[::every]:
         if group <= most:
@@ -46,8 +46,12 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
             yield partial(_counters, device, local=local, distinct=distinct)
 
 
-def _launches(device: Device, *, waiting: bool) -> Benchmark:
-    """Return the time of launches of an empty kernel: one after the other, or waiting for each."""
+def _launches(device: Device, place: Mapping[str, str]) -> Benchmark:
+    """Return the time of launches of an empty kernel.
+
+    One after the other, or waiting for each, by the clock of the host; or the time that they take
+    by the clock of the device.
+    """
     queue = device.queue()
     kernel = build(device, "profiling/launch.cl", {}).kernel("profiling_empty")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
@@ -56,19 +60,19 @@ def _launches(device: Device, *, waiting: bool) -> Benchmark:
         with device_errors(device, 0):
             cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 4)
             queue.finish()
-            started = time.perf_counter()
+            started, events = time.perf_counter(), []
             for _ in range(rounds):
-                kernel(queue, (1,), (1,), out)
-                if waiting:
+                events.append(kernel(queue, (1,), (1,), out))
+                if place.get("waiting") == "for each":
                     queue.finish()
             queue.finish()
-            return time.perf_counter() - started
+            elapsed = time.perf_counter() - started
+            return sum(map(event_seconds, events)) if "clock" in place else elapsed
 
     def fault(rounds: int) -> str | None:
         return difference(read_back(queue, out, 1), np.array([min(rounds, 1)]))
 
-    place: Record = {"waiting": "for each" if waiting else "at the end"}
-    return Benchmark("launch", place, "launches", 1, run, fault)
+    return Benchmark("launch", dict(place), "launches", 1, run, fault)
 
 
 def _barriers(device: Device, group: int) -> Benchmark:

@@ -46,7 +46,7 @@ PROFILE = {
             ("bank conflicts", {"stride": 32}, 1e9),
             ("divergence", {"paths": 1}, 8e9),
             ("divergence", {"paths": 8}, 1e9),
-            ("launch", {"waiting": "at the end"}, 1e5),
+            ("launch", {"clock": "device"}, 1e5),
         )
     ],
 }

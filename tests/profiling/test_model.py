@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyapsp.errors import ParameterError
-from pyapsp.profiling.analysis import LaunchTrace, mean
+from pyapsp.profiling.analysis import LaunchTrace, Waits, mean
 from pyapsp.profiling.criteria import Accesses, Criteria
 from pyapsp.profiling.model import Characterisation, Curve, analyse, potential_speedup
 from pyapsp.profiling.record import Shape
@@ -14,15 +14,15 @@ FLAT = Curve((1.0,), (1.0,))
 LINEAR = Curve((0.0, 1.0), (0.0, 1.0))
 
 
-def device(**curves):
+def device(**more):
     rates = {"int": 1e9, "float": 1e9, "local": 1e9}
-    given = {"divergence": LINEAR, "local": LINEAR, "memory": FLAT, **curves}
+    given = {"divergence": LINEAR, "local": LINEAR, "memory": FLAT, **more}
     return Characterisation(
         **given, arithmetic=FLAT, rates=rates, bandwidth=((1.0, 1e9),), launch=0.0
     )
 
 
-def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0):
+def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0, waits=None):
     return LaunchTrace(
         "k",
         Shape((32,), (32,)),
@@ -35,6 +35,7 @@ def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0):
         [],
         0.25,
         1.0,
+        waits,
     )
 
 
@@ -72,6 +73,51 @@ def test_a_kernel_that_is_bound_by_memory():
     # by the thesis: the inverse, times the share of the time; this can be below 1
     assert granularity.speedup == pytest.approx(0.5 / 0.5)
     assert granularity.gain == pytest.approx(1 / (0.5 + 0.5 * 0.5))
+
+
+def test_the_parts_of_a_cpu_take_turns():
+    each = trace({}, arithmetic=1e6, local=1e6)
+    assert analyse(each, 1.0, device()).predicted == pytest.approx(1e-3)
+    assert analyse(each, 1.0, device(overlaps=False)).predicted == pytest.approx(2e-3)
+
+
+def test_fewer_groups_than_units_use_a_part_of_the_device():
+    found = analyse(trace({}, arithmetic=1e6), 1.0, device(units=4))
+    assert found.predicted == found.times["arithmetic"] == pytest.approx(4e-3)
+
+
+@pytest.mark.parametrize(
+    ("longest", "warps", "expected"),
+    [
+        ((10, 0, 0), 4, 100 * 2 / 4),  # all warps together wait longest
+        ((90, 0, 0), 4, 90 * 2),  # one warp runs for long
+        ((10, 20, 30), 4, 10 * 2 + 20 * 3 + 30 * 5),
+        ((10, 0, 0), float("inf"), 10 * 2),
+    ],
+)
+def test_warps_that_wait(longest, warps, expected):
+    """A load takes 2 s at this footprint, an access to local memory 3, a barrier 5."""
+    slow = device(latency=((1.0, 1.0), (100.0, 3.0)), waits=(3.0, 5.0))
+    waits = Waits(longest, (100.0, 0.0, 0.0), warps)
+    found = analyse(trace({}, footprint=10.0, waits=waits), 1e3, slow)
+    assert found.bound == "latency"
+    assert found.predicted == found.times["latency"] == pytest.approx(expected)
+    assert analyse(trace({}, footprint=10.0), 1e3, slow).times["latency"] == 0
+
+
+def test_a_profile_says_what_a_device_is():
+    rows = [("read bandwidth", {"bytes": 4}, 8.0), ("launch", {"clock": "device"}, 100.0)]
+    rows += [("latency of loads", {"bytes": 4}, 10.0), ("local latency", {"bytes": 64}, 20.0)]
+    rows += [("barrier", {"work-items": 32}, 40.0), ("barrier", {"work-items": 512}, 20.0)]
+    names = "benchmark", "parameters", "rate"
+    profile = {
+        "schema": "pyapsp device profile",
+        "device": {"kind": "cpu", "capabilities": {"compute_units": 6}},
+        "results": [dict(zip(names, row, strict=True)) for row in rows],
+    }
+    found = Characterisation.of(profile)
+    assert (found.units, found.overlaps, found.launch) == (6, False, 0.01)
+    assert (found.latency, found.waits) == (((4.0, 0.1),), (0.05, 0.025))
 
 
 def test_characterisation_functions_change_criteria():

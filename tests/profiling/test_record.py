@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyopencl as cl
 import pytest
 
 from pyapsp.base.errors import ParameterError, ProgramError
+from pyapsp.device import Device
 from pyapsp.device.kernels.source import assemble, root
 from pyapsp.profiling import opencl_c, traces
+from pyapsp.profiling.analysis import Analyst
 from pyapsp.profiling.blocks import PROBES
 from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.record import Recorder, Shape
@@ -249,6 +253,22 @@ def test_times_of_warps(device):
 def test_what_is_refused_is_named(body, message):
     with pytest.raises(ProgramError, match=message):
         instrument(KERNEL % body, "addresses")
+
+
+def test_waits_of_warps(device, monkeypatch):
+    """A block that reads memory is a wait; a warp executes what any of its items does."""
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    queue = device.queue()
+    body = "int s = x[i]; for (int j = 0; j < i % 4; j++) s += x[j] * tile[j];"
+    body += " barrier(CLK_LOCAL_MEM_FENCE); if (i < 64) tile[i] = s; x[i] = s;"
+    recorder = Recorder(device, KERNEL % body)
+    analyst = Analyst(device, 32)
+    x = buffer_of(queue, np.arange(ITEMS, dtype=np.int32))
+    found = analyst.trace(recorder, queue, "k", Shape((ITEMS,), (GROUP,)), [x]).waits
+    # what is outside of the loop is one block; the loop is executed three times
+    assert found.longest == (1 + 3, 1, 1)
+    assert found.total == (4 * 4, 2, 4)
+    assert found.warps == np.inf  # the units of this device are not known
 
 
 STRUCT = """
