@@ -29,6 +29,8 @@ _SCHEMA = "pyapsp device profile"
 # A kernel whose memory throughput is at least 1 - this needs no more occupancy.
 _NEAR = 0.05
 _QUANTUM = 1e-3
+# Bytes of an access to local memory.
+_WORD = 4
 
 _HINTS = {
     "host_sync": "fuse kernels, or enqueue more launches before the host waits",
@@ -258,17 +260,18 @@ def analyse(
     useful = found.useful / max(_memory_operations(trace), 1.0)
     attainable = device.memory(useful)
     times = {
-        "memory": trace.footprint / (device.bytes_per_second(np.inf) * attainable),
+        "memory": trace.footprint / (device.bytes_per_second(trace.footprint) * attainable),
         "caches": found.sectors * found.sector / device.bytes_per_second(trace.footprint),
         "arithmetic": _arithmetic(trace.operations, device) / (trace.criteria.divergence or 1.0),
-        "local": _at(device, "local", trace, "local load", "local store", "local atomic")
-        / max(trace.criteria.local_efficiency or 1.0, _QUANTUM),
+        "local": _local_seconds(trace, device),
         "atomics": _at(device, "atomic", trace, "atomic"),
     }
     # fewer groups than units use a part of the device
     used = min(trace.shape.groups / device.units, 1.0)
     times = {name: seconds / used for name, seconds in times.items()}
-    parts = max(times.values()) if device.overlaps else sum(times.values())
+    longer = max(times["memory"], times["caches"])  # the same bytes
+    turns = longer + sum(times[name] for name in ("arithmetic", "local", "atomics"))
+    parts = max(times.values()) if device.overlaps else turns
     waiting = device.waiting(trace.waits, trace.footprint)
     shares = dict(times)
     times["latency"] = waiting
@@ -335,6 +338,16 @@ def _advice(
     gain = 1 / max(1 - inactive, _QUANTUM)
     advice.append(Advice("device_sync", 1 - trace.waiting, inactive, gain, _HINTS["device_sync"]))
     return sorted(advice, key=lambda each: -each.gain)
+
+
+def _local_seconds(trace: LaunchTrace, device: Characterisation) -> float:
+    """Return the seconds of accesses to local memory, which a CPU has in its first cache."""
+    names = ("local load", "local store", "local atomic")
+    if not device.overlaps:
+        words = sum(trace.operations.get(name, 0.0) for name in names)
+        return _WORD * words / device.bytes_per_second(trace.local_bytes)
+    efficiency = max(_local(trace.criteria), _QUANTUM)
+    return _at(device, "local", trace, *names) / efficiency
 
 
 def _local(values: Criteria) -> float:

@@ -78,7 +78,10 @@ def test_a_kernel_that_is_bound_by_memory():
 def test_the_parts_of_a_cpu_take_turns():
     each = trace({}, arithmetic=1e6, local=1e6)
     assert analyse(each, 1.0, device()).predicted == pytest.approx(1e-3)
-    assert analyse(each, 1.0, device(overlaps=False)).predicted == pytest.approx(2e-3)
+    # local memory is in the first cache: 4 bytes a word, 1e9 bytes a second
+    assert analyse(each, 1.0, device(overlaps=False)).predicted == pytest.approx(1e-3 + 4e-3)
+    both = trace({}, footprint=1e6, sectors=10_000)
+    assert analyse(both, 1.0, device(overlaps=False)).predicted == pytest.approx(1e-3)  # once
 
 
 def test_fewer_groups_than_units_use_a_part_of_the_device():
