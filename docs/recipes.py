@@ -371,7 +371,7 @@ RECIPES = (
     ),
     Recipe(
         "pairs",
-        "2,000 routes with their crossings, 65,536 crossings",
+        "2,000 routes, crossing by crossing, 65,536 crossings",
         "igraph `get_shortest_paths`",
         "igraph",
         pairs_data,
