@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,8 @@ class Match:
             "dtype": row.dtype,
             "family": row.family,
             "n": row.n,
+            "objective": row.objective,
+            "quick": row.quick,
             "commit": row.commit,
             "kernels": row.kernels,
         }
@@ -82,8 +85,8 @@ def matches(
     Returns
     -------
     tuple of Match
-        The order is: first by level (the same device, the same architecture, the same platform and
-        kind); then the same dtype before a similar one; then the same family before others; then
+        The order is: first those tuned for time; then by level (the same device, the same
+        architecture, the same platform and kind); then the same dtype before a similar one; then the same family before others; then
         by the distance from n in octaves; then the user's rows before those of the package. Rows
         with more than twice or less than an eighth of n are left out. Parameters are not checked.
     """
@@ -121,6 +124,10 @@ def tuned_rate(method: Tunable, n: int, options: Options, family: str = "uniform
 
     If no method has a row for the platform, the rows of other platforms with this kind of device
     are used, so that the rates of different methods can be compared. Their parameters are not used.
+
+    If only other methods, or other sizes of the method, have rows of this device, rates of other
+    devices are multiplied by a quotient: that of both devices for the rows that they share. Of
+    these the rows of the method count, if there are any, and the sizes nearest to n.
 
     If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
     that type is narrower than the dtype, the rate is reduced by `Tunable.slowdown`; if it is
@@ -185,18 +192,13 @@ class _Found:
         if asked != asked.of_any_size:
             return _found(asked.of_any_size).suited
         kind = (asked.method.id, asked.predecessors, device.kind)
-        here = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
         for own, path, *version in asked.places:
             for row in _kept(path, tuple(version)):
                 if (row.method, row.predecessors, row.kind) != kind:
                     continue
-                if here and row.platform != device.platform_name:
-                    continue
                 unlikeness = _unlikeness(row.dtype, asked.dtype)
                 if unlikeness is not None:
-                    alike = row.architecture == device.architecture
-                    near = [alike and row.device == device.plain_name, alike, True].index(True)
-                    found.append((near if here else _ELSEWHERE, unlikeness, own, row))
+                    found.append((_nearness(row, device), unlikeness, own, row))
         return found
 
     @cached_property
@@ -212,7 +214,8 @@ class _Found:
             octaves = math.log2(max(asked.n, 1) / row.n)
             if -_DOWN <= octaves <= _UP and unlikeness <= unlike:
                 size = (round(abs(octaves)), not own, abs(octaves), row.n)
-                order = (near, unlikeness, row.family != asked.family, *size)
+                slower = row.objective != "time"
+                order = (slower, near, unlikeness, row.family != asked.family, *size)
                 found.append((order, Match(row, LEVELS[near], own)))
         return [match for _, match in sorted(found, key=lambda each: each[0])]
 
@@ -239,10 +242,13 @@ class _Found:
         nearest = next(serving, None)
         if nearest is None:
             return None
+        quotient = self._quotient(LEVELS.index(nearest.level))
+        if quotient is None:
+            return None
         rates: dict[int, float] = {}
+        of_nearest = (nearest.level, nearest.row.dtype, nearest.row.family, nearest.row.objective)
         for near, _, _, row in self.suited:
-            near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
-            alike = (LEVELS[near], row.dtype, row.family) == near_row
+            alike = (LEVELS[near], row.dtype, row.family, row.objective) == of_nearest
             if alike and row.rate > 0:
                 rates.setdefault(row.n, row.rate)  # the user's database comes first
         sizes = np.log(sorted(rates))
@@ -255,11 +261,60 @@ class _Found:
         elif size > sizes[-1]:
             expected += self._asked.method.growth * (size - sizes[-1])
         wider = self._asked.dtype.itemsize / np.dtype(nearest.row.dtype).itemsize
-        return float(np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown)
+        rate = np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown
+        return float(rate * quotient)
+
+    def _quotient(self, near: int) -> float | None:
+        """Return the speed of this device beside those of a level; None if it is not known.
+
+        Without rows of this device, rates of the same platform are compared as they are; those of
+        other platforms only if this one has none.
+        """
+        asked, device = self._asked, self._asked.device
+        if near == 0:
+            return 1.0
+        quotients = _quotients(asked.places, device, near)
+        if not quotients:
+            tuned = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
+            return None if tuned and near == _ELSEWHERE else 1.0
+        own = [each for each in quotients if each[0] == asked.method.id] or quotients
+        octaves = [abs(math.log2(max(asked.n, 1) / n)) for _, n, _ in own]
+        nearest = (own[i][2] for i, each in enumerate(octaves) if each == min(octaves))
+        return math.exp(fmean(nearest))
 
 
 # Cached, because finding a row that fits takes as long as the rest of the plan of a small graph.
 _found = lru_cache(maxsize=4096)(_Found)
+
+
+def _nearness(row: Row, device: Device) -> int:
+    """Return the place in `LEVELS` of the device of a row."""
+    if row.platform != device.platform_name:
+        return _ELSEWHERE
+    alike = row.architecture == device.architecture
+    return [alike and row.device == device.plain_name, alike, True].index(True)
+
+
+@lru_cache(maxsize=64)
+def _quotients(places: Databases, device: Device, near: int) -> list[tuple[str, int, float]]:
+    """Return how much faster a device is than those of a level, from the rows that both have.
+
+    Each is a method, n, and the logarithm of the quotient of the rates.
+    """
+    rates: tuple[dict[tuple[str, str, bool, str, int], float], ...] = {}, {}
+    for _, path, *version in places:
+        for row in _kept(path, tuple(version)):
+            level = _nearness(row, device)
+            counts = row.kind == device.kind and row.rate > 0 and row.objective == "time"
+            if counts and level in (0, near):
+                sample = (row.method, row.dtype, row.predecessors, row.family, row.n)
+                rates[level > 0].setdefault(sample, row.rate)
+    here, there = rates
+    return [
+        (sample[0], sample[-1], math.log(rate / there[sample]))
+        for sample, rate in here.items()
+        if sample in there
+    ]
 
 
 @lru_cache(maxsize=64)

@@ -363,7 +363,7 @@ class Tuner:
     def known(self) -> Row | None:
         """Return a row with the parameters in the databases, verified but not timed.
 
-        The row is for this device, type and n; None if the databases have none.
+        The row is for this device, type, n and objective; None if the databases have none.
 
         Raises
         ------
@@ -373,14 +373,15 @@ class Tuner:
         for match in matches(self._method(), self._n, self._large.options, self._family):
             row = match.row
             place = (row.n, row.dtype, row.family)
-            if place == (self._n, self._dtype.name, self._family) and match.level == "device":
+            suits = match.level == "device" and row.objective == self._objective
+            if suits and place == (self._n, self._dtype.name, self._family):
                 parameters = Parameters(row.parameters)
                 for sample in (self._small, self._large):
                     self._verify(parameters, sample)
                 fault = self._fault_elsewhere(parameters)
                 if fault is not None:
                     raise VerificationError(fault)
-                return self._row(parameters, math.inf)
+                return replace(self._row(parameters, math.inf), quick=row.quick)
         return None
 
     def _row(self, parameters: Parameters, seconds: float) -> Row:
@@ -401,6 +402,7 @@ class Tuner:
             pyapsp=__version__,
             commit=self._commit,
             kernels=self._kernels,
+            objective=self._objective,
         )
 
     def _rate(self, seconds: float) -> float:
