@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from pyapsp.registry.tuning.database import Databases, Row, databases, load
 from pyapsp.registry.tuning.space import Space
 from pyapsp.registry.tuning.tunable import Tunable
 
-__all__ = ["LEVELS", "Match", "matches", "tuned", "tuned_rate"]
+__all__ = ["LEVELS", "Match", "is_tuned", "matches", "tuned", "tuned_rate"]
 
 _log = logging.getLogger(__name__)
 
@@ -86,9 +87,10 @@ def matches(
     -------
     tuple of Match
         The order is: first those tuned for time; then by level (the same device, the same
-        architecture, the same platform and kind); then the same dtype before a similar one; then the same family before others; then
-        by the distance from n in octaves; then the user's rows before those of the package. Rows
-        with more than twice or less than an eighth of n are left out. Parameters are not checked.
+        architecture, the same platform and kind); then the same dtype before a similar one; then
+        the same family before others; then by the distance from n in octaves; then the user's rows
+        before those of the package. Rows with more than twice or less than an eighth of n are left
+        out. Parameters are not checked.
     """
     return _found(_asked(method, n, options, family)).matches
 
@@ -315,6 +317,24 @@ def _quotients(places: Databases, device: Device, near: int) -> list[tuple[str, 
         for sample, rate in here.items()
         if sample in there
     ]
+
+
+def is_tuned(platform: str, kind: str, architecture: str, methods: Collection[str]) -> bool:
+    """Return whether one of these methods has a row of an architecture, shipped or of the user.
+
+    Parameters
+    ----------
+    platform, kind, architecture : str
+        As in a `Row`.
+    methods : collection of str
+        Their ids.
+    """
+    return any(
+        (row.platform, row.kind, row.architecture) == (platform, kind, architecture)
+        and row.method in methods
+        for _, path, *version in databases()
+        for row in _kept(path, tuple(version))
+    )
 
 
 @lru_cache(maxsize=64)
