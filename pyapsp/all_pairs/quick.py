@@ -1,10 +1,10 @@
 """Quick tuning: within a time limit, time the methods that `auto` can take on a new device.
 
-`auto` predicts times from tuning rows. Those of other devices tell which method is faster there. So
-a few parameter sets of each method are timed here, with the inputs first for which the choice
-matters most: large before small, the type of SciPy's answers and the one in which whole numbers
-are mostly computed before others. A measurement begins only if it will probably end in time. What
-was not begun is listed, and predicted from the rows of other devices, scaled (`tuning.lookup`).
+`auto` predicts times from tuning rows. Those of other devices say which method is faster there. So
+one or two parameter sets of each method are timed here, on the inputs first for which the choice
+matters most: large before small, and the types in which default calls compute before others. A
+measurement begins only if it will probably end in time. What was not begun is listed; it is
+predicted from rows of other devices, multiplied by the quotient of the speeds (`tuning.lookup`).
 
 The answer of each set is verified for a small input and for the one that is timed.
 """
@@ -43,8 +43,9 @@ LIMIT = 60.0
 # The most important are first. Shipped rows have these sizes, so that rates can be compared.
 _MATRIX = {"gpu": (1024, 256, 4096, 64), "cpu": (1024, 256, 64)}
 _SEARCHES = {"gpu": (4096, 1024), "cpu": (2048, 512)}
-# Of these types each is first as important as the others in its group.
-_TYPES: tuple[tuple[str, ...], ...] = (("float64", "uint16"), ("float32",), ("int32",))
+# Groups of types, the most important first: that of SciPy's answers, and those in which these are
+# computed if distances are short, or longer, whole numbers; and that which many callers ask for.
+_TYPES: tuple[tuple[str, ...], ...] = (("float64", "uint16"), ("int32",), ("float32",))
 _NARROWEST = np.dtype("uint16")
 # Size of the small input: no multiple of a tile.
 _SMALL = 257
@@ -52,12 +53,12 @@ _SMALL = 257
 # the next; of others the first.
 _SETS = 2
 # A method is not timed if the best one with the same requirements has this multiple of its rate.
-_FAR = 1.7
-# A set is timed in turns unless its first run takes this multiple of the shortest with the same
+_FAR = 1.5
+# A set is timed in turns unless it takes, alone, this multiple of the shortest time with the same
 # requirements.
 _SLOW = 2.0
-# Least number of timed runs.
-_REPEAT = 3
+# Runs of a set alone, of which the shortest counts, and the least number of runs in turns.
+_TRIES, _REPEAT = 2, 3
 # Seconds that the first set may take; later ones are expected to take as long as the longest.
 _FIRST = 5.0
 
@@ -110,10 +111,10 @@ def parts(kind: str) -> Iterator[Part]:
         for large, dtype in product((True, False), dtypes):
             yield Part(dtype, False, uniform, matrix[not large])
             yield Part(dtype, True, uniform, searches[not large])
-        for family, dtype in product(others, dtypes):
-            yield Part(dtype, True, family, searches[0])
-    for n, group in product(matrix[2:], _TYPES):
-        yield from (Part(dtype, False, uniform, n) for dtype in group)
+    for dtypes, family in product(_TYPES, others):
+        yield from (Part(dtype, True, family, searches[0]) for dtype in dtypes)
+    for n, dtypes in product(matrix[2:], _TYPES):
+        yield from (Part(dtype, False, uniform, n) for dtype in dtypes)
 
 
 def tune_quickly(
@@ -218,11 +219,13 @@ class _Part:
         """Measure, and return a row for each method that was timed."""
         sets: list[_Set] = []
         left: list[str] = []
+        known: list[str] = []
         if not self._clock.allows():
             self._result.left.append(f"{self._part}: no time")
             return []
         for place, method in enumerate(self._methods()):
             if self._row(method, Parameters(), 0.0).place in self._longer:
+                known.append(method.id)
                 continue
             if not self._clock.allows():
                 left.append(method.id)
@@ -233,6 +236,8 @@ class _Part:
                 left.append(method.id)
             except (DeviceError, ParameterError) as error:
                 self._result.left.append(f"{self._part}: {method.id}: {error}")
+        if known:
+            self._result.left.append(f"{self._part}: rows of a longer tuning: {', '.join(known)}")
         if left:
             self._result.left.append(f"{self._part}: no time for {', '.join(left)}")
         rows: dict[str, Row] = {}
@@ -281,7 +286,7 @@ class _Part:
         return self._samples[place]
 
     def _measured(self, method: type[Any], count: int) -> list[_Set]:
-        """Return the sets of a method whose answers were right, each with the time of one run.
+        """Return the sets of a method whose answers were right, each with its time.
 
         At most `count` sets are tried.
 
@@ -316,7 +321,7 @@ class _Part:
         return sets
 
     def _checked(self, method: type[Any], parameters: Parameters) -> _Set:
-        """Verify a set, and time one run.
+        """Verify a set, and time it.
 
         A run takes at most n^3 times as long as the small one; it is not begun if several of
         these do not end in time.
@@ -327,11 +332,11 @@ class _Part:
         if not self._clock.allows(_REPEAT * seconds * max(1.0, large.input.n / small.input.n) ** 3):
             raise _TooLong
         large.check(_call(method(**parameters), large))
-        seconds = _seconds(partial(_call, method(**parameters), large))
-        return _Set(method, parameters, large, seconds)
+        runs = partial(_call, method(**parameters), large)
+        return _Set(method, parameters, large, min(_seconds(runs) for _ in range(_TRIES)))
 
     def _timed(self, sets: list[_Set]) -> list[tuple[_Set, float]]:
-        """Return the sets with their seconds: medians of turns, if they are fast and time allows.
+        """Return the sets with their seconds: medians of turns if they are fast and time allows.
 
         Sets are repeated in turns, so that other load on the machine affects all of them.
         """
