@@ -29,7 +29,7 @@ from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.registry import Answer, Parameters, Requirements, methods
 from pyapsp.registry.timing import in_turns
 from pyapsp.registry.tuning.database import Row
-from pyapsp.registry.tuning.lookup import tuned_rate
+from pyapsp.registry.tuning.lookup import tuned_methods, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
 from pyapsp.registry.tuning.sample import Sample
 from pyapsp.registry.tuning.tuner import row_of
@@ -250,25 +250,33 @@ class _Part:
     def _methods(self) -> list[type[TunableMethod]]:
         """Return the methods that may be the fastest on these inputs, the best first.
 
-        These are methods with a rate, on this device or another, since "auto" takes no others. One
-        that holds only short distances is timed in the narrowest type, in which "auto" takes it.
+        These are methods with a rate, on this device or another of its kind, since "auto" takes no
+        others. If there is none, they are those that have rows of any device. A method that holds
+        only short distances is timed in the narrowest type, in which "auto" takes it.
         """
         part = self._part
         dtype = np.dtype(part.dtype)
         options = AllPairsOptions(self._device, dtype)
         rates: dict[type[TunableMethod], float] = {}
         best: dict[Requirements, float] = {}
+        unknown: list[type[TunableMethod]] = []
+        anywhere = tuned_methods()
         for method in methods("all-pairs"):
             if not (issubclass(method, AllPairsMethod) and issubclass(method, TunableMethod)):
                 continue
             narrow = method.requires.largest_distance is not None
             if method.by_source != part.searches or (narrow and dtype != _NARROWEST):
                 continue
-            facts = self._sample(method, _SMALL).input.facts
+            if method().unmet(self._sample(method, _SMALL).input.facts, options) is not None:
+                continue
             rate = tuned_rate(method(), part.n, options, part.family)
-            if rate is not None and method().unmet(facts, options) is None:
+            if rate is not None:
                 rates[method] = rate
                 best[method.requires] = max(rate, best.get(method.requires, 0.0))
+            elif method.id in anywhere:
+                unknown.append(method)
+        if not rates:
+            return unknown
         near = (each for each, rate in rates.items() if _FAR * rate >= best[each.requires])
         return sorted(near, key=lambda each: -rates[each])
 
@@ -323,13 +331,14 @@ class _Part:
     def _checked(self, method: type[Any], parameters: Parameters) -> _Set:
         """Verify a set, and time it.
 
-        A run takes at most n^3 times as long as the small one; it is not begun if several of
-        these do not end in time.
+        The run of the small input says how long a run may take: work grows with n^3, that of
+        searches with n^2. It is not begun if several of these do not end in time.
         """
         small, large = self._sample(method, _SMALL), self._sample(method, self._part.n)
         small.check(_call(method(**parameters), small))
         seconds = _seconds(partial(_call, method(**parameters), small))
-        if not self._clock.allows(_REPEAT * seconds * max(1.0, large.input.n / small.input.n) ** 3):
+        larger = max(1.0, large.input.n / small.input.n) ** (2 if method.by_source else 3)
+        if not self._clock.allows(_REPEAT * seconds * larger):
             raise _TooLong
         large.check(_call(method(**parameters), large))
         runs = partial(_call, method(**parameters), large)
@@ -346,8 +355,10 @@ class _Part:
             best[needs] = min(each.seconds, best.get(needs, each.seconds))
         fast = [each for each in sets if each.seconds <= _SLOW * best[each.method.requires]]
         seconds = {id(each): each.seconds for each in sets}
-        if self._clock.allows(2 * sum(each.seconds for each in fast)):
-            taken = in_turns([each.call for each in fast], _REPEAT, ends=self._clock.ends)
+        a_round = sum(each.seconds for each in fast)
+        if self._clock.allows(3 * a_round):
+            ends = self._clock.ends - a_round
+            taken = in_turns([each.call for each in fast], _REPEAT, ends=ends)
             seconds |= {id(each): each_took for each, each_took in zip(fast, taken, strict=True)}
         return [(each, seconds[id(each)]) for each in sets]
 

@@ -194,3 +194,17 @@ def test_a_method_for_short_distances_is_timed_in_the_narrowest_type(
     monkeypatch.setattr(quick, "parts", lambda kind: iter(both))
     rows = tune().rows
     assert {row.dtype for row in rows if row.method == "fw-packed16"} == {"uint16"}
+
+
+def test_where_no_device_of_this_kind_has_rows_all_tuned_methods_are_timed(tune, own):
+    shipped = database.shipped_databases()[0]
+    rows = [dataclasses.replace(row, kind="accelerator") for row in load(shipped)]
+    shipped.unlink()
+    merge(shipped, rows)
+    assert {row.method for row in tune().rows} == {
+        "fw-minplus",
+        "fw-blocked",
+        "fw-mm",
+        "near-far",
+        "ms-bfs",
+    }

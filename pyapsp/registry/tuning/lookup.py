@@ -24,7 +24,7 @@ from pyapsp.registry.tuning.database import Databases, Row, databases, load
 from pyapsp.registry.tuning.space import Space
 from pyapsp.registry.tuning.tunable import Tunable
 
-__all__ = ["LEVELS", "Match", "is_tuned", "matches", "tuned", "tuned_rate"]
+__all__ = ["LEVELS", "Match", "is_tuned", "matches", "tuned", "tuned_methods", "tuned_rate"]
 
 _log = logging.getLogger(__name__)
 
@@ -335,6 +335,11 @@ def is_tuned(platform: str, kind: str, architecture: str, methods: Collection[st
         for _, path, *version in databases()
         for row in _kept(path, tuple(version))
     )
+
+
+def tuned_methods() -> set[str]:
+    """Return the ids of the methods that have rows, of whatever device."""
+    return {row.method for _, path, *version in databases() for row in _kept(path, tuple(version))}
 
 
 @lru_cache(maxsize=64)
