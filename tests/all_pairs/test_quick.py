@@ -137,6 +137,7 @@ def test_what_took_long_is_expected_to_take_as_long_again(tune, own, monkeypatch
     monkeypatch.setattr(quick._Part, "_checked", slow)
     monkeypatch.setattr(quick, "in_turns", lambda calls, *_, **__: [1e-3] * len(calls))
     result = tune(60)
+    assert now == [40.0]  # also the second set of this method
     assert [row.method for row in result.rows] == ["fw-minplus"]
     assert result.left == [f"{MATRIX}: no time for fw-blocked", f"{SEARCHES}: no time"]
 

@@ -129,7 +129,7 @@ def tuned_rate(method: Tunable, n: int, options: Options, family: str = "uniform
 
     If only other methods, or other sizes of the method, have rows of this device, rates of other
     devices are multiplied by a quotient: that of both devices for the rows that they share. Of
-    these the rows of the method count, if there are any, and the sizes nearest to n.
+    these the rows of the method and the dtype count, if there are any, and the sizes nearest to n.
 
     If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
     that type is narrower than the dtype, the rate is reduced by `Tunable.slowdown`; if it is
@@ -244,15 +244,13 @@ class _Found:
         nearest = next(serving, None)
         if nearest is None:
             return None
-        quotient = self._quotient(LEVELS.index(nearest.level))
+        near = LEVELS.index(nearest.level)
+        quotient = self._quotient(near, self._asked.n)
         if quotient is None:
             return None
-        rates: dict[int, float] = {}
-        of_nearest = (nearest.level, nearest.row.dtype, nearest.row.family, nearest.row.objective)
-        for near, _, _, row in self.suited:
-            alike = (LEVELS[near], row.dtype, row.family, row.objective) == of_nearest
-            if alike and row.rate > 0:
-                rates.setdefault(row.n, row.rate)  # the user's database comes first
+        rates = self._rates(near, nearest.row)
+        if near == 0:
+            rates |= self._beyond(nearest.row, min(rates), max(rates))
         sizes = np.log(sorted(rates))
         logs = np.log([rates[size] for size in sorted(rates)])
         size = math.log(max(self._asked.n, 1))
@@ -266,7 +264,33 @@ class _Found:
         rate = np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown
         return float(rate * quotient)
 
-    def _quotient(self, near: int) -> float | None:
+    def _rates(self, near: int, alike: Row) -> dict[int, float]:
+        """Return the rate at each n: of a level, and of the type, family and objective of a row."""
+        rates: dict[int, float] = {}
+        for level, _, _, row in self.suited:
+            fields = (row.dtype, row.family, row.objective)
+            same = level == near and fields == (alike.dtype, alike.family, alike.objective)
+            if same and row.rate > 0:
+                rates.setdefault(row.n, row.rate)  # the user's database comes first
+        return rates
+
+    def _beyond(self, alike: Row, least: int, most: int) -> dict[int, float]:
+        """Return rates for sizes below and above those of this device, from the nearest level.
+
+        They are multiplied by the quotients of the method.
+        """
+        name, places, device = self._asked.method.id, self._asked.places, self._asked.device
+        for near in range(1, len(LEVELS)):
+            rates = self._rates(near, alike)
+            if rates and any(each.method == name for each in _quotients(places, device, near)):
+                return {
+                    n: rate * (self._quotient(near, n) or 1.0)
+                    for n, rate in rates.items()
+                    if not least <= n <= most
+                }
+        return {}
+
+    def _quotient(self, near: int, n: int) -> float | None:
         """Return the speed of this device beside those of a level; None if it is not known.
 
         Without rows of this device, rates of the same platform are compared as they are; those of
@@ -279,10 +303,11 @@ class _Found:
         if not quotients:
             tuned = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
             return None if tuned and near == _ELSEWHERE else 1.0
-        own = [each for each in quotients if each[0] == asked.method.id] or quotients
-        octaves = [abs(math.log2(max(asked.n, 1) / n)) for _, n, _ in own]
-        nearest = (own[i][2] for i, each in enumerate(octaves) if each == min(octaves))
-        return math.exp(fmean(nearest))
+        own = [each for each in quotients if each.method == asked.method.id]
+        alike = [each for each in own if each.dtype == asked.dtype.name] or own or quotients
+        octaves = [abs(math.log2(max(n, 1) / each.n)) for each in alike]
+        pairs = zip(alike, octaves, strict=True)
+        return math.exp(fmean(each.log for each, far in pairs if far == min(octaves)))
 
 
 # Cached, because finding a row that fits takes as long as the rest of the plan of a small graph.
@@ -297,23 +322,32 @@ def _nearness(row: Row, device: Device) -> int:
     return [alike and row.device == device.plain_name, alike, True].index(True)
 
 
-@lru_cache(maxsize=64)
-def _quotients(places: Databases, device: Device, near: int) -> list[tuple[str, int, float]]:
-    """Return how much faster a device is than those of a level, from the rows that both have.
+class _Quotient(NamedTuple):
+    """How much faster a device is than those of a level, for a row that both have.
 
-    Each is a method, n, and the logarithm of the quotient of the rates.
+    `log` is the logarithm of the quotient of the rates.
     """
-    rates: tuple[dict[tuple[str, str, bool, str, int], float], ...] = {}, {}
+
+    method: str
+    dtype: str
+    n: int
+    log: float
+
+
+@lru_cache(maxsize=64)
+def _quotients(places: Databases, device: Device, near: int) -> list[_Quotient]:
+    """Return the quotients of a device and a level."""
+    rates: tuple[dict[tuple[str, str, int, bool, str], float], ...] = {}, {}
     for _, path, *version in places:
         for row in _kept(path, tuple(version)):
             level = _nearness(row, device)
             counts = row.kind == device.kind and row.rate > 0 and row.objective == "time"
             if counts and level in (0, near):
-                sample = (row.method, row.dtype, row.predecessors, row.family, row.n)
+                sample = (row.method, row.dtype, row.n, row.predecessors, row.family)
                 rates[level > 0].setdefault(sample, row.rate)
     here, there = rates
     return [
-        (sample[0], sample[-1], math.log(rate / there[sample]))
+        _Quotient(*sample[:3], math.log(rate / there[sample]))
         for sample, rate in here.items()
         if sample in there
     ]

@@ -428,6 +428,21 @@ def test_the_nearest_size_that_both_have_decides(folders):
     ship(folders, row(8, n=64, rate=4e9), row(8, n=512, rate=4e9), row(8, n=8192, rate=4e9))
     ship(folders, row(8, n=64, rate=1e9, **mine), row(8, n=512, rate=2e9, **mine), own=True)
     assert tuned_rate(METHOD, 8192, here) == pytest.approx(2e9)
+    # the row of n = 512 serves this size, and that of n = 8192 says how the rate grows
+    ship(folders, row(8, n=8192, rate=64e9))
+    assert tuned_rate(METHOD, 2048, here) == pytest.approx(8e9)
+
+
+def test_below_its_sizes_the_rate_falls_as_that_of_other_devices(folders):
+    here = options(plain_name="Here", architecture="arch 9")
+    mine = {"device": "Here", "architecture": "arch 9"}
+    ship(folders, row(8, n=256, rate=1e9), row(8, n=1024, rate=16e9))
+    ship(folders, row(8, rate=8e9, **mine), row(8, dtype="int32", rate=99e9, **mine), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(8e9)
+    assert tuned_rate(METHOD, 512, here) == pytest.approx(2e9)
+    # a row of another family says nothing about this one
+    ship(folders, row(8, n=512, rate=7e9, family="mesh"))
+    assert tuned_rate(METHOD, 512, here) == pytest.approx(2e9)
 
 
 def test_rates_of_another_platform_are_scaled_too(folders):
