@@ -149,6 +149,7 @@ def tune_quickly(
     result, clock = Result(), _Clock(ends)
     places = {row.place for row in longer}
     refused: set[str] = set()
+    left: list[str] = []
     for part in parts(device.kind):
         if part.dtype in refused:
             continue
@@ -158,11 +159,16 @@ def tune_quickly(
             refused.add(part.dtype)
             result.left.append(str(error))
             continue
+        if not clock.allows():
+            left.append(str(part))
+            continue
         rows = _Part(part, device, places, commit, clock, result).rows()
         if rows:
             store(rows)
             result.rows += rows
             report(part, rows)
+    if left:
+        result.left.append(f"no time for {'; '.join(left)}")
     return result
 
 
@@ -220,9 +226,6 @@ class _Part:
         sets: list[_Set] = []
         left: list[str] = []
         known: list[str] = []
-        if not self._clock.allows():
-            self._result.left.append(f"{self._part}: no time")
-            return []
         for place, method in enumerate(self._methods()):
             if self._row(method, Parameters(), 0.0).place in self._longer:
                 known.append(method.id)

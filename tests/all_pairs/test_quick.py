@@ -113,7 +113,7 @@ def test_without_time_nothing_is_measured(tune, own, monkeypatch):
     monkeypatch.setattr(quick, "_call", None)
     result = tune(quick._FIRST - 1)
     assert result.rows == []
-    assert result.left == [f"{MATRIX}: no time", f"{SEARCHES}: no time"]
+    assert result.left == [f"no time for {MATRIX}; {SEARCHES}"]
     assert not own.exists()
 
 
@@ -139,7 +139,7 @@ def test_what_took_long_is_expected_to_take_as_long_again(tune, own, monkeypatch
     result = tune(60)
     assert now == [40.0]  # also the second set of this method
     assert [row.method for row in result.rows] == ["fw-minplus"]
-    assert result.left == [f"{MATRIX}: no time for fw-blocked", f"{SEARCHES}: no time"]
+    assert result.left == [f"{MATRIX}: no time for fw-blocked", f"no time for {SEARCHES}"]
 
 
 def test_a_wrong_answer_gives_no_row(tune, own, monkeypatch):
