@@ -150,6 +150,7 @@ def tune_quickly(
     places = {row.place for row in longer}
     refused: set[str] = set()
     left: list[str] = []
+    timed: dict[tuple[str, bool], set[str]] = {}
     for part in parts(device.kind):
         if part.dtype in refused:
             continue
@@ -162,7 +163,11 @@ def tune_quickly(
         if not clock.allows():
             left.append(str(part))
             continue
-        rows = _Part(part, device, places, commit, clock, result).rows()
+        # a rate that was measured at one size only would be compared with an extrapolated one
+        group = (part.dtype, part.searches)
+        measured = _Part(part, timed.get(group), device, places, commit, clock, result)
+        rows = measured.rows()
+        timed.setdefault(group, {*measured.known, *(row.method for row in rows)})
         if rows:
             store(rows)
             result.rows += rows
@@ -206,11 +211,12 @@ class _Set(NamedTuple):
 
 
 class _Part:
-    """The measurements of a part."""
+    """The measurements of a part, of all methods or of some."""
 
     def __init__(
         self,
         part: Part,
+        some: set[str] | None,
         device: Device,
         longer: set[tuple[str | bool | int, ...]],
         commit: str | None,
@@ -218,17 +224,17 @@ class _Part:
         result: Result,
     ) -> None:
         self._part, self._device, self._longer, self._commit = part, device, longer, commit
-        self._clock, self._result = clock, result
+        self._some, self._clock, self._result = some, clock, result
+        self.known: list[str] = []
         self._samples: dict[tuple[Any, int], Sample] = {}
 
     def rows(self) -> list[Row]:
         """Measure, and return a row for each method that was timed."""
         sets: list[_Set] = []
         left: list[str] = []
-        known: list[str] = []
         for place, method in enumerate(self._methods()):
             if self._row(method, Parameters(), 0.0).place in self._longer:
-                known.append(method.id)
+                self.known.append(method.id)
                 continue
             if not self._clock.allows():
                 left.append(method.id)
@@ -239,8 +245,9 @@ class _Part:
                 left.append(method.id)
             except (DeviceError, ParameterError) as error:
                 self._result.left.append(f"{self._part}: {method.id}: {error}")
-        if known:
-            self._result.left.append(f"{self._part}: rows of a longer tuning: {', '.join(known)}")
+        if self.known:
+            known = ", ".join(self.known)
+            self._result.left.append(f"{self._part}: rows of a longer tuning: {known}")
         if left:
             self._result.left.append(f"{self._part}: no time for {', '.join(left)}")
         rows: dict[str, Row] = {}
@@ -266,6 +273,8 @@ class _Part:
         anywhere = tuned_methods()
         for method in methods("all-pairs"):
             if not (issubclass(method, AllPairsMethod) and issubclass(method, TunableMethod)):
+                continue
+            if self._some is not None and method.id not in self._some:
                 continue
             narrow = method.requires.largest_distance is not None
             if method.by_source != part.searches or (narrow and dtype != _NARROWEST):

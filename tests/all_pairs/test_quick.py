@@ -209,3 +209,20 @@ def test_where_no_device_of_this_kind_has_rows_all_tuned_methods_are_timed(tune,
         "near-far",
         "ms-bfs",
     }
+
+
+def test_the_methods_of_the_first_size_are_those_of_all(tune, own, row_of, monkeypatch):
+    sizes = [MATRIX, MATRIX._replace(n=200)]
+    monkeypatch.setattr(quick, "parts", lambda kind: iter(sizes))
+    shipped = database.shipped_databases()[0]
+    of_another = {"device": "another", "architecture": "another", "parameters": {}}
+    names = ("fw-minplus", "fw-blocked", "fw-mm")
+    merge(
+        shipped,
+        [row_of(**of_another, method=name, dtype="float32", n=200, rate=4e9) for name in names],
+    )
+    rows = tune().rows
+    found = [{row.method for row in rows if row.n == part.n} for part in sizes]
+    assert found[0] == {"fw-minplus", "fw-blocked"}
+    assert found[1] <= found[0]  # fw-mm would be near the best there
+    assert "fw-minplus" in found[1] or "fw-blocked" in found[1]
