@@ -7,9 +7,14 @@ and types run in turns: "auto" predicts times from these rates. Exit code 1 when
 wrong.
 
 --objective energy finds the parameters of the least energy. Each set is then repeated for seconds
-(--train), so --budget should be minutes.
+(--train), so --budget should be minutes. They are stored beside the fastest ones, and used where
+there are no others.
+
+--quick is for a device that was never tuned: in at most a minute it times those methods for all
+pairs that "auto" may take, with a few sets each, the most important first.
 
 For example:
+  pyapsp tune --quick --device gpu
   pyapsp tune fw-blocked --dtype float32 int32 -n 1024 --budget 60
   pyapsp tune fw-blocked --dtype float64 --export cl/tuning/dense.json
   pyapsp tune fw-minplus -n 8192 --device gpu --objective energy --budget 600
@@ -40,11 +45,42 @@ __all__ = ["configure", "run"]
 
 # Rows of the table.
 _SHOWN = 6
+# The values of options that are not given.
+_DEFAULTS = {
+    "n": [1024],
+    "strategy": "auto",
+    "objective": "time",
+    "budget": 60.0,
+    "repeat": 3,
+    "stall": 600.0,
+    "seed": 0,
+}
+# The options of a longer tuning.
+_LONGER = (
+    *_DEFAULTS,
+    "dtype",
+    "family",
+    "predecessors",
+    "energy",
+    "train",
+    "max_configurations",
+    "export",
+    "journal",
+    "resume",
+    "restart",
+    "known",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("method", nargs="+", metavar="METHOD", help="see 'pyapsp methods'")
+    parser.add_argument("method", nargs="*", metavar="METHOD", help="see 'pyapsp methods'")
+    add_flag(
+        parser,
+        "--quick",
+        "instead of METHOD, for at most a minute: time the methods for all pairs that 'auto' may "
+        "take, and store their rates; rows of longer tunings stay",
+    )
     parser.add_argument(
         "--dtype",
         nargs="+",
@@ -56,18 +92,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FAMILY",
         help="family of random inputs: uniform (the default for graphs), power-law, mesh",
     )
-    add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+", default=[1024])
+    add_size(parser, "size of the input, e.g. vertices (1024)", nargs="+")
     add_flag(parser, "--predecessors", "tune with predecessors")
     parser.add_argument(
         "--strategy",
-        default="auto",
         metavar="STRATEGY",
         help="'all': every legal set, in random order; 'climb': from the default to better "
         "neighbouring sets; 'auto': climb if there are more sets than the budget allows",
     )
     parser.add_argument(
         "--objective",
-        default="time",
         metavar="OBJECTIVE",
         help="what is minimised: 'time' (the default), 'energy', or 'edp', their product",
     )
@@ -75,7 +109,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget",
         type=float,
-        default=60.0,
         metavar="SECONDS",
         help="time for each method, type and n (60)",
     )
@@ -88,21 +121,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat",
         type=int,
-        default=3,
         metavar="N",
         help="least number of timed runs; their median counts (3)",
     )
     parser.add_argument(
         "--stall",
         type=float,
-        default=600.0,
         metavar="SECONDS",
         help="stop with exit code 1 if one set takes longer, because the driver hangs; run the "
         "command again to continue; a set that hangs twice is left out (600)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the random order (0)"
-    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of the random order (0)")
     parser.add_argument(
         "--export",
         metavar="FILE.json",
@@ -123,7 +152,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tune each method, type and size, and print a table for each."""
+    """Tune each method, type and size, and print a table for each; or tune quickly."""
+    if arguments.quick:
+        _check_quick(arguments)
+        return _quick(arguments)
     _check(arguments)
     with meters(arguments) as meter_of:
         return _tune(arguments, meter_of)
@@ -223,12 +255,77 @@ def _tune(arguments: argparse.Namespace, meter_of: Callable[[Device], EnergyMete
     return 1 if wrong else 0
 
 
+def _quick(arguments: argparse.Namespace) -> int:
+    """Tune quickly, and print the methods of each part, the fastest first."""
+    import time
+    from dataclasses import asdict
+
+    started = time.perf_counter()
+    from pyapsp.all_pairs.quick import LIMIT, Part, tune_quickly
+    from pyapsp.device import choose
+    from pyapsp.registry.tuning import Row, database
+
+    device = choose(arguments.device)
+    own = database.user_database()
+    own.parent.mkdir(parents=True, exist_ok=True)
+    check_outputs(str(own))
+    longer = [row for row in database.load(own) if not row.quick] if own.exists() else []
+    say = printer(arguments)
+    say(f"{device}, at most {LIMIT:g} s")
+
+    with status(arguments) as display:
+
+        def show(part: Part, rows: list[Row]) -> None:
+            display(str(part))
+            times = ", ".join(f"{row.method} {row.n**3 / row.rate * 1e3:.3g} ms" for row in rows)
+            say(f"{part}: {times}")
+
+        result = tune_quickly(
+            device,
+            lambda rows: database.merge(own, rows),
+            ends=started + LIMIT,
+            longer=longer,
+            commit=commit(),
+            report=show,
+        )
+    for left in result.left:
+        say(f"not timed: {left}")
+    for wrong in result.wrong:
+        say(f"WRONG: {wrong['method']} with {_text(wrong['parameters'])}: {wrong['detail']}")
+    say(f"{len(result.rows)} rows in {time.perf_counter() - started:.1f} s -> {own}")
+    if arguments.json:
+        rows = [asdict(row) for row in result.rows]
+        found = {"rows": rows, "wrong": result.wrong, "left": result.left}
+        print_json({**found, "databases": [str(own)]})
+    return 1 if result.wrong else 0
+
+
+def _check_quick(arguments: argparse.Namespace) -> None:
+    """Refuse what does nothing beside ``--quick``."""
+    from pyapsp.base.errors import ParameterError
+
+    if arguments.method:
+        raise ParameterError(
+            f"--quick chooses the methods: leave out {' '.join(arguments.method)}, or --quick"
+        )
+    options = {name: getattr(arguments, name) for name in _LONGER}
+    given = [name for name, value in options.items() if value is not None and value is not False]
+    if given:
+        named = ", ".join("-n" if name == "n" else f"--{name.replace('_', '-')}" for name in given)
+        raise ParameterError(f"{named} does nothing beside --quick")
+
+
 def _check(arguments: argparse.Namespace) -> None:
     from pyapsp.base.errors import ParameterError
     from pyapsp.graph.validation import choice
     from pyapsp.registry.tuning.objective import OBJECTIVES
     from pyapsp.registry.tuning.tuner import STRATEGIES
 
+    if not arguments.method:
+        raise ParameterError("name a METHOD to tune, or give --quick")
+    for name, value in _DEFAULTS.items():
+        if getattr(arguments, name) is None:
+            setattr(arguments, name, value)
     for name, least in (("max_configurations", 1), ("repeat", 1), ("seed", 0)):
         value = getattr(arguments, name)
         if value is not None and value < least:

@@ -87,7 +87,7 @@ def report(examined: dict[str, Any]) -> str:
     Parameters
     ----------
     examined : dict
-        The result of :func:`examine`.
+        The result of :func:`examine`. A device may also have ``advice``, a line of text.
 
     Returns
     -------
@@ -120,6 +120,8 @@ def report(examined: dict[str, Any]) -> str:
             lines.append(f"    FAILS: {device['error']}")
         for subject, fault in device["failed"].items():
             lines.append(f"    found wrong on this driver: {subject}: {fault}")
+        if device.get("advice"):
+            lines.append(f"    {device['advice']}")
     if not examined["devices"]:
         lines.append("  none found")
     return "\n".join([*lines, "", *examined["advice"]])

@@ -404,12 +404,13 @@ class Device:
         Returns
         -------
         dict
-            ``id``, ``vendor``, the items of :attr:`identity` (all text) and ``capabilities`` (the
-            fields of :class:`Capabilities`).
+            ``id``, ``vendor``, ``architecture``, the items of :attr:`identity` (all text) and
+            ``capabilities`` (the fields of :class:`Capabilities`).
         """
         return {
             "id": self.id,
             "vendor": self.vendor,
+            "architecture": self.architecture,
             **self.identity,
             "capabilities": asdict(self.capabilities),
         }

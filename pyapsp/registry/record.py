@@ -22,6 +22,12 @@ __all__ = ["SCHEMA", "about_call", "about_device", "origin", "reasons", "record"
 
 #: Version of the record format.
 SCHEMA = 4
+# What a tuning row says about its objective.
+_OBJECTIVES = {
+    "time": "",
+    "energy": ", for the least energy",
+    "edp": ", for the least product of energy and time",
+}
 
 
 def reasons(
@@ -55,6 +61,7 @@ def _parameters(method: Method, plan: OpaquePlan) -> str:
         near = {"device": "this device", "architecture": "this architecture"}
         where = near.get(str(row["level"]), "this kind of device")
         origin = f"tuned for {where}: {row['device']}, {row['dtype']}, n = {row['n']:,}"
+        origin += _OBJECTIVES[str(row["objective"])]
     named = ", ".join(method.parameters)
     return f"{listed} ({f'{named} as asked; ' if named else ''}{origin})"
 

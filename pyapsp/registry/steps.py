@@ -123,7 +123,8 @@ class Plan(Generic[_Input, _Options, _State]):
     build_seconds : float
         Time to build them.
     tuning : dict or None
-        The tuning row that parameters were taken from: level, database, device, dtype, n, family.
+        The tuning row that parameters were taken from: level, database, device, dtype, n, family,
+        objective.
     notes : tuple of str
         Further lines for ``explain``.
     """

@@ -7,6 +7,7 @@ and memory after the previous run. Medians are compared.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -184,7 +185,9 @@ def take_turns(
     return [each for each in contenders if each.error is None]
 
 
-def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
+def in_turns(
+    calls: Sequence[Callable[[], object]], repeat: int, *, ends: float = math.inf
+) -> list[float]:
     """Return the median seconds of each call; the calls take turns until each was timed enough.
 
     Times are by the clock of the host, because on some devices many launches take long to enqueue.
@@ -195,6 +198,8 @@ def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
     calls : sequence of callable
     repeat : int
         The least number of timed calls of each.
+    ends : float
+        The time of `time.perf_counter` after which no round begins, except the first.
 
     Returns
     -------
@@ -205,6 +210,8 @@ def in_turns(calls: Sequence[Callable[[], object]], repeat: int) -> list[float]:
         call()
     for order in _orders(len(calls)):
         if all(len(each) >= _TURNS and enough(each, repeat) for each in times):
+            break
+        if all(times) and time.perf_counter() >= ends:
             break
         for number in order:
             started = time.perf_counter()

@@ -52,6 +52,7 @@ def test_bash_completes(complete):
         method for method in methods if method.startswith("fw-p")
     }
     assert complete("tune", "fw-bl") == {"fw-blocked"}
+    assert complete("tune", "--q") == {"--quick"}
     assert complete("solve", "graph.gr", "--dtype", "int") == {"int16", "int32", "int64"}
     assert complete("verify", "--device", "") == {"gpu", "cpu", *devices}
     assert complete("solve", "g") == {"graph.gr"}

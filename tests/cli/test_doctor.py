@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -12,6 +13,8 @@ import pytest
 
 from pyapsp.cli import doctor as command
 from pyapsp.device import devices, doctor, selftest
+from pyapsp.registry.tuning import database
+from pyapsp.registry.tuning.database import merge
 
 
 def call(*arguments):
@@ -48,6 +51,48 @@ def test_a_healthy_machine(device, capsys):
     assert mine["seconds"] > 0
     assert any(each["loaded"] for each in told["implementations"])
     assert told["advice"] == [f"{len(told['devices'])} of {len(told['devices'])} devices work."]
+
+
+@pytest.fixture
+def databases(tmp_path, monkeypatch):
+    """The shipped database and that of the user, which do not exist yet."""
+    monkeypatch.setattr(database, "shipped_databases", lambda: [tmp_path / "shipped.json"])
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+    return {"shipped": tmp_path / "shipped.json", "user": tmp_path / "database.json"}
+
+
+def answering(device, works=True, error=None):
+    """Return a function that answers as drivers would that know this device alone."""
+    survey = json.dumps({"devices": [device.describe()], "loader": None})
+    tested = {"works": works, "seconds": 1.0, "error": error}
+    return lambda arguments, timeout: dict(tested) if arguments else json.loads(survey)
+
+
+@pytest.mark.parametrize("where", ["shipped", "user"])
+def test_a_device_without_rows_is_named_with_the_command(
+    where, databases, device, row_of, capsys, monkeypatch
+):
+    monkeypatch.setattr(doctor, "_ask", answering(device))
+    row = row_of(method="fw-blocked", dtype="int32", n=64, parameters={}, rate=1e9)
+    others = [{"architecture": "another"}, {"platform": "another"}, {"method": "bfs-edge"}]
+    merge(databases[where], [dataclasses.replace(row, **each) for each in others])
+    command = f"run `pyapsp tune --quick --device {device.id}` (at most a minute)"
+    for expected in (f"auto predicts from other devices; {command}", None):
+        call("--json")
+        (mine,) = json.loads(capsys.readouterr().out)["devices"]
+        assert (mine["tuned"], mine["advice"]) == (expected is None, expected)
+        call()
+        assert (command in capsys.readouterr().out) == (expected is not None)
+        # of another device of this architecture
+        merge(databases[where], [dataclasses.replace(row, device="another")])
+        database._last = (), 0.0, ()
+
+
+def test_a_device_that_does_not_work_needs_no_rows(databases, device, capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "_ask", answering(device, works=False, error="no"))
+    call("--json")
+    (mine,) = json.loads(capsys.readouterr().out)["devices"]
+    assert (mine["tuned"], mine["advice"]) == (False, None)
 
 
 def test_text_names_what_was_found(capsys):

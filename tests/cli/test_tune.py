@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import signal
@@ -13,11 +14,13 @@ import pytest
 from running import runner
 
 import pyapsp
-from pyapsp.cli import main
+from pyapsp.all_pairs import quick
+from pyapsp.cli import main, tune
 from pyapsp.errors import VerificationError
 from pyapsp.graph import generators
-from pyapsp.registry.tuning import Row
+from pyapsp.registry.tuning import Row, database
 from pyapsp.registry.tuning.database import load, merge
+from pyapsp.registry.tuning.sample import Sample
 from pyapsp.registry.tuning.tuner import Tuner
 
 run = runner("tune")
@@ -189,9 +192,95 @@ def test_a_wrong_set_is_a_failed_check(capsys, monkeypatch):
     assert f"WRONG with {listed}" in text
 
 
+@pytest.fixture
+def few(monkeypatch, tmp_path, row_of):
+    """Quick tuning of one part; the shipped rows are of another device."""
+    part = quick.Part("int32", False, "uniform", 70)
+    monkeypatch.setattr(quick, "parts", lambda kind: iter([part]))
+    of_another = {"device": "another", "architecture": "another", "parameters": {}}
+    row = row_of(**of_another, method="fw-blocked", dtype="int32", n=64, rate=1e9)
+    merge(tmp_path / "shipped.json", [row])
+    monkeypatch.setattr(database, "shipped_databases", lambda: [tmp_path / "shipped.json"])
+
+
+def test_quick(few, folder, device, capsys):
+    code, text, _ = run(capsys, "--quick")
+    assert code == 0
+    assert f"{device}, at most 60 s" in text
+    assert "matrix, int32, n = 70: fw-blocked " in text
+    assert "1 rows in " in text
+    (row,) = load(folder / "database.json")
+    assert (row.method, row.device, row.quick) == ("fw-blocked", device.plain_name, True)
+    # a longer tuning replaces the row, and is not replaced
+    assert run(capsys, *SMALL, "--dtype", "int32")[0] == 0
+    longer = load(folder / "database.json")
+    assert [row.quick for row in longer] == [False]
+    code, text, _ = run(capsys, "--quick", "--json", "--device", device.id)
+    assert code == 0
+    assert json.loads(text) == {
+        "rows": [],
+        "wrong": [],
+        "left": ["matrix, int32, n = 70: rows of a longer tuning: fw-blocked"],
+        "databases": [str(folder / "database.json")],
+    }
+    assert load(folder / "database.json") == longer
+
+
+def test_a_wrong_answer_of_a_quick_tuning_is_a_failed_check(few, folder, capsys, monkeypatch):
+    def check(self, answer):
+        raise VerificationError("from 0 to 1 it is 3, not 2")
+
+    monkeypatch.setattr(Sample, "check", check)
+    code, text, _ = run(capsys, "--quick")
+    assert code == 1
+    assert "WRONG: fw-blocked with " in text
+    assert "3, not 2" in text
+    assert not (folder / "database.json").exists()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--dtype float32",
+        "--family mesh",
+        "-n 1024",
+        "--predecessors",
+        "--strategy auto",
+        "--objective time",
+        "--energy",
+        "--train 3",
+        "--budget 60",
+        "--max-configurations 3",
+        "--repeat 3",
+        "--stall 600",
+        "--seed 0",
+        "--export x.json",
+        "--journal j",
+        "--resume",
+        "--restart",
+        "--known",
+    ],
+)
+def test_quick_refuses_what_does_nothing_beside_it(option, few, folder, capsys):
+    code, _, error = run(capsys, "--quick", *option.split())
+    assert code == 2
+    assert f"{option.split()[0]} does nothing beside --quick" in error
+    assert not folder.exists()
+
+
+def test_every_option_acts_or_is_refused_beside_quick():
+    whole = argparse.ArgumentParser()
+    tune.configure(whole)
+    options = vars(whole.parse_args([])).keys()
+    acting = {"method", "quick", "device", "progress", "json"}
+    assert options - acting == set(tune._LONGER)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (["--quick", "fw-blocked"], 2, "--quick chooses the methods: leave out fw-blocked"),
+        (["--quick", "--device", "no such device"], 4, "no such device"),
         (["fw-magic"], 2, "'method' parameter of method"),
         (["fw-naive"], 2, "fw-naive has no parameters to tune"),
         (["fw-blocked", "--dtype", "complex64"], 2, "'dtype' parameter of tune"),

@@ -63,7 +63,7 @@ REDUCED = {
     r"--method all": "--method fw-naive near-far",
     r"--dtype (\w+)(?: \w+)+": r"--dtype \1",
     r"^pyapsp bench(?! .*--repeat)": "pyapsp bench --repeat 1",
-    r"^pyapsp tune": "pyapsp tune --max-configurations 2",
+    r"^pyapsp tune(?! --quick)": "pyapsp tune --max-configurations 2",
     r"--device SPEC": "--device cpu",
     r"--device 0:0 0:1": "--device 0:0 0:0",  # one device, twice
 }
@@ -162,6 +162,7 @@ CHECKED = (
     Checked(r"python -m pytest ", check_pytest, "takes minutes"),
     Checked(r"pyapsp profile", check_pyapsp, "takes minutes; tests/cli runs it"),
     Checked(r"pyapsp selftest", check_pyapsp, "takes a minute; tests/cli runs it"),
+    Checked(r"pyapsp tune .*--quick", check_pyapsp, "takes a minute; tests/cli runs it"),
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
     Checked(r"python -m pyapsp.simulation.peers", check_module, "needs a peer; tests/simulation"),
     Checked(r"python docs/recipes.py", check_nothing, "takes minutes; tests/docs runs it in small"),

@@ -134,6 +134,12 @@ def test_calls_take_turns_by_the_clock_of_the_host():
     assert in_turns([], 3) == []
 
 
+def test_no_round_begins_after_the_end():
+    calls = []
+    in_turns([partial(calls.append, 1), partial(calls.append, 2)], 3, ends=0.0)
+    assert sorted(calls) == [1, 1, 2, 2]  # one to warm up, one that is timed
+
+
 def test_what_is_short_is_timed_more_often(monkeypatch):
     assert not enough([1.0], 2)
     assert enough([1.0, 1.0], 2)

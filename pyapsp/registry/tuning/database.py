@@ -21,6 +21,7 @@ from pyapsp.base.errors import FormatError
 from pyapsp.base.files import atomic_write
 from pyapsp.base.json import Json
 from pyapsp.device.kernels import source
+from pyapsp.registry.tuning.objective import OBJECTIVES
 
 __all__ = [
     "Databases",
@@ -35,6 +36,8 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 _SCHEMA = 2
+# The values of fields that a line has only if the row has another value.
+_OFTEN: dict[str, Json] = {"objective": OBJECTIVES[0], "quick": False}
 
 #: The databases that exist: whether it is the user's, its path, and the file's version.
 Databases: TypeAlias = tuple[tuple[bool, Path, int, int, int], ...]
@@ -72,6 +75,10 @@ class Row:
     driver, pyapsp, commit, kernels : str or None
         The versions that were measured: the driver, this package, its commit, and a hash of the
         kernel files.
+    objective : str
+        What the parameters minimise, one of `OBJECTIVES`. The rate is that of these parameters.
+    quick : bool
+        Whether only a few sets were timed, by ``pyapsp tune --quick``.
     """
 
     method: str
@@ -89,18 +96,22 @@ class Row:
     pyapsp: str | None = None
     commit: str | None = None
     kernels: str | None = None
+    objective: str = OBJECTIVES[0]
+    quick: bool = False
 
     @property
     def place(self) -> tuple[str | bool | int, ...]:
         """The key of a row, unique in a database; rows in a file are sorted by it."""
         device = (self.platform, self.kind, self.device, self.architecture)
-        return (self.method, *device, self.dtype, self.predecessors, self.family, self.n)
+        sample = (self.dtype, self.predecessors, self.family, self.n)
+        return (self.method, *device, *sample, self.objective)
 
     @classmethod
     def parse(cls, content: Json) -> Row:
         """Make a row from a JSON value; raise ValueError if it is not a row."""
         if not isinstance(content, dict):
             raise ValueError(f"not an object: {content!r}")
+        content = {**_OFTEN, **content}
         row = cls(*map(content.get, cls.__match_args__))  # type: ignore[arg-type]
         device = (row.platform, row.kind, row.architecture, row.device)
         texts = (row.method, *device, row.dtype, row.family)
@@ -112,6 +123,8 @@ class Row:
             and isinstance(row.rate, int | float)
             and isinstance(row.parameters, dict)
             and all(_is_count(each) or isinstance(each, str) for each in row.parameters.values())
+            and row.objective in OBJECTIVES
+            and isinstance(row.quick, bool)
         )
         if not sound:
             raise ValueError(f"a row with a missing or wrong field: {content!r}")
@@ -190,8 +203,9 @@ def load(path: Path, *, strict: bool = True) -> tuple[Row, ...]:
 
 
 def merge(path: Path, rows: Iterable[Row]) -> None:
-    """Put rows into a database; they replace rows for the same method, device, type and size.
+    """Put rows into a database; they replace rows with the same `Row.place`.
 
+    A row of a quick tuning does not replace one of a longer tuning.
     The file is replaced atomically, or made. Its rows are sorted. A lock file beside it, which is
     not removed, protects the rows if several processes write at the same time.
 
@@ -206,7 +220,10 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
 
     with FileLock(path.with_name(f".{path.name}.lock")):
         merged = {row.place: row for row in load(path)} if path.exists() else {}
-        merged |= {row.place: row for row in rows}
+        for row in rows:
+            before = merged.get(row.place)
+            if before is None or before.quick or not row.quick:
+                merged[row.place] = row
         lines = [_line(merged[place]) for place in sorted(merged)]
         with atomic_write(path) as file:
             file.write(f'{{"schema": {_SCHEMA}, "rows": [\n' + ",\n".join(lines) + "\n]}\n")
@@ -217,6 +234,9 @@ def merge(path: Path, rows: Iterable[Row]) -> None:
 def _line(row: Row) -> str:
     content = asdict(row)
     content["parameters"] = dict(sorted(row.parameters.items()))
+    for name, value in _OFTEN.items():
+        if content[name] == value:
+            del content[name]
     return json.dumps(content, ensure_ascii=False)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from pyapsp.registry.tuning.database import Databases, Row, databases, load
 from pyapsp.registry.tuning.space import Space
 from pyapsp.registry.tuning.tunable import Tunable
 
-__all__ = ["LEVELS", "Match", "matches", "tuned", "tuned_rate"]
+__all__ = ["LEVELS", "Match", "is_tuned", "matches", "tuned", "tuned_methods", "tuned_rate"]
 
 _log = logging.getLogger(__name__)
 
@@ -60,6 +62,8 @@ class Match:
             "dtype": row.dtype,
             "family": row.family,
             "n": row.n,
+            "objective": row.objective,
+            "quick": row.quick,
             "commit": row.commit,
             "kernels": row.kernels,
         }
@@ -82,10 +86,11 @@ def matches(
     Returns
     -------
     tuple of Match
-        The order is: first by level (the same device, the same architecture, the same platform and
-        kind); then the same dtype before a similar one; then the same family before others; then
-        by the distance from n in octaves; then the user's rows before those of the package. Rows
-        with more than twice or less than an eighth of n are left out. Parameters are not checked.
+        The order is: first those tuned for time; then by level (the same device, the same
+        architecture, the same platform and kind); then the same dtype before a similar one; then
+        the same family before others; then by the distance from n in octaves; then the user's rows
+        before those of the package. Rows with more than twice or less than an eighth of n are left
+        out. Parameters are not checked.
     """
     return _found(_asked(method, n, options, family)).matches
 
@@ -121,6 +126,10 @@ def tuned_rate(method: Tunable, n: int, options: Options, family: str = "uniform
 
     If no method has a row for the platform, the rows of other platforms with this kind of device
     are used, so that the rates of different methods can be compared. Their parameters are not used.
+
+    If only other methods, or other sizes of the method, have rows of this device, rates of other
+    devices are multiplied by a quotient: that of both devices for the rows that they share. Of
+    these the rows of the method and the dtype count, if there are any, and the sizes nearest to n.
 
     If no row has the dtype or a similar one, the rows of the type nearest in width are used. If
     that type is narrower than the dtype, the rate is reduced by `Tunable.slowdown`; if it is
@@ -185,18 +194,13 @@ class _Found:
         if asked != asked.of_any_size:
             return _found(asked.of_any_size).suited
         kind = (asked.method.id, asked.predecessors, device.kind)
-        here = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
         for own, path, *version in asked.places:
             for row in _kept(path, tuple(version)):
                 if (row.method, row.predecessors, row.kind) != kind:
                     continue
-                if here and row.platform != device.platform_name:
-                    continue
                 unlikeness = _unlikeness(row.dtype, asked.dtype)
                 if unlikeness is not None:
-                    alike = row.architecture == device.architecture
-                    near = [alike and row.device == device.plain_name, alike, True].index(True)
-                    found.append((near if here else _ELSEWHERE, unlikeness, own, row))
+                    found.append((_nearness(row, device), unlikeness, own, row))
         return found
 
     @cached_property
@@ -212,7 +216,8 @@ class _Found:
             octaves = math.log2(max(asked.n, 1) / row.n)
             if -_DOWN <= octaves <= _UP and unlikeness <= unlike:
                 size = (round(abs(octaves)), not own, abs(octaves), row.n)
-                order = (near, unlikeness, row.family != asked.family, *size)
+                slower = row.objective != "time"
+                order = (slower, near, unlikeness, row.family != asked.family, *size)
                 found.append((order, Match(row, LEVELS[near], own)))
         return [match for _, match in sorted(found, key=lambda each: each[0])]
 
@@ -239,12 +244,13 @@ class _Found:
         nearest = next(serving, None)
         if nearest is None:
             return None
-        rates: dict[int, float] = {}
-        for near, _, _, row in self.suited:
-            near_row = (nearest.level, nearest.row.dtype, nearest.row.family)
-            alike = (LEVELS[near], row.dtype, row.family) == near_row
-            if alike and row.rate > 0:
-                rates.setdefault(row.n, row.rate)  # the user's database comes first
+        near = LEVELS.index(nearest.level)
+        quotient = self._quotient(near, self._asked.n)
+        if quotient is None:
+            return None
+        rates = self._rates(near, nearest.row)
+        if near == 0:
+            rates |= self._beyond(nearest.row, min(rates), max(rates))
         sizes = np.log(sorted(rates))
         logs = np.log([rates[size] for size in sorted(rates)])
         size = math.log(max(self._asked.n, 1))
@@ -255,11 +261,119 @@ class _Found:
         elif size > sizes[-1]:
             expected += self._asked.method.growth * (size - sizes[-1])
         wider = self._asked.dtype.itemsize / np.dtype(nearest.row.dtype).itemsize
-        return float(np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown)
+        rate = np.exp(expected) / max(wider, 1.0) ** self._asked.method.slowdown
+        return float(rate * quotient)
+
+    def _rates(self, near: int, alike: Row) -> dict[int, float]:
+        """Return the rate at each n: of a level, and of the type, family and objective of a row."""
+        rates: dict[int, float] = {}
+        for level, _, _, row in self.suited:
+            fields = (row.dtype, row.family, row.objective)
+            same = level == near and fields == (alike.dtype, alike.family, alike.objective)
+            if same and row.rate > 0:
+                rates.setdefault(row.n, row.rate)  # the user's database comes first
+        return rates
+
+    def _beyond(self, alike: Row, least: int, most: int) -> dict[int, float]:
+        """Return rates for sizes below and above those of this device, from the nearest level.
+
+        They are multiplied by the quotients of the method.
+        """
+        name, places, device = self._asked.method.id, self._asked.places, self._asked.device
+        for near in range(1, len(LEVELS)):
+            rates = self._rates(near, alike)
+            if rates and any(each.method == name for each in _quotients(places, device, near)):
+                return {
+                    n: rate * (self._quotient(near, n) or 1.0)
+                    for n, rate in rates.items()
+                    if not least <= n <= most
+                }
+        return {}
+
+    def _quotient(self, near: int, n: int) -> float | None:
+        """Return the speed of this device beside those of a level; None if it is not known.
+
+        Without rows of this device, rates of the same platform are compared as they are; those of
+        other platforms only if this one has none.
+        """
+        asked, device = self._asked, self._asked.device
+        if near == 0:
+            return 1.0
+        quotients = _quotients(asked.places, device, near)
+        if not quotients:
+            tuned = (device.platform_name, device.kind) in _tuned_platforms(asked.places)
+            return None if tuned and near == _ELSEWHERE else 1.0
+        own = [each for each in quotients if each.method == asked.method.id]
+        alike = [each for each in own if each.dtype == asked.dtype.name] or own or quotients
+        octaves = [abs(math.log2(max(n, 1) / each.n)) for each in alike]
+        pairs = zip(alike, octaves, strict=True)
+        return math.exp(fmean(each.log for each, far in pairs if far == min(octaves)))
 
 
 # Cached, because finding a row that fits takes as long as the rest of the plan of a small graph.
 _found = lru_cache(maxsize=4096)(_Found)
+
+
+def _nearness(row: Row, device: Device) -> int:
+    """Return the place in `LEVELS` of the device of a row."""
+    if row.platform != device.platform_name:
+        return _ELSEWHERE
+    alike = row.architecture == device.architecture
+    return [alike and row.device == device.plain_name, alike, True].index(True)
+
+
+class _Quotient(NamedTuple):
+    """How much faster a device is than those of a level, for a row that both have.
+
+    `log` is the logarithm of the quotient of the rates.
+    """
+
+    method: str
+    dtype: str
+    n: int
+    log: float
+
+
+@lru_cache(maxsize=64)
+def _quotients(places: Databases, device: Device, near: int) -> list[_Quotient]:
+    """Return the quotients of a device and a level."""
+    rates: tuple[dict[tuple[str, str, int, bool, str], float], ...] = {}, {}
+    for _, path, *version in places:
+        for row in _kept(path, tuple(version)):
+            level = _nearness(row, device)
+            counts = row.kind == device.kind and row.rate > 0 and row.objective == "time"
+            if counts and level in (0, near):
+                sample = (row.method, row.dtype, row.n, row.predecessors, row.family)
+                rates[level > 0].setdefault(sample, row.rate)
+    here, there = rates
+    return [
+        _Quotient(*sample[:3], math.log(rate / there[sample]))
+        for sample, rate in here.items()
+        if sample in there
+    ]
+
+
+def is_tuned(platform: str, kind: str, architecture: str, methods: Collection[str]) -> bool:
+    """Return whether one of these methods has a row of an architecture, shipped or of the user.
+
+    Parameters
+    ----------
+    platform, kind, architecture : str
+        As in a `Row`.
+    methods : collection of str
+        Their ids.
+    """
+    return any(
+        (row.platform, row.kind, row.architecture) == (platform, kind, architecture)
+        and row.method in methods
+        for _, path, *version in databases()
+        for row in _kept(path, tuple(version))
+    )
+
+
+def tuned_methods() -> set[str]:
+    """Return the ids of the methods that have rows, of whatever device."""
+    return {row.method for _, path, *version in databases() for row in _kept(path, tuple(version))}
 
 
 @lru_cache(maxsize=64)

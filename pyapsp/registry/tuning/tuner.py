@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -50,7 +50,7 @@ from pyapsp.registry.tuning.sample import Sample
 from pyapsp.registry.tuning.space import Key, Space, key
 from pyapsp.registry.tuning.stopping import Hopeless, Pace, watched
 
-__all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
+__all__ = ["STRATEGIES", "Report", "Tuner", "compared", "row_of"]
 
 STRATEGIES = ("auto", "all", "climb")
 
@@ -363,7 +363,7 @@ class Tuner:
     def known(self) -> Row | None:
         """Return a row with the parameters in the databases, verified but not timed.
 
-        The row is for this device, type and n; None if the databases have none.
+        The row is for this device, type, n and objective; None if the databases have none.
 
         Raises
         ------
@@ -373,34 +373,29 @@ class Tuner:
         for match in matches(self._method(), self._n, self._large.options, self._family):
             row = match.row
             place = (row.n, row.dtype, row.family)
-            if place == (self._n, self._dtype.name, self._family) and match.level == "device":
+            suits = match.level == "device" and row.objective == self._objective
+            if suits and place == (self._n, self._dtype.name, self._family):
                 parameters = Parameters(row.parameters)
                 for sample in (self._small, self._large):
                     self._verify(parameters, sample)
                 fault = self._fault_elsewhere(parameters)
                 if fault is not None:
                     raise VerificationError(fault)
-                return self._row(parameters, math.inf)
+                return replace(self._row(parameters, math.inf), quick=row.quick)
         return None
 
     def _row(self, parameters: Parameters, seconds: float) -> Row:
-        device = self._device
-        return Row(
-            method=self._method.id,
-            platform=device.platform_name,
-            kind=device.kind,
-            architecture=device.architecture,
-            device=device.plain_name,
+        return row_of(
+            self._method,
+            self._device,
             dtype=self._dtype.name,
             predecessors=self._predecessors,
             family=self._family,
             n=self._n,
             parameters=parameters,
             rate=self._rate(seconds),
-            driver=device.driver_version,
-            pyapsp=__version__,
             commit=self._commit,
-            kernels=self._kernels,
+            objective=self._objective,
         )
 
     def _rate(self, seconds: float) -> float:
@@ -483,6 +478,30 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
     ]
 
 
+def row_of(method: type[Any], device: Device, **fields: Any) -> Row:
+    """Return a row with the facts of a method, a device and this version of the package.
+
+    Parameters
+    ----------
+    method : class of a Method
+    device : Device
+    **fields
+        The other fields of the row.
+    """
+    return Row(
+        method=method.id,
+        platform=device.platform_name,
+        kind=device.kind,
+        architecture=device.architecture,
+        device=device.plain_name,
+        driver=device.driver_version,
+        pyapsp=__version__,
+        kernels=_kernels_hash(method.area),
+        **fields,
+    )
+
+
+@cache
 def _kernels_hash(area: str) -> str:
     """Return a hash of all files that kernels of the area may include."""
     digest = hashlib.sha256()

@@ -17,7 +17,7 @@ from pyapsp.graph import generators
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import database
 from pyapsp.registry.tuning.database import Row, load, merge
-from pyapsp.registry.tuning.lookup import matches, tuned_rate
+from pyapsp.registry.tuning.lookup import is_tuned, matches, tuned_rate
 
 ROW = Row(
     method="tuned",
@@ -397,3 +397,126 @@ def test_a_platform_without_rows_has_the_rates_of_others_but_not_their_parameter
     # rates of methods can be compared only if they are from similar devices
     ship(folders, row(8, method="other", platform="Third Platform"))
     assert tuned_rate(METHOD, 1024, new) is None
+
+
+def test_rows_of_other_devices_are_scaled_by_what_both_have(folders):
+    """Another device has four times, or for the method three times, the rate of this one."""
+    here = options(plain_name="Here", architecture="arch 9")
+    ship(
+        folders,
+        row(8, rate=8e9),
+        row(8, rate=9e9, n=64),
+        row(8, method="other", rate=4e9),
+        row(8, method="third", rate=4e9),
+    )
+    mine = {"device": "Here", "architecture": "arch 9"}
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(8e9)  # no row of this device yet
+    ship(folders, row(16, method="other", rate=1e9, **mine), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(2e9)
+    assert tuned_rate(METHOD, 64, here) == pytest.approx(9e9 / 4)
+    # what both have of the method itself counts alone
+    ship(folders, row(16, n=64, rate=3e9, **mine), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(8e9 / 3)
+    assert tuned_rate(METHOD, 64, here) == pytest.approx(3e9)  # a row of its own is not scaled
+    # sets are still those of similar devices
+    assert next(match.level for match in matches(METHOD, 1024, here)) == "kind"
+
+
+def test_the_nearest_size_that_both_have_decides(folders):
+    here = options(plain_name="Here", architecture="arch 9")
+    mine = {"device": "Here", "architecture": "arch 9"}
+    ship(folders, row(8, n=64, rate=4e9), row(8, n=512, rate=4e9), row(8, n=8192, rate=4e9))
+    ship(folders, row(8, n=64, rate=1e9, **mine), row(8, n=512, rate=2e9, **mine), own=True)
+    assert tuned_rate(METHOD, 8192, here) == pytest.approx(2e9)
+    # the row of n = 512 serves this size, and that of n = 8192 says how the rate grows
+    ship(folders, row(8, n=8192, rate=64e9))
+    assert tuned_rate(METHOD, 2048, here) == pytest.approx(8e9)
+
+
+def test_below_its_sizes_the_rate_falls_as_that_of_other_devices(folders):
+    here = options(plain_name="Here", architecture="arch 9")
+    mine = {"device": "Here", "architecture": "arch 9"}
+    ship(folders, row(8, n=256, rate=1e9), row(8, n=1024, rate=16e9))
+    ship(folders, row(8, rate=8e9, **mine), row(8, dtype="int32", rate=99e9, **mine), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(8e9)
+    assert tuned_rate(METHOD, 512, here) == pytest.approx(2e9)
+    # a row of another family says nothing about this one
+    ship(folders, row(8, n=512, rate=7e9, family="mesh"))
+    assert tuned_rate(METHOD, 512, here) == pytest.approx(2e9)
+
+
+def test_rates_of_another_platform_are_scaled_too(folders):
+    here = options(platform_name="Third Platform")
+    ship(folders, row(8), row(8, method="other", rate=6e9))
+    ship(folders, row(8, method="other", platform="Third Platform", rate=3e9), own=True)
+    assert tuned_rate(METHOD, 1024, here) == pytest.approx(5e8)
+    assert matches(METHOD, 1024, here) == ()
+
+
+def test_which_devices_have_rows(folders):
+    place = ("Open Platform", "gpu", "arch 1")
+    assert not is_tuned(*place, {"tuned"})
+    ship(folders, row(8), own=True)
+    assert is_tuned(*place, {"tuned", "other"})
+    assert not is_tuned(*place, {"other"})
+    for number in range(3):
+        another = [*place]
+        another[number] = "another"
+        assert not is_tuned(*another, {"tuned"})
+
+
+def test_a_row_tuned_for_energy_serves_where_there_is_no_other(folders):
+    ship(folders, row(8, objective="energy", rate=5e8), own=True)
+    assert served() == [(8, "device")]
+    assert tuned_rate(METHOD, 1024, options()) == pytest.approx(5e8)
+    ship(folders, row(16, rate=1e9), own=True)
+    assert served() == [(16, "device"), (8, "device")]
+    assert tuned_rate(METHOD, 1024, options()) == pytest.approx(1e9)
+    ship(folders, row(32, device="Device B", n=2048))
+    assert [tile for tile, _ in served()] == [16, 32, 8]
+    assert len(load(folders[1] / "database.json")) == 2
+
+
+def test_a_row_of_a_quick_tuning_does_not_replace_a_longer_one(tmp_path):
+    path = tmp_path / "database.json"
+    for rows, expected in (
+        ([row(8, quick=True)], 8),
+        ([row(16, quick=True)], 16),
+        ([row(32)], 32),
+        ([row(8, quick=True)], 32),
+        ([row(16)], 16),
+    ):
+        merge(path, rows)
+        assert [each.parameters["tile"] for each in load(path)] == [expected]
+
+
+def test_only_rows_that_differ_say_objective_and_quick(tmp_path):
+    path = tmp_path / "database.json"
+    rows = [row(8), row(16, objective="edp"), row(32, n=9, quick=True)]
+    merge(path, rows)
+    assert set(map(repr, load(path))) == set(map(repr, rows))
+    text = path.read_text()
+    assert (text.count('"objective"'), text.count('"quick"')) == (1, 1)
+    for wrong in (
+        text.replace('"objective": "edp"', '"objective": "watts"'),
+        text.replace('"objective": "edp"', '"objective": null'),
+        text.replace('"quick": true', '"quick": 1'),
+    ):
+        path.write_text(wrong)
+        with pytest.raises(FormatError, match="missing or wrong field"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        ("time", "int32, n = 100)"),
+        ("energy", "n = 100, for the least energy)"),
+        ("edp", "n = 100, for the least product of energy and time)"),
+    ],
+)
+def test_a_call_says_the_objective_of_its_row(objective, words, on_device, device):
+    on_device(parameters=TUNED, objective=objective)
+    result = pyapsp.solve(generators.random_graph(90), "fw-blocked", dtype="int32", device=device)
+    assert result.stats["tuning"]["objective"] == objective
+    assert words in result.explain()

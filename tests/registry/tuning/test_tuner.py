@@ -24,7 +24,8 @@ from pyapsp.errors import (
     VerificationError,
 )
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry.tuning import Space, stopping, tuner
+from pyapsp.registry.tuning import Space, database, stopping, tuner
+from pyapsp.registry.tuning.database import merge
 from pyapsp.registry.tuning.journal import Outcome
 from pyapsp.registry.tuning.objective import OBJECTIVES, Cost
 from pyapsp.registry.tuning.space import key
@@ -374,6 +375,7 @@ def test_an_objective_decides_what_is_best(tune, monkeypatch):
         assert next(iter(report.costs)) == best[objective]
         measured = {cost.joules for cost in report.costs.values()}
         assert measured == ({None} if objective == "time" else set(joules.values()))
+        assert report.row.objective == objective
     assert best == {"time": third, "energy": first, "edp": second}
 
 
@@ -393,6 +395,21 @@ def test_the_energy_of_the_best_few_is_the_mean_of_two_trains(tune, monkeypatch)
     assert len(trains) == count + 2 * finals
     expected = count + (1 + 2 * finals) / 2
     assert {cost.joules for cost in report.costs.values()} == {expected}
+
+
+def test_what_is_timed_again_stays_of_its_objective(tune, tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "shipped_databases", list)
+    monkeypatch.setenv("PYAPSP_TUNING", str(tmp_path))
+    first, second, *_ = tune().space
+    fastest = tune()._row(first, 1.0)
+    least = dataclasses.replace(fastest, parameters=second, objective="energy")
+    merge(tmp_path / "database.json", [dataclasses.replace(fastest, quick=True), least])
+    known = tune().known()
+    assert (known.parameters, known.objective, known.quick) == (first, "time", True)
+    meter = Meter(monkeypatch, {})
+    known = tune(objective="energy", meter=meter).known()
+    assert (known.parameters, known.objective, known.quick) == (second, "energy", False)
+    assert tune(objective="edp", meter=meter).known() is None
 
 
 def test_energy_needs_a_sensor(tune):
