@@ -21,6 +21,7 @@ from pyapsp.paths import (
     sample,
 )
 from pyapsp.paths import certificate as verify
+from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import (
     Check,
     Choice,
@@ -60,9 +61,12 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
     """
     if "work" in answer.stats:
         return int(answer.stats["work"])
-    others = (answer.distances == infinity(answer.distances.dtype)).nonzero()[1]
+    distances = answer.distances
+    if isinstance(distances, DeviceRows):
+        distances = distances.distances()
+    others = (distances == infinity(distances.dtype)).nonzero()[1]
     missing = (graph.indptr[others + 1] - graph.indptr[others]).sum()
-    return len(answer.distances) * graph.m - int(missing)
+    return len(distances) * graph.m - int(missing)
 
 
 def _choices(request: Request) -> Iterator[Choice]:
