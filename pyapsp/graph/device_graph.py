@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels.residents import residents
 from pyapsp.graph.attributes import Weight
 from pyapsp.graph.coerce import GraphLike, as_graph
+from pyapsp.graph.device_matrix import DeviceMatrix
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
@@ -142,10 +144,22 @@ class DeviceGraph(Graph):
 
 
 def device_for(graph: object, device: DeviceLike) -> Device:
-    """Return the device that a call asks for, or else that of its graph, or else the default."""
-    if device is None and isinstance(graph, DeviceGraph):
+    """Return the device that a call asks for, or else that of its graph, or else the default.
+
+    Raises
+    ------
+    NoDeviceError, ParameterError
+        As `choose`; or the graph is a matrix in another context.
+    """
+    if device is None and isinstance(graph, DeviceGraph | DeviceMatrix):
         return graph.device
-    return choose(device)
+    chosen = choose(device)
+    if isinstance(graph, DeviceMatrix) and chosen.context != graph.device.context:
+        raise ParameterError(
+            f"the matrix is on {graph.device.name} in another context than that of the device of "
+            f"this call, {chosen.name}: leave out device, or give a copy on the host, array.get()"
+        )
+    return chosen
 
 
 def _plain(facts: dict[str, Any]) -> Graph:
