@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceGraph", "device_for"]
 
 # The attributes with the graphs that a graph keeps.
-_DERIVED = "_reversed", "_symmetrized"
+_DERIVED = "_reversed", "_symmetrized", "_unweighted"
 # The attributes of this class.
 _OWN = "device", "_unpin"
 
@@ -150,7 +150,7 @@ class DeviceGraph(Graph):
 
     @property
     def _derived(self) -> list[DeviceGraph]:
-        """The reversed and the undirected graph, if they have been made."""
+        """The reversed, the undirected and the unweighted graph, if they have been made."""
         made = [self.__dict__.get(name) for name in _DERIVED]
         return [each for each in made if isinstance(each, DeviceGraph)]
 
@@ -194,6 +194,10 @@ class DeviceGraph(Graph):
         """Return the undirected graph, on the same device; it is made once."""
         made: Graph | None = self.__dict__.get("_symmetrized")
         return self._beside("_symmetrized", super().symmetrized()) if made is None else made
+
+    def unweighted(self) -> Graph:
+        """Return the graph with all weights 1, on the same device; it is made once."""
+        return self._beside("_unweighted", super().unweighted())
 
     def _beside(self, name: str, graph: Graph) -> Graph:
         """Return a derived graph on the same device, which stays with this one."""

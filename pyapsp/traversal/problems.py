@@ -76,8 +76,7 @@ def _choices(request: Request) -> Iterator[Choice]:
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
-    ones = graph.with_weights(np.ones(graph.m, np.int64))
-    return verify.oracle(ones, sourced(graph, options))
+    return verify.oracle(graph.unweighted(), sourced(graph, options))
 
 
 def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:

@@ -236,3 +236,32 @@ def test_arrays_that_are_no_graph_of_a_device(graph, device):
         pyapsp.DeviceGraph.from_arrays(indptr, indices, weights[1:])
     with pytest.raises(GraphError):
         pyapsp.DeviceGraph.from_arrays(indptr, cl_array.zeros_like(indices), weights)
+
+
+def test_the_unweighted_graph_shares_arcs_and_device(graph, device, sent):
+    there = pyapsp.DeviceGraph(graph, device)
+    pyapsp.bfs(there, 7)
+    sent.clear()
+    sources = [7, 9, 2999]
+    levels = pyapsp.bfs(there, sources, parents=False).levels
+    deepest = pyapsp.eccentricity(there, sources, weight=None)
+    np.testing.assert_array_equal(deepest, levels.max(axis=1))
+    counts = pyapsp.distance_histogram(there, sources, weight=None)
+    np.testing.assert_array_equal(counts[1:], np.bincount(levels[levels > 0])[1:])
+    ones = as_graph(there, weight=None)
+    assert isinstance(ones, pyapsp.DeviceGraph)
+    assert ones is there.unweighted() is ones.unweighted()
+    assert ones.device == there.device
+    assert ones.indices is there.indices
+    assert (ones.weights == 1).all()
+    assert ones.dtype == np.int64
+    assert as_graph(graph, weight=None) == graph.with_weights(np.ones(graph.m, np.int64))
+    floats = graph.with_weights(np.ones(graph.m))
+    assert floats.unweighted().dtype == np.int64
+
+
+def test_the_unweighted_graph_of_another_direction():
+    graph = Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 6, 6])
+    assert graph.unweighted().directed
+    assert not graph.symmetrized().unweighted().directed
+    assert pickle.loads(pickle.dumps(graph)).unweighted() == graph.unweighted()

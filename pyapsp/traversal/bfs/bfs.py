@@ -96,6 +96,10 @@ def bfs(
     This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
     the one with the smallest number is returned, by every method.
 
+    For the number of vertices at each level, or the deepest level, of many sources, call
+    `distance_histogram` or `eccentricity` with ``sources`` and ``weight=None``: they search from a
+    thousand sources at once, and keep the levels on the device.
+
     Errors are those of `solve`.
 
     Parameters
