@@ -205,7 +205,7 @@ def test_arrays_of_a_device_in_other_forms(graph, device, sent):
         there = pyapsp.DeviceGraph.from_arrays(*_there(queue, graph, *types))
         np.testing.assert_array_equal(pyapsp.sssp(there, 7).distances, want)
     indptr, indices, _ = _there(queue, graph)
-    long = cl_array.concatenate((indices, indices))
+    long = cl_array.concatenate((cl_array.zeros_like(indices), indices))
     part = pyapsp.DeviceGraph.from_arrays(indptr, long[graph.m :])
     levels = pyapsp.bfs(graph, 7, device=device).levels
     np.testing.assert_array_equal(pyapsp.bfs(part, 7).levels, levels)

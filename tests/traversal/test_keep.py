@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from unittest import mock
 
@@ -46,28 +47,27 @@ def _same(array, wanted):
         np.testing.assert_array_equal(array.get(), wanted)
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("method", BFS)
-@pytest.mark.parametrize("source", [3, [4, 4, 60, 5], []], ids=str)
-def test_levels_and_parents(device, quick, memory, method, source):
-    want = pyapsp.bfs(_graph(), source, method, device=device)
-    result = pyapsp.bfs(_graph(), source, method, device=device, keep="device")
-    _same(result.device_levels, want.levels)
-    _same(result.device_parents, want.parents)
-    if want.levels.size:
-        assert want.levels.min() == -1  # otherwise the values of such vertices are not tested
-    np.testing.assert_array_equal(result.levels, want.levels)
-    np.testing.assert_array_equal(result.parents, want.parents)
-    np.testing.assert_array_equal(result.rows.distances, want.rows.distances)
-    assert result.stats["work"] == want.stats["work"]
+def test_levels_and_parents(device, quick, memory, method):
+    for source in 3, [4, 4, 60, 5], []:
+        want = pyapsp.bfs(_graph(), source, method, device=device)
+        result = pyapsp.bfs(_graph(), source, method, device=device, keep="device")
+        _same(result.device_levels, want.levels)
+        _same(result.device_parents, want.parents)
+        if want.levels.size:
+            assert want.levels.min() == -1  # otherwise the values of such vertices are not tested
+        np.testing.assert_array_equal(result.levels, want.levels)
+        np.testing.assert_array_equal(result.parents, want.parents)
+        np.testing.assert_array_equal(result.rows.distances, want.rows.distances)
+        assert result.stats["work"] == want.stats["work"]
 
 
-@pytest.mark.every(2)
 @pytest.mark.parametrize("method", SSSP)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint16", "int16"])
-def test_distances_and_predecessors(device, quick, method, dtype):
-    asked = {"dtype": dtype, "predecessors": True, "device": device}
-    for source in (3, [4, 4, 60, 5]):
+def test_distances_and_predecessors(device, quick, method):
+    sources = 3, [4, 4, 60, 5]
+    types = "float64", "float32", "int32", "uint16", "int16"
+    for dtype, source in itertools.product(types, sources):
+        asked = {"dtype": dtype, "predecessors": True, "device": device}
         want = pyapsp.sssp(_graph(), source, method, **asked)
         result = pyapsp.sssp(_graph(), source, method, **asked, keep="device")
         _same(result.device_distances, want.distances)
@@ -121,9 +121,12 @@ def test_without_keep_there_is_nothing_on_the_device(device):
     assert found.parents is None
 
 
-def test_many_vertices(device):
-    """Several groups of work-items share a row on a GPU."""
+@pytest.mark.parametrize("wide", [False, True])
+def test_many_vertices(device, wide, monkeypatch):
+    """Several groups of work-items share a row on a GPU, or where it is treated as one."""
     n = 100_003
+    if wide:
+        monkeypatch.setattr(DeviceRows, "_group", property(lambda self: 256))
     tails = np.arange(n - 1)
     path = Graph.from_arcs(n, tails, tails + 1, np.full(n - 1, 7))
     result = pyapsp.sssp(path, [n - 4, n // 2], dtype="int32", device=device, keep="device")
