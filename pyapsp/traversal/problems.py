@@ -34,7 +34,12 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.comparison import compared
 from pyapsp.traversal.components import components
-from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
+from pyapsp.traversal.components.component_methods import (
+    Arcs,
+    ComponentOptions,
+    Labels,
+    settle,
+)
 from pyapsp.traversal.request import requested, sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
@@ -190,6 +195,7 @@ SCC = register_problem(
         sample=_components_sample,
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
+        settle=settle,
         oracle=_components_oracle,
         fits=lambda requires, row: not (requires.symmetric and row["directed"]),
     )

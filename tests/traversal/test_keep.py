@@ -1,4 +1,4 @@
-"""Answers of searches that stay on the device: every method of `bfs` and `sssp`."""
+"""Answers that stay on the device: every method of `bfs`, of `sssp`, and of components."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pyapsp.paths.device_rows import DeviceRows
 
 BFS = [cls.id for cls in pyapsp.methods("bfs")]
 SSSP = [cls.id for cls in pyapsp.methods("sssp")]
+SCC = [cls.id for cls in pyapsp.methods("scc")]
 # The methods whose rows go through the memory of the host.
 THROUGH_HOST = {"bfs-streamed", "sssp-h-bf"}
 _N = 61
@@ -107,6 +108,47 @@ def test_no_row_is_on_the_host_before_it_is_read(device, quick, memory, method):
         result = search(_graph(), 1, method, device=device, keep="device", **more)
         with pytest.raises(AssertionError, match="was on the host"):
             result.path(2)
+
+
+@pytest.mark.parametrize("method", SCC)
+def test_components(device, quick, method):
+    weak = pyapsp.method(method).requires.symmetric
+    find = pyapsp.weakly_connected_components if weak else pyapsp.strongly_connected_components
+    want = find(_graph(), method, device=device)
+    result = find(_graph(), method, device=device, keep="device")
+    _same(result.device_labels, want.labels)
+    assert want.device_labels is None
+    np.testing.assert_array_equal(result.labels, want.labels)
+    assert (result.count, result.largest) == (want.count, want.largest)
+    assert result.stats["work"] == want.stats["work"]
+    copied = pickle.loads(pickle.dumps(result))
+    assert copied.device_labels is None
+    np.testing.assert_array_equal(copied.labels, want.labels)
+    nothing = find(Graph.from_arcs(0, [], [], []), method, device=device, keep="device")
+    assert nothing.labels.shape == nothing.device_labels.shape == (0,)
+
+
+@pytest.mark.parametrize("method", ["scc-hooking", "scc-colouring"])
+def test_no_label_is_on_the_host_before_it_is_read(device, quick, method):
+    weak = pyapsp.method(method).requires.symmetric
+    find = pyapsp.weakly_connected_components if weak else pyapsp.strongly_connected_components
+    refuse = AssertionError("the labels were on the host")
+    with (
+        mock.patch.object(DeviceRows, "fetch", side_effect=refuse),
+        mock.patch.object(DeviceRows, "put", side_effect=refuse),
+    ):
+        result = find(_graph(), method, device=device, keep="device")
+        with pytest.raises(AssertionError, match="were on the host"):
+            result.count  # noqa: B018
+
+
+def test_wrong_arguments_of_components(device):
+    for find in pyapsp.strongly_connected_components, pyapsp.weakly_connected_components:
+        rule = f"'keep' parameter of {find.__name__} must be one of host, device"
+        with pytest.raises(ParameterError, match=rule):
+            find(_graph(), device=device, keep="gpu")
+        with pytest.raises(DeviceMemoryError):
+            find(_graph(), device=device, keep="device", memory_limit=4 * _N - 1)
 
 
 def test_without_keep_there_is_nothing_on_the_device(device):
