@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 import numpy as np
 import pyopencl as cl
@@ -18,7 +18,7 @@ from pyapsp.graph.model import Graph
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
 
-__all__ = ["DeviceMatrix", "from_device_array"]
+__all__ = ["DeviceMatrix", "from_device_array", "is_there"]
 
 #: The names of the types of weights in OpenCL C.
 _TYPES = {
@@ -171,3 +171,8 @@ class DeviceMatrix(DenseGraph):
     def __reduce__(self) -> tuple[Callable[[np.ndarray], Graph], tuple[np.ndarray]]:
         # a device belongs to its process
         return from_array, (self._matrix,)
+
+
+def is_there(graph: Graph, device: Device) -> TypeGuard[DeviceMatrix]:
+    """Return whether a graph is a matrix in the context of a device."""
+    return isinstance(graph, DeviceMatrix) and graph.device.context == device.context

@@ -116,6 +116,20 @@ def test_methods_that_need_the_array_on_the_host(device, queue, memory, method):
     np.testing.assert_array_equal(result.predecessors, want.predecessors)
 
 
+def test_functions_that_take_several_graphs(device, queue):
+    matrices = [_weights(), _weights(n=8), _weights("int32")]
+    arrays = [cl_array.to_device(queue, each) for each in matrices]
+    want = pyapsp.solve_many(matrices, device=device)
+    for where in device, queue.context:
+        for result, each in zip(pyapsp.solve_many(arrays, device=where), want, strict=True):
+            np.testing.assert_array_equal(result.distances, each.distances)
+    deepest = pyapsp.eccentricity(arrays[0])
+    np.testing.assert_array_equal(deepest, pyapsp.eccentricity(matrices[0], device=device))
+    assert pyapsp.explain(arrays[0]).startswith("method")
+    for block in pyapsp.row_blocks(arrays[0], device=queue.context):
+        np.testing.assert_array_equal(block.distances[0], want[0].distances[block.sources[0]])
+
+
 def test_half_precision(device, queue, on_device):
     if not device.capabilities.fp16:
         pytest.skip("no float16")

@@ -17,6 +17,7 @@ from pyapsp.device.kernels import Stopwatch, build, fill, staging
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Graph
 from pyapsp.graph.device_matrix import DeviceMatrix as GivenMatrix
+from pyapsp.graph.device_matrix import is_there
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.landing import arriving, converter
@@ -117,7 +118,7 @@ class DeviceMatrix:
         If it is not `staged`, the array of the answer may be filled with them, too.
         """
         layout, n = self._layout, self._n
-        if isinstance(graph, GivenMatrix) and self._encode is None:
+        if is_there(graph, self._device) and self._encode is None:
             self._converted = True
             return self._of_given(queue, graph)
         if not self.staged and self._encode is None and in_place(self._device.handle):
