@@ -10,12 +10,14 @@
  *                      0 U 2 . .                         0.0 inf 2.0
  *
  * Parameters  PYAPSP_FROM, PYAPSP_TO          float   types of the method and of the answer. For a
- *                                                     plain copy both are an unsigned integer.
- *             PYAPSP_NONE_FROM, PYAPSP_NONE_TO   0    infinity in these types
- *             PYAPSP_CONVERTS                    0    1 if the types differ
+ *                                                     plain copy both are an unsigned integer; that
+ *                                                     of the method may be wider, its low bits count
+ *             PYAPSP_NONE_FROM, PYAPSP_NONE_TO   0    infinity in these types; the value of vertices
+ *                                                     without a path is an argument
+ *             PYAPSP_CONVERTS                    0    1 if the types, or these values, differ
  *             PYAPSP_HALF                        0    1 if the answer is of type half; then
  *                                                     PYAPSP_TO is not used
- *             PYAPSP_GROUP                       1    work-items that share a row, a power of two
+ *             PYAPSP_GROUP                       1    work-items of a group, a power of two
  *
  * Cost      Each distance is read and written once.
  *
@@ -71,17 +73,18 @@ __kernel void device_rows_copy(__global const PYAPSP_FROM *found, const long pit
 }
 
 #if !PYAPSP_HALF
-/* The largest finite value of each row, at least 0. */
+/* The largest finite value of each piece of the values, at least 0. A group takes the `piece` values
+ * from first + group * piece on; all pieces together have `count` values. */
 __kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
 device_rows_largest(__global const PYAPSP_TO *rows, __global PYAPSP_TO *largest, const long first,
-                    const int n)
+                    const long count, const long piece)
 {
     __local PYAPSP_TO found[PYAPSP_GROUP];
     const int item = get_local_id(0);
-    const long row = get_global_id(1);
+    const long start = get_group_id(0) * piece, end = min(start + piece, count);
     PYAPSP_TO most = 0;
-    for (int v = item; v < n; v += PYAPSP_GROUP) {
-        const PYAPSP_TO value = rows[(first + row) * n + v];
+    for (long v = start + item; v < end; v += PYAPSP_GROUP) {
+        const PYAPSP_TO value = rows[first + v];
         if (value < PYAPSP_NONE_TO && value > most)
             most = value;
     }
@@ -92,6 +95,6 @@ device_rows_largest(__global const PYAPSP_TO *rows, __global PYAPSP_TO *largest,
             found[item] = found[item + half_way];
     }
     if (item == 0)
-        largest[row] = found[0];
+        largest[get_group_id(0)] = found[0];
 }
 #endif

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from typing import cast
 
@@ -19,21 +19,16 @@ from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
-from pyapsp.paths import AllPairsOptions, farthest, vertices_of
-from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.paths import KEEPS, AllPairsOptions, farthest, vertices_of
 from pyapsp.registry import (
     Method,
     Request,
     check_limits,
-    check_memory,
     method_of,
     problem,
 )
 
 __all__ = ["Arguments", "requested"]
-
-#: Where the distances may be after the run.
-KEEPS = ("host", "device")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +100,7 @@ def requested(
         cutoff=cutoff,
     ).computed_in(answer_dtype)
     if keep == "device":
-        options = _on_device(options, graph.n)
+        options = options.on_device(graph.n)
     if out is not None:
         _check_out(out, (options.count(graph.n), graph.n), answer_dtype, owner)
     about: Record = {
@@ -118,13 +113,6 @@ def requested(
         reasons.append(f"sources: {rows.size:,}")
     fallback = flag("fallback", owner, arguments.fallback)
     return Request(problem("all-pairs"), graph, method, options, about, tuple(reasons), fallback)
-
-
-def _on_device(options: AllPairsOptions, n: int) -> AllPairsOptions:
-    """Return the options of an answer that stays on the device; the run has the memory left."""
-    rows = DeviceRows(options.device, (options.count(n), n), options.dtype)
-    check_memory([rows.nbytes], options)
-    return replace(options, device_rows=rows, memory_limit=options.memory - rows.nbytes)
 
 
 def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[DeviceLike]:

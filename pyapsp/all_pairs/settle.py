@@ -6,17 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyapsp.graph import Graph
 from pyapsp.numbers.checks import (
     check_answer,
     check_diagonal,
     converted,
-    is_near_limit,
-    may_clip,
 )
-from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsOptions, Rows
-from pyapsp.paths.device_rows import DeviceRows
+from pyapsp.paths.device_rows import DeviceRows, may_be_clipped
 from pyapsp.registry import AnyPlan, Request
 
 __all__ = ["check_rows", "rows_of", "settle"]
@@ -58,19 +54,13 @@ def check_rows(request: Request, answer: Rows) -> None:
     if graph.has_negative:  # as a negative cycle has
         check_diagonal(graph, distances.diagonal())
     if isinstance(distances, DeviceRows):
-        if not request.options.must_check(graph) or not _may_be_clipped(graph, distances):
+        if not request.options.must_check(graph) or not may_be_clipped(graph, distances):
             return
         distances = distances.get()
     if request.options.must_check(graph):
         # Without negative weights, a clipped distance in one row cannot make another row wrong.
         everything = sources is None or graph.has_negative
         check_answer(graph, distances if everything else distances[sources])
-
-
-def _may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
-    if graph.has_negative or holds_all(graph, rows.dtype):
-        return may_clip(graph, rows.dtype, graph.n**2)
-    return is_near_limit(graph, rows.largest(), rows.dtype)
 
 
 def rows_of(

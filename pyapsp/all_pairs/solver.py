@@ -54,8 +54,9 @@ def solve(
     ----------
     graph : Graph or graph-like
         A `Graph`, the path of a graph file, a SciPy sparse array, a NumPy array (0 and inf mean
-        "no arc"; in a masked array only masked entries do), a NetworkX or igraph graph, or a
-        pandas edge list. n vertices, weights of any sign.
+        "no arc"; in a masked array only masked entries do), an array of PyOpenCL or with DLPack, a
+        NetworkX or igraph graph, or a pandas edge list. n vertices, weights of any sign. A
+        `pyopencl.array.Array` is solved on its device, in its context.
     method : str or Method
         ``"auto"``, a method id (see `methods`), or ``pyapsp.method(id, tile=16, ...)``. Before
         "auto" uses a method for the first time with a driver, it tests the method on small graphs,

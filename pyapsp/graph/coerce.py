@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import EllipsisType
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     import networkx
     import pandas
     import polars
+    import pyopencl.array
     import scipy.sparse
     import sparse
 
 __all__ = ["GraphLike", "as_graph", "as_structure"]
 
+# The device of memory of the host, in DLPack.
+_HOST = 1
 _FRAMES = ("pandas", "DataFrame"), ("polars", "DataFrame")
 
 #: What `as_graph` takes, and so every function of this package that takes a graph.
@@ -37,6 +40,7 @@ GraphLike: TypeAlias = Union[
     "scipy.sparse.sparray",
     "scipy.sparse.spmatrix",
     "sparse.SparseArray",
+    "pyopencl.array.Array",
     "networkx.Graph",
     "igraph.Graph",
     "pandas.DataFrame",
@@ -53,8 +57,9 @@ def as_graph(
     ----------
     source : object
         A :class:`Graph`, the path of a file, a sparse array or matrix of SciPy or PyData, a
-        dense array, matrix or masked array (zeros and inf are no arcs), a NetworkX or igraph graph,
-        or an edge list in a data frame of pandas or polars.
+        dense array, matrix or masked array (zeros and inf are no arcs), an array of PyOpenCL or
+        with DLPack, a NetworkX or igraph graph, or an edge list in a data frame of pandas or
+        polars.
     directed : bool, default True
         False makes the graph undirected, with the smaller weight of the two arcs. True does not
         change it: an undirected NetworkX graph stays undirected.
@@ -130,4 +135,30 @@ def _of_matrix(source: GraphLike, copy: bool) -> Graph | None:
         return convert.from_scipy(source, copy=copy)
     if isinstance(source, np.ndarray | list | tuple):
         return Graph.from_dense(source) if copy else from_array(source)
+    if convert.is_kind(source, "pyopencl.array", "Array"):
+        from pyapsp.graph.device_matrix import from_device_array  # imports PyOpenCL
+
+        return from_device_array(source, copy)
+    if hasattr(source, "__dlpack__"):
+        array = _from_dlpack(source)
+        return Graph.from_dense(array) if copy else from_array(array)
     return None
+
+
+def _from_dlpack(source: Any) -> np.ndarray:
+    """Return an array of another library; one on a device is copied to the host.
+
+    Raises
+    ------
+    GraphError
+        The library does not make this copy.
+    """
+    try:
+        if source.__dlpack_device__()[0] == _HOST:
+            return np.from_dlpack(source)
+        return np.from_dlpack(source, device="cpu", copy=True)
+    except (BufferError, TypeError, ValueError, RuntimeError) as error:
+        raise GraphError(
+            f"the {type(source).__name__} was not copied to the host by DLPack ({error}): give a "
+            "NumPy array of it"
+        ) from None

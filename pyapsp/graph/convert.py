@@ -449,7 +449,7 @@ def reweight(graph: Graph, recipe: str) -> Graph:
     if recipe == "as-is":
         return graph
     if recipe == "unweighted":
-        return graph.with_weights(np.ones(graph.m, np.int64))
+        return graph.unweighted()
     if recipe == "absolute":
         _check_range(graph, [abs(graph.min_weight or 0)])
         return graph.with_weights(np.abs(graph.weights))

@@ -8,20 +8,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.kernels.residents import residents
 from pyapsp.graph.attributes import Weight
 from pyapsp.graph.coerce import GraphLike, as_graph
+from pyapsp.graph.convert import is_kind
+from pyapsp.graph.device_matrix import DeviceMatrix
 from pyapsp.graph.model import Graph
 
 if TYPE_CHECKING:
+    import pyopencl.array as cl_array
     from typing_extensions import Self
 
 __all__ = ["DeviceGraph", "device_for"]
 
 # The attributes with the graphs that a graph keeps.
-_DERIVED = "_reversed", "_symmetrized"
+_DERIVED = "_reversed", "_symmetrized", "_unweighted"
 # The attributes of this class.
 _OWN = "device", "_unpin"
 
@@ -69,6 +74,65 @@ class DeviceGraph(Graph):
     ) -> None:
         self._put(as_graph(graph, weight=weight), choose(device))
 
+    @classmethod
+    def from_arrays(
+        cls,
+        indptr: cl_array.Array,
+        indices: cl_array.Array,
+        weights: cl_array.Array | None = None,
+        *,
+        directed: bool = True,
+    ) -> Self:
+        """Return the graph of compressed rows that are on a device.
+
+        Kernels read these arrays where they are, if types are the right ones: int32 for row
+        pointers and heads, and for weights the type of the distances. Their content must not change
+        while the graph is used. Checks, and the choice of parameters, use a copy on the host.
+
+        Parameters
+        ----------
+        indptr, indices, weights : pyopencl.array.Array
+            As for `Graph`, in one context; without weights all are 1.
+        directed : bool
+            As for `Graph`.
+
+        Raises
+        ------
+        GraphError
+            As `Graph`.
+        ParameterError
+            If an array is none of PyOpenCL, or of another context.
+
+        Examples
+        --------
+        >>> import numpy as np, pyapsp, pyopencl.array
+        >>> queue = pyapsp.device.choose().queue()
+        >>> rows = np.array([0, 2, 2, 3], np.int32), np.array([1, 2, 1], np.int32)
+        >>> there = [pyopencl.array.to_device(queue, each) for each in rows]
+        >>> pyapsp.bfs(pyapsp.DeviceGraph.from_arrays(*there), 0).levels
+        array([0, 1, 1], dtype=int32)
+        """
+        names = "indptr", "indices", "weights"
+        given: dict[str, Any] = dict(zip(names, (indptr, indices, weights), strict=True))
+        if weights is None:
+            del given["weights"]
+        context = getattr(indptr, "context", None)
+        for name, each in given.items():
+            there = is_kind(each, "pyopencl.array", "Array")
+            if not (there and each.context == context):
+                rule = "a pyopencl array, and all in one context"
+                raise ParameterError.of(name, "DeviceGraph.from_arrays", rule, type(each).__name__)
+            each.finish()  # commands of its queue may still write to it
+        lengths = np.ones(indices.size, np.int64) if weights is None else weights.get()
+        rows = indptr.get(), indices.get(), lengths
+        graph, made = Graph(*rows, directed=directed), object.__new__(cls)
+        made._put(graph, choose(context))
+        if graph.m == indices.size:  # no arc of infinite weight has been removed
+            for own, each in zip(made._arrays, given.values(), strict=False):
+                if _is_whole(each):
+                    residents(made.device.context).add(own, each.dtype, each.base_data)
+        return made
+
     def _put(self, graph: Graph, device: Device) -> None:
         """Share the arrays and the facts of a graph, and let its arrays stay on a device."""
         if "indptr" not in graph.__dict__:  # a matrix, whose arcs are listed at need
@@ -86,7 +150,7 @@ class DeviceGraph(Graph):
 
     @property
     def _derived(self) -> list[DeviceGraph]:
-        """The reversed and the undirected graph, if they have been made."""
+        """The reversed, the undirected and the unweighted graph, if they have been made."""
         made = [self.__dict__.get(name) for name in _DERIVED]
         return [each for each in made if isinstance(each, DeviceGraph)]
 
@@ -131,6 +195,10 @@ class DeviceGraph(Graph):
         made: Graph | None = self.__dict__.get("_symmetrized")
         return self._beside("_symmetrized", super().symmetrized()) if made is None else made
 
+    def unweighted(self) -> Graph:
+        """Return the graph with all weights 1, on the same device; it is made once."""
+        return self._beside("_unweighted", super().unweighted())
+
     def _beside(self, name: str, graph: Graph) -> Graph:
         """Return a derived graph on the same device, which stays with this one."""
         if isinstance(graph, DeviceGraph):
@@ -141,11 +209,29 @@ class DeviceGraph(Graph):
         return derived
 
 
+def _is_whole(array: cl_array.Array) -> bool:
+    """Return whether an array is all of its memory from the start, without steps."""
+    starts = array.offset == 0 and array.flags.c_contiguous
+    return starts and isinstance(array.base_data, cl.MemoryObjectHolder)
+
+
 def device_for(graph: object, device: DeviceLike) -> Device:
-    """Return the device that a call asks for, or else that of its graph, or else the default."""
-    if device is None and isinstance(graph, DeviceGraph):
+    """Return the device that a call asks for, or else that of its graph, or else the default.
+
+    Raises
+    ------
+    NoDeviceError, ParameterError
+        As `choose`; or the graph is a matrix in another context.
+    """
+    if device is None and isinstance(graph, DeviceGraph | DeviceMatrix):
         return graph.device
-    return choose(device)
+    chosen = choose(device)
+    if isinstance(graph, DeviceMatrix) and chosen.context != graph.device.context:
+        raise ParameterError(
+            f"the matrix is on {graph.device.name} in another context than that of the device of "
+            f"this call, {chosen.name}: leave out device, or give a copy on the host, array.get()"
+        )
+    return chosen
 
 
 def _plain(facts: dict[str, Any]) -> Graph:

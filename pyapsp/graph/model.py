@@ -178,7 +178,8 @@ class Graph:
         arrays = {name: getattr(self, name) for name in _ATTRIBUTES}
         # the facts that are known hold for the other graph too, but for the hash
         graph.__dict__.update(self.__dict__ | arrays, directed=directed)
-        graph.__dict__.pop("content_hash", None)
+        for name in ("content_hash", "_unweighted"):
+            graph.__dict__.pop(name, None)
         return graph
 
     @classmethod
@@ -297,7 +298,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, np.ndarray | Hashable]:
         # a pickle need not have all arcs twice
-        others = "_reversed", "_symmetrized"
+        others = "_reversed", "_symmetrized", "_unweighted"
         return {name: value for name, value in self.__dict__.items() if name not in others}
 
     def __setstate__(self, state: dict[str, np.ndarray | Hashable]) -> None:
@@ -525,6 +526,20 @@ class Graph:
             found._fill(*rows, False, self.labels, self.name, copy=False)
             if self.m <= self._kept:
                 self.__dict__["_symmetrized"] = found
+        return found
+
+    def unweighted(self) -> Graph:
+        """Return the graph with all weights 1 (int64); it is kept if it is small."""
+        if self.is_unweighted and self.dtype.kind == "i":
+            return self
+        found: Graph | None = self.__dict__.get("_unweighted")
+        if found is None:
+            found = object.__new__(Graph)
+            # the same arrays of arcs, which may be on a device
+            same = {name: getattr(self, name) for name in _ATTRIBUTES}
+            found.__dict__.update(same | {"weights": sealed(np.ones(self.m, np.int64))})
+            if self.m <= self._kept:
+                self.__dict__["_unweighted"] = found
         return found
 
     def with_arcs(self, kept: ArrayLike) -> Graph:

@@ -4,6 +4,7 @@ These problems are all pairs, single-source shortest paths and breadth-first sea
 """
 
 from pyapsp.paths.method import (
+    KEEPS,
     AllPairsMethod,
     AllPairsOptions,
     PathMethod,
@@ -20,6 +21,7 @@ from pyapsp.paths.method import (
 )
 
 __all__ = [
+    "KEEPS",
     "AllPairsMethod",
     "AllPairsOptions",
     "PathMethod",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -12,16 +13,18 @@ from pyapsp.base.reuse import empty
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.program import Program, build
+from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
-from pyapsp.numbers.precision import infinity
+from pyapsp.numbers.checks import is_near_limit, may_clip
+from pyapsp.numbers.precision import holds_all, infinity
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
 
-__all__ = ["DeviceRows"]
+__all__ = ["DeviceRows", "HostOrDevice", "may_be_clipped"]
 
-# Work-items that share a row on a GPU.
-_GROUP = 256
+# Work-items of a group on a GPU, and groups that share the rows of an answer.
+_GROUP, _GROUPS = 256, 2048
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 
 
@@ -37,6 +40,8 @@ class DeviceRows:
         Rows, and values of a row.
     dtype : numpy.dtype
         The type of the answer.
+    none : int, optional
+        The value of vertices without a path; by default infinity of the type.
 
     Raises
     ------
@@ -44,10 +49,13 @@ class DeviceRows:
         If the device does not support the type.
     """
 
-    def __init__(self, device: Device, shape: tuple[int, int], dtype: np.dtype) -> None:
+    def __init__(
+        self, device: Device, shape: tuple[int, int], dtype: np.dtype, none: int | None = None
+    ) -> None:
         arithmetic_defines(device, dtype)  # refuses the type
         self.device, self._whole, self._first = device, self, 0
         self.shape, self.dtype = shape, dtype
+        self.none = infinity(dtype) if none is None else none
 
     @property
     def nbytes(self) -> int:
@@ -60,8 +68,8 @@ class DeviceRows:
     def __getitem__(self, some: slice) -> DeviceRows:
         """Return a view of some rows; the step of the slice is one."""
         start, stop, _ = some.indices(len(self))
-        view = DeviceRows(self.device, (max(stop - start, 0), self.shape[1]), self.dtype)
-        view._whole, view._first = self._whole, self._first + start
+        view = copy(self)
+        view.shape, view._first = (max(stop - start, 0), self.shape[1]), self._first + start
         return view
 
     @cached_property
@@ -81,7 +89,14 @@ class DeviceRows:
         whole = self._whole
         return Array(self.device.queue(), whole.shape, self.dtype, data=self.buffer)
 
-    def take(self, queue: cl.CommandQueue, found: cl.Buffer, dtype: np.dtype, columns: int) -> None:
+    def take(
+        self,
+        queue: cl.CommandQueue,
+        found: cl.Buffer,
+        dtype: np.dtype,
+        columns: int,
+        word: int = 0,
+    ) -> None:
         """Copy rows of a buffer of the device, converted to the type of the answer.
 
         Parameters
@@ -93,20 +108,26 @@ class DeviceRows:
             The type of its values: that of the rows, or an integer type that it can hold.
         columns : int
             Values from row to row.
+        word : int
+            Bytes of a word, if each value is in the lowest bits of one. Its type is that of the
+            rows.
         """
         rows, n = self.shape
         if not rows * n:
             return
-        items = self._items
+        group = self._group
+        groups = 1 if group == 1 else min(max(_GROUPS // rows, 1), -(-n // group))
         sizes = np.int64(self._first), np.int32(n)
-        kernel = self._program(dtype).kernel("device_rows_copy")
+        kernel = self._program(dtype, word=word).kernel("device_rows_copy")
         arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
-        kernel(queue, (items, rows), (items, 1), *arrays, *sizes)
+        kernel(queue, (groups * group, rows), (group, 1), *arrays, *sizes)
         queue.finish()
 
     def put(self, rows: np.ndarray) -> None:
-        """Copy rows of the host, which have the type and the shape of these."""
+        """Copy distances of the host, which have the type and the shape of these rows."""
         if rows.size:
+            if self._marks:
+                rows = np.where(rows == infinity(self.dtype), self.dtype.type(self.none), rows)
             start = self.dtype.itemsize * self._first * self.shape[1]
             rows = np.ascontiguousarray(rows)
             cl.enqueue_copy(self.device.queue(), self.buffer, rows, dst_offset=start)
@@ -115,6 +136,13 @@ class DeviceRows:
         """Return a copy of the rows on the host."""
         rows = empty(self.shape, self.dtype)
         self.fetch(rows)
+        return rows
+
+    def distances(self) -> np.ndarray:
+        """Return a copy of the rows on the host; vertices without a path are at infinity."""
+        rows = self.get()
+        if self._marks:
+            rows[rows == self.none] = infinity(self.dtype)
         return rows
 
     def fetch(self, rows: np.ndarray) -> None:
@@ -151,40 +179,54 @@ class DeviceRows:
     def largest(self) -> int | float:
         """Return the largest finite value of the rows, 0 if all are infinite or negative."""
         rows, n = self.shape
-        queue, found = self.device.queue(), np.zeros(rows, self.dtype)
         if self.dtype == np.float16:
             values = self.get()
             largest: int | float = values.max(where=values < np.inf, initial=0).item()
             return largest
-        buffer = self.device.buffer(max(found.nbytes, 4))
-        items = self._items
+        if not rows * n:
+            return 0
+        group = self._group
+        groups = min(_GROUPS, -(-rows * n // group))
+        queue, found = self.device.queue(), np.empty(groups, self.dtype)
+        buffer = self.device.buffer(found.nbytes)
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
-        sizes = np.int64(self._first), np.int32(n)
-        kernel(queue, (items, rows), (items, 1), self.buffer, buffer, *sizes)
+        sizes = self._first * n, rows * n, -(-rows * n // groups)
+        kernel(queue, (groups * group,), (group,), self.buffer, buffer, *map(np.int64, sizes))
         cl.enqueue_copy(queue, found, buffer)
         most: int | float = found.max(initial=0).item()
         return most
 
     def _infinity(self, dtype: np.dtype) -> np.number:
         """Return infinity for a copy from this type; a plain copy is one of unsigned integers."""
-        if dtype == self.dtype:
-            kind, value = np.dtype(f"u{dtype.itemsize}"), 0.0
+        value: int | float = 0
+        if self._copies(dtype):
+            kind = np.dtype(f"u{dtype.itemsize}")
         else:
             kind = np.dtype(np.float32) if self.dtype == np.float16 else self.dtype
-            value = infinity(self.dtype)
+            value = self.none
         none: np.number = kind.type(value)
         return none
 
     @property
-    def _items(self) -> int:
-        """The number of work-items that share a row."""
+    def _marks(self) -> bool:
+        """Whether vertices without a path have another value than infinity."""
+        return self.none != infinity(self.dtype)
+
+    def _copies(self, dtype: np.dtype) -> bool:
+        """Return whether values of this type are copied as they are."""
+        return dtype == self.dtype and not self._marks
+
+    @property
+    def _group(self) -> int:
+        """The number of work-items of a group."""
         return 1 if self.device.traits.scalar_groups else _GROUP
 
-    def _program(self, dtype: np.dtype, *, whole: bool = True) -> Program:
+    def _program(self, dtype: np.dtype, *, whole: bool = True, word: int = 0) -> Program:
         """Build the kernels for values of this type; the bits are copied if `whole`."""
         defines: dict[str, str | int] = {}
-        if dtype == self.dtype and whole:
-            defines["PYAPSP_FROM"] = defines["PYAPSP_TO"] = _WORDS[dtype.itemsize]
+        if self._copies(dtype) and whole:
+            defines["PYAPSP_FROM"] = _WORDS[word or dtype.itemsize]
+            defines["PYAPSP_TO"] = _WORDS[dtype.itemsize]
         else:
             given, wanted = (arithmetic_defines(self.device, each) for each in (dtype, self.dtype))
             defines = {
@@ -195,5 +237,19 @@ class DeviceRows:
                 "PYAPSP_CONVERTS": 1,
                 "PYAPSP_HALF": int(self.dtype == np.float16),
             }
-        defines["PYAPSP_GROUP"] = self._items
+        defines["PYAPSP_GROUP"] = self._group
         return build(self.device, "paths/device_rows.cl", defines)
+
+
+#: Rows of an answer.
+HostOrDevice: TypeAlias = np.ndarray | DeviceRows
+
+
+def may_be_clipped(graph: Graph, rows: DeviceRows) -> bool:
+    """Return whether a distance of a graph may have been too large for the type of its rows.
+
+    With negative weights the rows are not looked at.
+    """
+    if graph.has_negative or holds_all(graph, rows.dtype):
+        return may_clip(graph, rows.dtype, rows.shape[0] * rows.shape[1])
+    return is_near_limit(graph, rows.largest(), rows.dtype)

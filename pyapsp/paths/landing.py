@@ -25,7 +25,7 @@ from pyapsp.device.kernels.transfer import in_place
 from pyapsp.numbers.checks import convert
 from pyapsp.paths.device_rows import DeviceRows
 
-__all__ = ["arriving", "converter", "download", "expected", "room"]
+__all__ = ["arriving", "converter", "deliver", "download", "expected", "room"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -165,6 +165,26 @@ def download(
             values = np.empty(rows.shape, dtype)
             cl.enqueue_copy(queue, values, matrix)
             convert(values, rows)
+
+
+def deliver(
+    queue: cl.CommandQueue, values: cl.Buffer, row: np.ndarray | DeviceRows, watch: Stopwatch
+) -> None:
+    """Copy the values of a search, and wait for them.
+
+    Parameters
+    ----------
+    queue, watch
+        As for `download`.
+    values : pyopencl.Buffer
+        Values of the type of the row.
+    row : (n,) ndarray or DeviceRows
+        One row.
+    """
+    if isinstance(row, DeviceRows):
+        row.take(queue, values, row.dtype, row.shape[1])
+    else:
+        download(queue, values, row.dtype, row[np.newaxis], watch)
 
 
 @contextmanager

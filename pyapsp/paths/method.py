@@ -33,7 +33,7 @@ from pyapsp.graph.validation import array, is_real
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Answer, Method, Options, Requirements
+from pyapsp.registry import Answer, Method, Options, Requirements, check_memory
 
 # Number of distances that are compared with a cutoff at once.
 _VALUES = 2**20
@@ -43,6 +43,9 @@ _MAX_WEIGHT = 20
 _MORE_ARCS, _PART_OF_LIMIT, _LOW = 32, 8, 2**11
 # In a sample, one of this many vertices cannot be reached.
 _UNREACHED = 17
+
+#: Where an answer may be after the run.
+KEEPS = ("host", "device")
 
 _Options = TypeVar("_Options", bound="PathOptions")
 
@@ -88,6 +91,11 @@ class PathOptions(Options):
         reported as unreachable, and need not be computed. For methods that search from one source.
     check : bool
         Whether to check for distances that are too large for their type.
+    device_rows : DeviceRows or None
+        The rows of the answer, if they stay on the device. A method for all pairs may return them
+        as its distances; otherwise the distances are copied to them.
+    device_predecessors : DeviceRows or None
+        The predecessors of the answer, if they stay on the device.
     """
 
     predecessors: bool = False
@@ -95,6 +103,8 @@ class PathOptions(Options):
     cutoff: float | None = field(default=None, kw_only=True)
     targets: np.ndarray | None = field(default=None, kw_only=True)
     check: bool = field(default=True, kw_only=True)
+    device_rows: DeviceRows | None = field(default=None, kw_only=True)
+    device_predecessors: DeviceRows | None = field(default=None, kw_only=True)
 
     def rows(self, n: int) -> np.ndarray:
         """Return the vertices of the rows that are wanted, int64."""
@@ -103,6 +113,35 @@ class PathOptions(Options):
     def count(self, n: int) -> int:
         """Return the number of rows of the answer."""
         return n if self.sources is None else self.sources.size
+
+    def on_device(
+        self: _Options, n: int, *, none: int | None = None, predecessors: bool = False
+    ) -> _Options:
+        """Return the options of an answer that stays on the device; the run has the memory left.
+
+        Parameters
+        ----------
+        n : int
+            Number of vertices.
+        none : int, optional
+            As for `DeviceRows`.
+        predecessors : bool
+            Whether there are predecessors, which stay too.
+
+        Raises
+        ------
+        CapabilityError, DeviceMemoryError
+            If the device does not support the type, or its memory is too small.
+        """
+        shape = self.count(n), n
+        rows, before = DeviceRows(self.device, shape, self.dtype, none), None
+        sizes = [rows.nbytes]
+        if predecessors:
+            before = DeviceRows(self.device, shape, np.dtype(np.int32))
+            sizes.append(before.nbytes)
+        check_memory(sizes, self)
+        left = self.memory - sum(sizes)
+        return replace(self, device_rows=rows, device_predecessors=before, memory_limit=left)
 
     def must_check(self, graph: Graph) -> bool:
         """Return whether a distance that is too large for its type would make the answer wrong.
@@ -181,9 +220,6 @@ class AllPairsOptions(PathOptions):
     answer : numpy.dtype or None
         The type of the answer, if it is not `dtype`, the type of the computation. A method may
         return distances of either type.
-    device_rows : DeviceRows or None
-        The rows of the answer, if they stay on the device. A method may return them as its
-        distances; otherwise the distances are copied to them.
     totals : bool
         Whether only sums over rows are wanted. Then no memory for rows is needed.
     helpers : tuple of Device
@@ -194,7 +230,6 @@ class AllPairsOptions(PathOptions):
 
     out: np.ndarray | None = field(default=None, kw_only=True)
     answer: np.dtype | None = field(default=None, kw_only=True)
-    device_rows: DeviceRows | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
@@ -208,14 +243,14 @@ class Rows(Answer):
     ----------
     distances : (k, n) ndarray or DeviceRows
         The rows of the `PathOptions.sources` of the plan; all n rows if these are None.
-        `DeviceRows` only if they are `AllPairsOptions.device_rows`.
-    predecessors : (k, n) int32 ndarray or None
+        `DeviceRows` only if they are `PathOptions.device_rows`.
+    predecessors : (k, n) int32 ndarray or DeviceRows or None
     checked : bool
         Whether the method itself has checked for negative cycles and clipped distances.
     """
 
     distances: Any
-    predecessors: np.ndarray | None
+    predecessors: Any
     checked: bool = field(default=False, kw_only=True)
 
 

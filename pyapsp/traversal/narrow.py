@@ -17,6 +17,7 @@ from pyapsp.base.host import copy, share
 from pyapsp.base.reuse import empty
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import Rows
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.result import Result
 from pyapsp.registry import Stats
 
@@ -58,7 +59,7 @@ class NarrowRow:
 
 
 #: What a search fills.
-Row: TypeAlias = np.ndarray | NarrowRow
+Row: TypeAlias = HostOrDevice | NarrowRow
 
 
 def levels_of(rows: Sequence[NarrowRow]) -> np.ndarray:

@@ -21,6 +21,7 @@ from pyapsp.paths import (
     sample,
 )
 from pyapsp.paths import certificate as verify
+from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import (
     Check,
     Choice,
@@ -33,7 +34,12 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.comparison import compared
 from pyapsp.traversal.components import components
-from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, Labels
+from pyapsp.traversal.components.component_methods import (
+    Arcs,
+    ComponentOptions,
+    Labels,
+    settle,
+)
 from pyapsp.traversal.request import requested, sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]
@@ -60,9 +66,12 @@ def _work(graph: Graph, options: PathOptions, answer: Rows) -> int:
     """
     if "work" in answer.stats:
         return int(answer.stats["work"])
-    others = (answer.distances == infinity(answer.distances.dtype)).nonzero()[1]
+    distances = answer.distances
+    if isinstance(distances, DeviceRows):
+        distances = distances.distances()
+    others = (distances == infinity(distances.dtype)).nonzero()[1]
     missing = (graph.indptr[others + 1] - graph.indptr[others]).sum()
-    return len(answer.distances) * graph.m - int(missing)
+    return len(distances) * graph.m - int(missing)
 
 
 def _choices(request: Request) -> Iterator[Choice]:
@@ -72,8 +81,7 @@ def _choices(request: Request) -> Iterator[Choice]:
 
 
 def _unweighted_oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
-    ones = graph.with_weights(np.ones(graph.m, np.int64))
-    return verify.oracle(ones, sourced(graph, options))
+    return verify.oracle(graph.unweighted(), sourced(graph, options))
 
 
 def _oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
@@ -187,6 +195,7 @@ SCC = register_problem(
         sample=_components_sample,
         ask=components.requested,
         work=lambda graph, options, answer: graph.m,
+        settle=settle,
         oracle=_components_oracle,
         fits=lambda requires, row: not (requires.symmetric and row["directed"]),
     )

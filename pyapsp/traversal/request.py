@@ -14,15 +14,19 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Json
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
-from pyapsp.graph.validation import flag
+from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
-from pyapsp.paths import PathOptions, farthest, vertices_of
+from pyapsp.paths import KEEPS, PathOptions, farthest, vertices_of
 from pyapsp.registry import Method, Request, request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Limits", "SearchArguments", "default_source", "requested", "sourced"]
+#: The level of a vertex without a path.
+NO_LEVEL = -1
+
+
+__all__ = ["NO_LEVEL", "Limits", "SearchArguments", "default_source", "requested", "sourced"]
 
 
 class Limits(TypedDict, total=False):
@@ -44,6 +48,7 @@ class SearchArguments(Limits, total=False):
     cutoff: float | None
     targets: Vertices | None
     check: bool
+    keep: str
 
 
 def requested(
@@ -59,6 +64,7 @@ def requested(
     cutoff: float | None = None,
     targets: Vertices | None = None,
     check: bool = True,
+    keep: str = "host",
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
@@ -75,6 +81,8 @@ def requested(
         Type of the distances; levels are int32.
     targets : int or sequence of int, optional
         Vertices; the search may stop when their distances are known.
+    keep : {"host", "device"}
+        Where the answer is after the run. On the device, ``"bfs"`` has levels, -1 without a path.
     """
     cutoff = farthest(cutoff, name)
     directed = flag("directed", name, directed)
@@ -117,7 +125,11 @@ def requested(
         arguments=arguments,
         reasons=reasons,
     )
-    return replace(call, options=call.options.computed_in(chosen_dtype))
+    checked = call.options.computed_in(chosen_dtype)
+    if choice("keep", name, keep, KEEPS) == "device":
+        none = NO_LEVEL if name == "bfs" else None
+        checked = checked.on_device(graph.n, none=none, predecessors=predecessors)
+    return replace(call, options=checked)
 
 
 def _dtype(name: str, graph: Graph, dtype: DTypeLike | None) -> tuple[np.dtype, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
@@ -14,15 +14,20 @@ from pyapsp.base.files import check_suffix
 from pyapsp.base.shown import Shown
 from pyapsp.graph import GraphLike, Vertex, Vertices
 from pyapsp.graph.frames import Tabular
+from pyapsp.paths.device_result import DeviceResult
+from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, runs
 from pyapsp.traversal.narrow import LevelResult, LevelRows
 from pyapsp.traversal.request import SearchArguments, requested
 
 if TYPE_CHECKING:
+    import pyopencl.array as cl_array
     from typing_extensions import Unpack
 
 __all__ = ["SearchResult", "search"]
+
+_Array = TypeVar("_Array", np.ndarray, "cl_array.Array")
 
 # Sources that are shown in one line.
 _SHOWN = 5
@@ -134,9 +139,20 @@ class SearchResult(Shown, Tabular):
         check_suffix(path, f"{type(self).__name__}.save", ".npz", others="to_frame().to_csv")
         self.rows.save(path)
 
-    def _of(self, rows: np.ndarray) -> np.ndarray:
+    def _of(self, rows: _Array) -> _Array:
         """Return all rows, or the one row of a single source."""
-        return rows[0] if self.single else rows
+        one: _Array = rows[0] if self.single else rows
+        return one
+
+    @property
+    def _device_distances(self) -> cl_array.Array | None:
+        rows = self.rows
+        return self._of(rows.device_distances) if isinstance(rows, DeviceResult) else None
+
+    @property
+    def _device_predecessors(self) -> cl_array.Array | None:
+        before = self.rows.device_predecessors if isinstance(self.rows, DeviceResult) else None
+        return None if before is None else self._of(before)
 
 
 def search(
@@ -168,6 +184,8 @@ def search(
     stats = solved.record_of(graph)
     about = request.options.sources, request.input.labels, stats, solved.reasons
     answer = solved.answer
+    single = np.ndim(source) == 0
     if isinstance(answer, LevelRows):
-        return LevelResult(answer, answer.predecessors, *about), np.ndim(source) == 0
-    return Result(answer.distances, answer.predecessors, *about), np.ndim(source) == 0
+        return LevelResult(answer, answer.predecessors, *about), single
+    kind = DeviceResult if isinstance(answer.distances, DeviceRows) else Result
+    return kind(answer.distances, answer.predecessors, *about), single

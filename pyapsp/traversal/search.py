@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -22,7 +22,8 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
-from pyapsp.paths.landing import room
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice, may_be_clipped
+from pyapsp.paths.landing import deliver, room
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import (
     ParameterValues,
@@ -57,28 +58,29 @@ class Searcher(Protocol):
 
     rounds: int
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Search from a vertex.
 
         Parameters
         ----------
         source : int
-        distances : (n,) ndarray
-            Array for the distances; C-contiguous.
+        distances : (n,) ndarray or DeviceRows
+            Array for the distances; C-contiguous. One row on the device, if the method
+            `fills_device_rows`.
         """
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Find the predecessors of the last search.
 
         Parameters
         ----------
         source : int
-        distances : (n,) ndarray
+        distances : (n,) ndarray or DeviceRows
             The distances of that search; infinity beyond the cutoff, or beyond all targets.
-        predecessors : (n,) int32 ndarray
-            Array for the predecessors; C-contiguous.
+        predecessors : (n,) int32 ndarray or DeviceRows
+            Array for the predecessors; C-contiguous. On the device if the distances are.
         """
 
 
@@ -89,11 +91,15 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     ----------
     weighted : bool
         Whether the method uses weights. Then the dtype must hold them.
+    fills_device_rows : bool
+        Whether its searchers write rows that stay on the device. Otherwise rows of the host are
+        copied to them.
     """
 
     area = "traversal"
     choices: ClassVar[ParameterValues] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
+    fills_device_rows: ClassVar[bool] = True
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items and smaller ones, on CPUs of 64."""
@@ -104,9 +110,9 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     def open(self, plan: Plan[Graph, PathOptions, _State], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device; the watch measures transfers."""
 
-    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
-        assert isinstance(row, np.ndarray)
+        assert not isinstance(row, NarrowRow)
         searcher.search(source, row)
 
     def finish(self, searcher: Searcher) -> None:
@@ -129,11 +135,10 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
         sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
-        shape = sources.size, graph.n
-        distances, direct = room(options.device, shape, options.dtype)
-        predecessors = None
-        if options.predecessors:
-            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
+        on_device, fills = options.device_rows, self._fills(options)
+        # rows on their way to a device take turns in one row of the host
+        shape = sources.size if on_device is None else 1, graph.n
+        distances, direct, predecessors = self._rows(options, shape)
         narrow: list[NarrowRow] = []
         if self.narrow(plan):
             rows = distances if direct else [None] * sources.size
@@ -141,17 +146,22 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         tell, searcher = of_sources(options.progress), None
         try:
             for place, source in enumerate(sources.tolist()):
-                row = distances[place : place + 1]
-                before = None if predecessors is None else predecessors[place : place + 1]
+                here = slice(place, place + 1) if on_device is None or fills else slice(1)
+                row = distances[here]
+                before = None if predecessors is None else predecessors[here]
                 with device_errors(options.device, plan.device_bytes):
                     if searcher is None:
                         searcher = self.open(plan, watch)
                         sent = watch.seconds("transfer")
                     started = time.perf_counter()
-                    target = narrow[place] if narrow else row[0]
-                    self.find(searcher, source, target, None if before is None else before[0])
+                    target = narrow[place] if narrow else _one(row)
+                    self.find(searcher, source, target, None if before is None else _one(before))
                 seconds += time.perf_counter() - started
-                if not narrow:
+                if isinstance(row, DeviceRows):
+                    checks = self.weighted and options.must_check(graph)
+                    if checks and may_be_clipped(graph, row):
+                        check_answer(graph, row.get())
+                elif not narrow:
                     # as with a cutoff: without negative weights, too large is beyond all targets
                     known = not graph.has_negative and options.reaches_targets(row[0])
                     if self.weighted and options.must_check(graph) and not known:
@@ -162,11 +172,16 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
                     started = time.perf_counter()
                     with device_errors(options.device, plan.device_bytes):
                         assert searcher is not None
-                        searcher.read_predecessors(source, row[0], before[0])
+                        searcher.read_predecessors(source, _one(row), _one(before))
                     seconds += time.perf_counter() - started
-                    options.hide(row, before)
-                    if options.targets is not None:
-                        before[row == infinity(row.dtype)] = NO_PREDECESSOR
+                    if isinstance(row, np.ndarray):
+                        options.hide(row, before)
+                        if options.targets is not None:
+                            before[row == infinity(row.dtype)] = NO_PREDECESSOR
+                if on_device is not None and not fills:
+                    on_device[place : place + 1].put(row)
+                    if before is not None and options.device_predecessors is not None:
+                        options.device_predecessors[place : place + 1].put(before)
                 if tell is not None:
                     tell(place + 1, sources.size)
         finally:  # rows may be on their way also after an error
@@ -188,7 +203,33 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
             stats["work"] = work
         if narrow:
             return LevelRows(narrow, distances if direct else None, predecessors, stats)
+        if on_device is not None:
+            distances, predecessors = on_device, options.device_predecessors
         return Rows(distances, predecessors, stats=stats, checked=True)
+
+    def _fills(self, options: PathOptions) -> bool:
+        """Return whether searchers write the rows of an answer that stays on the device."""
+        whole = options.cutoff is None and options.targets is None
+        return options.device_rows is not None and whole and self.fills_device_rows
+
+    def _rows(self, options: PathOptions, shape: tuple[int, int]) -> tuple[Any, bool, Any]:
+        """Return rows that searchers write: distances, whether as `room` says, predecessors."""
+        if self._fills(options):
+            assert options.device_rows is not None
+            return options.device_rows, False, options.device_predecessors
+        distances, direct = room(options.device, shape, options.dtype)
+        predecessors = None
+        if options.predecessors:
+            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
+        return distances, direct, predecessors
+
+
+def _one(rows: HostOrDevice) -> HostOrDevice:
+    """Return one row as searchers get it."""
+    if isinstance(rows, DeviceRows):
+        return rows
+    one: np.ndarray = rows[0]
+    return one
 
 
 class Lanes(WidthInGroup, Search[_State]):
@@ -229,13 +270,12 @@ class StoredParents:
         self.rounds, self.n = 0, plan.input.n
         self.queue, self.watch = plan.options.device.queue(), watch
 
-    def download(self, buffer: cl.Buffer, row: np.ndarray) -> None:
-        """Copy a buffer to the host."""
-        with self.watch.by_the_host("transfer"):
-            cl.enqueue_copy(self.queue, row, buffer)
+    def download(self, buffer: cl.Buffer, row: HostOrDevice) -> None:
+        """Copy a buffer to a row of the answer."""
+        deliver(self.queue, buffer, row, self.watch)
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Download the parents."""
         self.download(self.parents, predecessors)

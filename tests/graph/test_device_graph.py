@@ -5,10 +5,13 @@ import gc
 import pickle
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
 import pytest
 
 import pyapsp
 from pyapsp.device.kernels import residents, transfer
+from pyapsp.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, as_graph
 from pyapsp.graph.device_graph import device_for
 
@@ -165,3 +168,100 @@ def test_a_directed_view_is_a_plain_graph(graph, device):
     assert there.symmetrized() is undirected
     assert undirected == ring
     assert isinstance(undirected, pyapsp.DeviceGraph)
+
+
+def _there(queue, graph, offsets=np.int32, weights=np.float32):
+    """The arrays of a graph on a device, in these types."""
+    rows = graph.indptr.astype(offsets), graph.indices, graph.weights.astype(weights)
+    return [cl_array.to_device(queue, each) for each in rows]
+
+
+def test_arrays_of_a_device_are_used_where_they_are(graph, device, sent):
+    queue = cl.CommandQueue(cl.Context([device.handle]))
+    arrays = _there(queue, graph)
+    there = pyapsp.DeviceGraph.from_arrays(*arrays)
+    assert there.device.context == queue.context
+    assert there.nbytes == sum(each.nbytes for each in arrays if each.nbytes >= 2**14)
+    levels = pyapsp.bfs(graph, 7, device=device).levels
+    want = pyapsp.sssp(graph, 7, dtype="float32", device=device)
+    sent.clear()
+    np.testing.assert_array_equal(pyapsp.bfs(there, 7).levels, levels)
+    found = pyapsp.sssp(there, 7, "sssp-near-far", dtype="float32")
+    np.testing.assert_array_equal(found.distances, want.distances)
+    assert not sent
+    found = pyapsp.sssp(there, 7, "sssp-near-far", dtype="float64")
+    np.testing.assert_array_equal(found.distances, want.distances)
+    assert sent == [8 * graph.m]  # the weights in the other type
+    there.release()
+    assert there.nbytes == 0
+    np.testing.assert_array_equal(arrays[1].get(), graph.indices)
+    np.testing.assert_array_equal(pyapsp.bfs(there, 7).levels, levels)
+
+
+def test_arrays_of_a_device_in_other_forms(graph, device, sent):
+    queue = cl.CommandQueue(cl.Context([device.handle]))
+    want = pyapsp.sssp(graph, 7, device=device).distances
+    for types in (np.int64, np.int32), (np.int32, np.float64), (np.uint32, np.int64):
+        there = pyapsp.DeviceGraph.from_arrays(*_there(queue, graph, *types))
+        np.testing.assert_array_equal(pyapsp.sssp(there, 7).distances, want)
+    indptr, indices, _ = _there(queue, graph)
+    long = cl_array.concatenate((cl_array.zeros_like(indices), indices))
+    part = pyapsp.DeviceGraph.from_arrays(indptr, long[graph.m :])
+    levels = pyapsp.bfs(graph, 7, device=device).levels
+    np.testing.assert_array_equal(pyapsp.bfs(part, 7).levels, levels)
+    assert part.is_unweighted
+
+
+def test_arcs_of_infinite_weight_on_a_device(graph, device, sent):
+    queue = cl.CommandQueue(cl.Context([device.handle]))
+    indptr, indices, _ = _there(queue, graph)
+    weights = graph.weights.astype(np.float32)
+    weights[::3] = np.inf
+    there = pyapsp.DeviceGraph.from_arrays(indptr, indices, cl_array.to_device(queue, weights))
+    want = Graph(graph.indptr, graph.indices, weights)
+    assert there.m == want.m < graph.m
+    found = pyapsp.sssp(there, 7).distances
+    np.testing.assert_array_equal(found, pyapsp.sssp(want, 7, device=device).distances)
+
+
+def test_arrays_that_are_no_graph_of_a_device(graph, device):
+    queue = cl.CommandQueue(cl.Context([device.handle]))
+    indptr, indices, weights = _there(queue, graph)
+    with pytest.raises(ParameterError, match=r"'indptr' parameter of DeviceGraph\.from_arrays"):
+        pyapsp.DeviceGraph.from_arrays(graph.indptr, indices, weights)
+    other = _there(cl.CommandQueue(cl.Context([device.handle])), graph)
+    with pytest.raises(ParameterError, match=r"'weights' .* all in one context"):
+        pyapsp.DeviceGraph.from_arrays(indptr, indices, other[2])
+    with pytest.raises(GraphError):
+        pyapsp.DeviceGraph.from_arrays(indptr, indices, weights[1:])
+    with pytest.raises(GraphError):
+        pyapsp.DeviceGraph.from_arrays(indptr, cl_array.zeros_like(indices), weights)
+
+
+def test_the_unweighted_graph_shares_arcs_and_device(graph, device, sent):
+    there = pyapsp.DeviceGraph(graph, device)
+    pyapsp.bfs(there, 7)
+    sent.clear()
+    sources = [7, 9, 2999]
+    levels = pyapsp.bfs(there, sources, parents=False).levels
+    deepest = pyapsp.eccentricity(there, sources, weight=None)
+    np.testing.assert_array_equal(deepest, levels.max(axis=1))
+    counts = pyapsp.distance_histogram(there, sources, weight=None)
+    np.testing.assert_array_equal(counts[1:], np.bincount(levels[levels > 0])[1:])
+    ones = as_graph(there, weight=None)
+    assert isinstance(ones, pyapsp.DeviceGraph)
+    assert ones is there.unweighted() is ones.unweighted()
+    assert ones.device == there.device
+    assert ones.indices is there.indices
+    assert (ones.weights == 1).all()
+    assert ones.dtype == np.int64
+    assert as_graph(graph, weight=None) == graph.with_weights(np.ones(graph.m, np.int64))
+    floats = graph.with_weights(np.ones(graph.m))
+    assert floats.unweighted().dtype == np.int64
+
+
+def test_the_unweighted_graph_of_another_direction():
+    graph = Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 6, 6])
+    assert graph.unweighted().directed
+    assert not graph.symmetrized().unweighted().directed
+    assert pickle.loads(pickle.dumps(graph)).unweighted() == graph.unweighted()

@@ -24,6 +24,7 @@ from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Backlog, Program, Stopwatch, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.device_matrix import is_there
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
@@ -249,6 +250,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         answer = (options.answer or options.dtype).itemsize * graph.n**2
         return (
             configuration.layout is None
+            and not is_there(graph, options.device)
             and staging.suits(options.device.handle, 2 * answer)  # neither way is a plain copy
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )

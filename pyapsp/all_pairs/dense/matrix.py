@@ -13,9 +13,12 @@ import pyopencl as cl
 from pyapsp.all_pairs.dense.arcs import ArcWriter
 from pyapsp.base.host import aligned, copy, is_aligned
 from pyapsp.device import Device
-from pyapsp.device.kernels import Stopwatch, fill, staging
+from pyapsp.device.kernels import Stopwatch, build, fill, staging
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Graph
+from pyapsp.graph.device_matrix import DeviceMatrix as GivenMatrix
+from pyapsp.graph.device_matrix import is_there
+from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.landing import arriving, converter
 
@@ -23,6 +26,8 @@ __all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_r
 
 # Bytes of a matrix whose kernels are a short run.
 _SMALL = 2**16
+# Work-items of a group on a GPU.
+_GROUP = 64
 
 _Encode: TypeAlias = Callable[[np.ndarray], np.ndarray]
 _Decode: TypeAlias = Callable[[np.ndarray, np.ndarray], None]
@@ -99,6 +104,7 @@ class DeviceMatrix:
         self._encode: _Encode | None = None if words is None else words[0]
         self._decode: _Decode | None = None if words is None else words[1]
         self._shared: np.ndarray | None = None
+        self._converted = False
         self._bytes = layout.dtype.itemsize * self._size * layout.columns
         self.staged = arcs is not None or staging.suits(device.handle, answer.itemsize * self._n**2)
 
@@ -112,6 +118,9 @@ class DeviceMatrix:
         If it is not `staged`, the array of the answer may be filled with them, too.
         """
         layout, n = self._layout, self._n
+        if is_there(graph, self._device) and self._encode is None:
+            self._converted = True
+            return self._of_given(queue, graph)
         if not self.staged and self._encode is None and in_place(self._device.handle):
             words = distances
             if not _fits_in_place(queue, distances, self._size, layout):
@@ -147,6 +156,28 @@ class DeviceMatrix:
             self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), write)
         return buffer
 
+    def _of_given(self, queue: cl.CommandQueue, graph: GivenMatrix) -> cl.Buffer:
+        """Return a new buffer with the distances of a matrix that is on the device."""
+        layout = self._layout
+        buffer = self._device.buffer(self._bytes)
+        distances = arithmetic_defines(self._device, layout.dtype)
+        defines: dict[str, str | int] = {
+            "PYAPSP_FROM": graph.weights_type,
+            "PYAPSP_FLOAT": int(graph.dtype.kind == "f"),
+            "PYAPSP_VALUE": distances["PYAPSP_VALUE"],
+            "PYAPSP_INFINITY": distances["PYAPSP_INFINITY"],
+            "PYAPSP_HALF": int(layout.dtype == np.float16),
+        }
+        kernel = build(self._device, "all_pairs/dense/given_matrix.cl", defines)
+        group = 1 if self._device.traits.scalar_groups else _GROUP
+        items = group * (1 if group == 1 else -(-layout.columns // group))
+        sizes = np.int64(graph.place), np.int32(self._n), buffer, np.int64(layout.columns)
+        shape = (items, self._size), (group, 1)
+        self._watch.add(
+            "kernel", kernel.kernel("given_matrix")(queue, *shape, graph.memory, *sizes)
+        )
+        return buffer
+
     @contextmanager
     def arriving(
         self, queue: cl.CommandQueue, buffer: cl.Buffer, distances: np.ndarray
@@ -168,7 +199,9 @@ class DeviceMatrix:
             with arriving(queue, buffer, *rest, wide) as arrived:
                 yield arrived
             return
-        if self._shared is not None:
+        if self._converted:
+            watch.add("transfer", _copy(queue, distances, buffer, distances, layout))
+        elif self._shared is not None:
             _take_back(queue, buffer, self._shared, watch)
             if self._shared is not distances:
                 with watch.by_the_host("transfer"):

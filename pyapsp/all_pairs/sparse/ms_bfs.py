@@ -213,9 +213,8 @@ class _Searches:
         if graph.directed:
             entering = graph.reversed()
             self._entering = self._upload(entering.indptr, entering.indices)
-        pieces, owners = _pieces(entering, _PIECE[device.traits.scalar_groups])
+        pieces, owners, joined = _pieces(entering, _PIECE[device.traits.scalar_groups])
         self._pieces, self._count = self._upload(pieces, owners), owners.size
-        joined = np.unique(owners[1:][owners[1:] == owners[:-1]])
         self._joints, (self._joined,) = joined.size, self._upload(joined)
         self._few, self._widest = _FEW[device.traits.scalar_groups]
         rows, bits = 4 * self._blocks * graph.n, 4 * self._blocks * max(graph.n, 1) * words
@@ -439,11 +438,19 @@ def _answer(graph: Graph, options: AllPairsOptions) -> int:
     return graph.n * (options.dtype.itemsize + 4 * options.predecessors)
 
 
-def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split the arcs of vertices with more than `most`; return starts and owners of the pieces."""
+def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Split the arcs of vertices with more than `most` into pieces.
+
+    Returns
+    -------
+    starts : (pieces + 1,) int64 ndarray
+    owners : (pieces,) int32 ndarray
+    joined : int32 ndarray
+        The vertices with several pieces.
+    """
     degrees = np.diff(graph.indptr)
     counts = np.maximum(-(-degrees // most), 1)
     owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)
     within = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = np.append(graph.indptr[owners] + most * within, graph.m)
-    return starts.astype(np.int64), owners
+    return starts.astype(np.int64), owners, np.flatnonzero(counts > 1).astype(np.int32)

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pyapsp.base.host import share
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices
+from pyapsp.paths.device_result import DeviceResult
 from pyapsp.registry import Method
 from pyapsp.traversal.narrow import LevelResult
 from pyapsp.traversal.result import SearchResult, search
+
+if TYPE_CHECKING:
+    import pyopencl.array as cl_array
 
 __all__ = ["BfsResult", "bfs"]
 
@@ -34,6 +39,8 @@ class BfsResult(SearchResult):
         It may be the memory of the result: copy it before you change it.
         """
         rows = self.rows
+        if isinstance(rows, DeviceResult):
+            return self._of(rows.device_distances.get())
         if isinstance(rows, LevelResult) and rows.narrow is not None:
             return self._of(rows.levels)
         distances = rows.distances
@@ -61,6 +68,16 @@ class BfsResult(SearchResult):
         before = self.rows.predecessors
         return None if before is None else self._of(before)
 
+    @property
+    def device_levels(self) -> cl_array.Array | None:
+        """The levels in the memory of the device; None without ``keep="device"``."""
+        return self._device_distances
+
+    @property
+    def device_parents(self) -> cl_array.Array | None:
+        """The parents on the device; None without ``keep="device"`` or ``parents=True``."""
+        return self._device_predecessors
+
 
 def bfs(
     graph: GraphLike,
@@ -72,11 +89,16 @@ def bfs(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Literal["host", "device"] = "host",
 ) -> BfsResult:
     """Compute the number of arcs on the shortest path from a source to each vertex.
 
     This is a breadth-first search; weights are ignored. If a vertex has several possible parents,
     the one with the smallest number is returned, by every method.
+
+    For the number of vertices at each level, or the deepest level, of many sources, call
+    `distance_histogram` or `eccentricity` with ``sources`` and ``weight=None``: they search from a
+    thousand sources at once, and keep the levels on the device.
 
     Errors are those of `solve`.
 
@@ -98,6 +120,10 @@ def bfs(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
+    keep : {"host", "device"}
+        ``"device"``: levels and parents stay in the memory of the device, as ``device_levels`` and
+        ``device_parents`` of the result, which are of type `pyopencl.array.Array`. Then ``levels``
+        and ``parents`` copy them to the host at their first use.
 
     Returns
     -------
@@ -124,5 +150,6 @@ def bfs(
         device=device,
         memory_limit=memory_limit,
         progress=progress,
+        keep=keep,
     )
     return BfsResult(rows, single)

@@ -47,6 +47,7 @@ from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 
@@ -205,11 +206,13 @@ class _Levels(Frontiers):
         self.read_state()
         return int(self.host[level % 2])
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices, and report the statistics."""
         super().search(source, distances)
         if self._tell is not None:
-            self._tell(list(self._statistics(distances)))
+            levels = np.empty(self.n, np.int32)
+            cl.enqueue_copy(self.queue, levels, self.levels)
+            self._tell(list(self._statistics(levels)))
 
     def _statistics(self, levels: np.ndarray) -> Iterator[dict[str, int | str]]:
         """Yield the statistics of each level of the last search."""

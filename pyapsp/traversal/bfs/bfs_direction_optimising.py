@@ -32,7 +32,8 @@ from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_ba
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
-from pyapsp.paths.landing import download
+from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.landing import deliver
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import (
@@ -203,11 +204,14 @@ class BfsDirectionOptimising(Search[_Programs]):
         """Return whether many levels come from a device, and there is no limit on the distance."""
         options = plan.options
         whole = (
-            options.cutoff is None and options.targets is None and options.count(plan.input.n) > 0
+            options.cutoff is None
+            and options.targets is None
+            and options.device_rows is None
+            and options.count(plan.input.n) > 0
         )
         return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
 
-    def find(self, searcher: Searcher, source: int, row: Row, before: np.ndarray | None) -> None:
+    def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
         assert isinstance(searcher, _Search)
         searcher.search(source, row, before)
@@ -261,7 +265,8 @@ def _own(graph: Graph, options: PathOptions, parameters: Parameters, mode: _Mode
 
 def _spaces(graph: Graph, options: PathOptions) -> list[int]:
     """Return the bytes of levels on their way to the host while the next search runs."""
-    leave = not in_place(options.device.handle) and options.count(graph.n) > 1
+    to_host = options.device_rows is None and not in_place(options.device.handle)
+    leave = to_host and options.count(graph.n) > 1
     return [max(4 * graph.n, 4)] * 2 * leave
 
 
@@ -289,7 +294,8 @@ class _Search:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         self.rounds = self.work = 0
         self._n, self._m, self._watch = graph.n, graph.m, watch
-        self._in_place = in_place(options.device.handle)
+        # whether the device writes the rows of the answer where they are
+        self._shares = in_place(options.device.handle) and options.device_rows is None
         self._queue, self._device = options.device.queue(), options.device.name
         self._offsets = offset_type(options.device)
         limits = "walk", "march", "alpha", "beta"
@@ -305,8 +311,8 @@ class _Search:
         sizes = [max(size, 4) for size in _own(graph, options, parameters, programs.mode)]
         # the rows of the answer take the place of the first two, if the device can write to them
         buffer = partial(scratch, options.device)
-        self._levels = None if self._in_place else buffer(sizes[0])
-        written = self._in_place and options.predecessors
+        self._levels = None if self._shares else buffer(sizes[0])
+        written = self._shares and options.predecessors
         self._parents = None if written else buffer(sizes[1])
         self._own = [buffer(size) for size in sizes[2:]]
         # levels on their way to the host, and the event of their arrival
@@ -329,16 +335,17 @@ class _Search:
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)
 
-    def search(self, source: int, distances: Row, predecessors: np.ndarray | None = None) -> None:
+    def search(self, source: int, distances: Row, predecessors: HostOrDevice | None = None) -> None:
         """Find the levels of all vertices, and their parents."""
         queue, n = self._queue, np.int32(self._n)
         levels, parents = self._levels, self._parents
         rows: list[tuple[cl.Buffer, np.ndarray]] = []
-        if self._in_place:
+        if self._shares:
             assert isinstance(distances, np.ndarray)
             levels = shared(queue, distances)
             rows.append((levels, distances))
             if predecessors is not None:
+                assert isinstance(predecessors, np.ndarray)
                 parents = shared(queue, predecessors)
         arrays = levels, parents, *self._own
         entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
@@ -352,15 +359,16 @@ class _Search:
                 self._smallest.of_entering(self._entering, levels, parents, self._n)
             else:
                 self._smallest.of_rows(self._arcs, levels, parents, self._n)
-            if self._in_place:
+            if self._shares:
+                assert isinstance(predecessors, np.ndarray)
                 read_back(queue, parents, predecessors)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         if isinstance(distances, NarrowRow):
             self._take(distances, int(state[_LEVEL]) - 1)
-        elif not self._in_place:
+        elif not self._shares:
             self._download(self._levels, distances)
-        if predecessors is not None and not self._in_place:
+        if predecessors is not None and not self._shares:
             self._download(self._parents, predecessors)
 
     def _take(self, row: NarrowRow, most: int) -> None:
@@ -422,13 +430,13 @@ class _Search:
             batch = min(max(2 * batch, _BATCH), _LONGEST_BATCH)
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Do nothing: the search has found them."""
 
-    def _download(self, buffer: cl.Buffer | None, row: np.ndarray) -> None:
+    def _download(self, buffer: cl.Buffer | None, row: HostOrDevice) -> None:
         assert buffer is not None
-        download(self._queue, buffer, row.dtype, row[np.newaxis], self._watch)
+        deliver(self._queue, buffer, row, self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
         return [

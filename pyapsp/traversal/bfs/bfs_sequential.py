@@ -11,6 +11,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
@@ -67,7 +68,7 @@ class _Queue(BfsSearcher):
         )
         self._arrays = *arcs, self._levels, self.parents, self._list, self._last
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices."""
         self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self.n))
         last = np.empty(1, np.int32)

@@ -13,6 +13,7 @@ from pyapsp.device.kernels import WIDTHS, Program, Stopwatch, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
@@ -38,6 +39,7 @@ class BfsStreamed(Lanes[Program]):
         "https://www.usenix.org/conference/osdi12/technical-sessions/presentation/kyrola"
     )
     carries_predecessors = True
+    fills_device_rows = False
     choices: ClassVar[ParameterValues] = {
         "block": (2**8, 2**12, 2**16, 2**20, 2**24, 2**27),
         "width": WIDTHS,
@@ -122,8 +124,9 @@ class _Stream(BfsSearcher):
                 cl.enqueue_copy(self.queue, buffer, ends)
         self._present = -1  # the block on the device
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices."""
+        assert isinstance(distances, np.ndarray)
         rows, n = (self._levels, self.parents), np.int32(self._graph.n)
         self._launch("bfs_streamed_start", int(n), *rows, np.int32(source), n)
         flags, level = (self._firsts <= source) & (source <= self._lasts), 0

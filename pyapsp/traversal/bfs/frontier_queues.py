@@ -11,6 +11,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
@@ -128,7 +129,7 @@ class Frontiers(BfsSearcher):
         arrays = self.levels, self.parents, self.queues, self.state
         self.launch("frontier_start", self.n, *arrays, np.int32(source), np.int32(self.n))
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices: expand frontiers until one is empty."""
         self.start(source)
         level, size = 1, 1

@@ -11,6 +11,7 @@ import pyopencl as cl
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
@@ -59,7 +60,7 @@ class Levels(BfsSearcher):
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         self.launch(self._name, self.n * self._lanes, *arrays, np.int32(self.n), np.int32(level))
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices: level after level until one is empty."""
         arrays = self.levels, self.marks, self.parents, self.last
         self.launch(self._start, self.n, *arrays, np.int32(source), np.int32(self.n))

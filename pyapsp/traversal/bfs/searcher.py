@@ -9,6 +9,7 @@ import numpy as np
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import Hashed
@@ -47,7 +48,7 @@ class BfsSearcher(StoredParents):
         """Enqueue the kernels of the layout of the arcs."""
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Make each parent the smallest, and download the parents."""
         assert self._smallest is not None

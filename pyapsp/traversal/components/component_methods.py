@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pyapsp.base.errors import GraphError, ParameterError, PyApspError
 from pyapsp.graph import Graph
-from pyapsp.registry import Answer, Options, Requirements
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
+from pyapsp.paths.landing import room
+from pyapsp.registry import Answer, AnyPlan, Options, Request, Requirements, check_memory
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.symmetry import known_symmetric
 
-__all__ = ["Arcs", "ComponentMethod", "ComponentOptions", "Labels", "numbered"]
+__all__ = [
+    "Arcs",
+    "ComponentMethod",
+    "ComponentOptions",
+    "Labels",
+    "numbered",
+    "rows_for",
+    "settle",
+]
 
 
 @dataclass(frozen=True)
@@ -22,11 +32,12 @@ class Labels(Answer):
 
     Attributes
     ----------
-    labels : (n,) int32 ndarray
-        Components are numbered from 0 in the order of their smallest vertices.
+    labels : (n,) int32 ndarray, or DeviceRows
+        Components are numbered from 0 in the order of their smallest vertices. `DeviceRows`, one
+        row, only if they are `ComponentOptions.device_labels`.
     """
 
-    labels: np.ndarray = field(kw_only=True)
+    labels: Any = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -37,9 +48,25 @@ class ComponentOptions(Options):
     ----------
     weak : bool
         Whether the directions of arcs are ignored.
+    device_labels : DeviceRows or None
+        The labels, one row, if they stay on the device. A method may return them as its labels;
+        otherwise the labels are copied to them.
     """
 
     weak: bool = False
+    device_labels: DeviceRows | None = None
+
+    def on_device(self, n: int) -> ComponentOptions:
+        """Return the options of labels that stay on the device; the run has the memory left.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If the memory of the device is too small.
+        """
+        rows = DeviceRows(self.device, (1, n), np.dtype(np.int32))
+        check_memory([rows.nbytes], self)
+        return replace(self, device_labels=rows, memory_limit=self.memory - rows.nbytes)
 
 
 @dataclass(frozen=True)
@@ -70,6 +97,21 @@ class ComponentMethod(BufferedMethod):
         elif self.requires.symmetric and not known_symmetric(about):
             return GraphError(f"{self.id} takes graphs that are known to be symmetric")
         return super().unmet(about, options)
+
+
+def rows_for(options: Options, n: int) -> HostOrDevice:
+    """Return the memory for the labels: those that stay on the device, or a new array (n,)."""
+    stays = options.device_labels if isinstance(options, ComponentOptions) else None
+    return room(options.device, (n,), np.dtype(np.int32))[0] if stays is None else stays
+
+
+def settle(request: Request, plan: AnyPlan, answer: Labels) -> Labels:
+    """Copy the labels to the device, if they are to stay there and the method has not done so."""
+    rows = request.options.device_labels
+    if rows is None or isinstance(answer.labels, DeviceRows):
+        return answer
+    rows.put(answer.labels[np.newaxis])
+    return replace(answer, labels=rows)
 
 
 def numbered(roots: np.ndarray) -> np.ndarray:

@@ -5,29 +5,34 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from numbers import Integral
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import FormatError, ParameterError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.graph.names import check_savable
+from pyapsp.graph.validation import choice
 from pyapsp.numbers.precision import only_int32
+from pyapsp.paths import KEEPS
+from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import RECORDED, Explained, Recorded
 from pyapsp.registry import Method, Request, request, runs
 from pyapsp.traversal.components.component_methods import ComponentOptions
 from pyapsp.traversal.request import Limits
 
 if TYPE_CHECKING:
+    import pyopencl.array as cl_array
     from typing_extensions import Unpack
 
 __all__ = [
@@ -62,6 +67,11 @@ class Components(Explained, Tabular):
     names: np.ndarray | None = None
     stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
+
+    @property
+    def device_labels(self) -> cl_array.Array | None:
+        """The labels in the memory of the device; None without ``keep="device"``."""
+        return None
 
     def _facts(self) -> dict[str, object]:
         about = {"count": self.count, "largest": self.largest, "n": self.labels.size}
@@ -144,6 +154,42 @@ class Components(Explained, Tabular):
             raise FormatError(path, None, f"not saved components: {error}") from None
 
 
+class DeviceComponents(Components):
+    """Components whose labels are in the memory of a device.
+
+    `labels` copies them to the host at its first use. `pickle` makes `Components`.
+    """
+
+    _rows: DeviceRows
+
+    def __init__(
+        self,
+        rows: DeviceRows,
+        names: np.ndarray | None,
+        stats: dict[str, Any] | Callable[[], Record],
+        reasons: tuple[str, ...],
+    ) -> None:
+        # the fields of a frozen class; `labels` is not one of them here
+        self.__dict__.update(_rows=rows, names=names, stats=stats, reasons=reasons)
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The labels on the host, (n,) int32."""
+        found: np.ndarray = self._rows.get()[0]
+        return found
+
+    @property
+    def device_labels(self) -> cl_array.Array:
+        """The labels on the device, (n,) int32."""
+        self._rows.device.check_process()  # the array has a queue
+        labels: cl_array.Array = self._rows.array[0]
+        return labels
+
+    def __reduce__(self) -> tuple[type[Components], tuple[object, ...]]:
+        # the memory of a device belongs to a process
+        return Components, tuple(getattr(self, each.name) for each in fields(Components))
+
+
 def strongly_connected_components(
     graph: GraphLike,
     method: str | Method = "auto",
@@ -151,6 +197,7 @@ def strongly_connected_components(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Literal["host", "device"] = "host",
 ) -> Components:
     """Find the strongly connected components: two vertices are in one if each reaches the other.
 
@@ -169,6 +216,9 @@ def strongly_connected_components(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of vertices whose component is known;
         an exception that it raises ends the run.
+    keep : {"host", "device"}
+        ``"device"``: the labels stay in the memory of the device, as ``device_labels`` of the
+        result, a `pyopencl.array.Array`. Then ``labels`` copies them to the host at its first use.
 
     Returns
     -------
@@ -183,7 +233,8 @@ def strongly_connected_components(
     (array([0, 0, 0, 1], dtype=int32), 2, 3)
     """
     started = time.perf_counter()
-    call = requested(graph, method, device=device, memory_limit=memory_limit, progress=progress)
+    limits: Limits = {"device": device, "memory_limit": memory_limit, "progress": progress}
+    call = requested(graph, method, keep=keep, **limits)
     return _solved(graph, call, started)
 
 
@@ -194,6 +245,7 @@ def weakly_connected_components(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Literal["host", "device"] = "host",
 ) -> Components:
     """Find the weakly connected components: the components if arcs had no directions.
 
@@ -211,16 +263,16 @@ def weakly_connected_components(
     array([0, 0, 0, 1], dtype=int32)
     """
     started = time.perf_counter()
-    call = requested(
-        graph, method, weak=True, device=device, memory_limit=memory_limit, progress=progress
-    )
+    limits: Limits = {"device": device, "memory_limit": memory_limit, "progress": progress}
+    call = requested(graph, method, weak=True, keep=keep, **limits)
     return _solved(graph, call, started)
 
 
 def _solved(graph: GraphLike, call: Request, started: float) -> Components:
     solved = runs.solve(call, started)
-    names = call.input.labels
-    return Components(solved.answer.labels, names, solved.record_of(graph), solved.reasons)
+    labels, about = solved.answer.labels, (solved.record_of(graph), solved.reasons)
+    kind = DeviceComponents if isinstance(labels, DeviceRows) else Components
+    return kind(labels, call.input.labels, *about)
 
 
 def requested(
@@ -229,6 +281,7 @@ def requested(
     *,
     dtype: DTypeLike | None = None,
     weak: bool = False,
+    keep: str = "host",
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `strongly_connected_components`, or of the weakly connected ones.
@@ -237,7 +290,8 @@ def requested(
     """
     owner = _WEAK if weak else _STRONG
     labels = only_int32(dtype, owner)
-    return request(
+    stays = choice("keep", owner, keep, KEEPS) == "device"
+    call = request(
         "scc",
         as_structure(graph),
         partial(ComponentOptions, weak=weak),
@@ -246,6 +300,7 @@ def requested(
         owner=owner,
         **limits,
     )
+    return replace(call, options=call.options.on_device(call.input.n)) if stays else call
 
 
 def _is_canonical(labels: np.ndarray) -> bool:

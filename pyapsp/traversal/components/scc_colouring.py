@@ -24,7 +24,8 @@ from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
-from pyapsp.paths.landing import room
+from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.landing import deliver
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -33,7 +34,7 @@ from pyapsp.registry import (
     Stats,
     register,
 )
-from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
+from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, rows_for
 from pyapsp.traversal.components.numbering import Numbering
 from pyapsp.traversal.kernels import KernelArgument, WidthInGroup, offset_type
 
@@ -119,7 +120,7 @@ class SccColouring(WidthInGroup, ComponentMethod):
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         watch = Stopwatch()
-        labels, _ = room(plan.options.device, (plan.input.n,), np.dtype(np.int32))
+        labels = rows_for(plan.options, plan.input.n)
         seconds, more = 0.0, dict[str, Json]()
         if plan.input.n:
             with device_errors(plan.options.device, plan.device_bytes):
@@ -180,7 +181,7 @@ class _Search:
         self._host = np.zeros(_STATE, np.int32)
         self.rounds = self.turn = self.levels = 0
 
-    def run(self, labels: np.ndarray) -> float:
+    def run(self, labels: HostOrDevice) -> float:
         """Find the component of each vertex, and return the seconds of the search.
 
         They are by the clock of the host, because reading the state between launches counts as
@@ -204,8 +205,7 @@ class _Search:
         self._programs.numbering(self._queue, *own, self._n, self._sums)
         self._queue.finish()
         seconds = time.perf_counter() - started
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, labels, numbers)
+        deliver(self._queue, numbers, labels, self._watch)
         return seconds
 
     def _clear(self, buffer: cl.Buffer) -> None:

@@ -7,16 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import pyopencl as cl
-
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
-from pyapsp.paths.landing import room
+from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.landing import deliver
 from pyapsp.registry import (
     Options,
     Parameters,
@@ -25,7 +23,7 @@ from pyapsp.registry import (
     Stats,
     register,
 )
-from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels
+from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels, rows_for
 from pyapsp.traversal.components.hooking import Hooking
 from pyapsp.traversal.components.numbering import Numbering
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type
@@ -83,7 +81,7 @@ class SccHooking(ComponentMethod):
     def run(self, plan: Plan[Graph, Options, _Programs]) -> Labels:
         """Find the components."""
         graph, options, watch = plan.input, plan.options, Stopwatch()
-        (labels, _), seconds = room(options.device, (graph.n,), np.dtype(np.int32)), 0.0
+        labels, seconds = rows_for(options, graph.n), 0.0
         if graph.n:
             with device_errors(options.device, plan.device_bytes):
                 seconds = _search(plan, watch, labels)
@@ -97,7 +95,7 @@ class SccHooking(ComponentMethod):
         return Labels(labels=labels, stats=stats)
 
 
-def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.ndarray) -> float:
+def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: HostOrDevice) -> float:
     """Fill the labels, and return the seconds of the kernels by the clock of the host."""
     graph, device = plan.input, plan.options.device
     queue, n = device.queue(), graph.n
@@ -115,6 +113,5 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: np.
     plan.state.numbering(queue, trees[0], trees[0], numbers, n, sums)
     queue.finish()
     seconds = time.perf_counter() - started
-    with watch.by_the_host("transfer"):
-        cl.enqueue_copy(queue, labels, numbers)
+    deliver(queue, numbers, labels, watch)
     return seconds

@@ -18,6 +18,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.checks import converted
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.kernels import KernelArgument, Launcher
@@ -152,11 +153,12 @@ class Frontiers:
             entering = upload(self._queue, weights[taken], self._watch)
             self._leaves = *sent, entering, leaves.size
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Relax frontiers until one is empty, and find the distances of leaves.
 
         Errors are those of `refuse_reached_cycle`.
         """
+        assert isinstance(distances, np.ndarray)
         n, signed = self._graph.n, self._graph.has_negative
         start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)
         self._launch("hbf_start", n, *start)
@@ -243,7 +245,7 @@ class Frontiers:
         return row
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Search the tree of shortest paths.
 
@@ -252,6 +254,7 @@ class Frontiers:
         PrecisionError
             If rounding leaves a vertex without a predecessor.
         """
+        assert isinstance(predecessors, np.ndarray)
         graph = self._first, self._heads, self._weights, self._words
         row = self._distances()
         predecessors[:] = NO_PREDECESSOR

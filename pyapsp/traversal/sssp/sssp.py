@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -12,6 +13,9 @@ from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.registry import Method
 from pyapsp.traversal.result import SearchResult, search
+
+if TYPE_CHECKING:
+    import pyopencl.array as cl_array
 
 __all__ = ["SsspResult", "sssp"]
 
@@ -37,6 +41,16 @@ class SsspResult(SearchResult):
         return None if before is None else self._of(before)
 
     @property
+    def device_distances(self) -> cl_array.Array | None:
+        """The distances in the memory of the device; None without ``keep="device"``."""
+        return self._device_distances
+
+    @property
+    def device_predecessors(self) -> cl_array.Array | None:
+        """The predecessors on the device; None without ``keep="device"`` or predecessors."""
+        return self._device_predecessors
+
+    @property
     def infinity(self) -> int | float:
         """The distance of an unreachable vertex in this dtype."""
         return self.rows.infinity
@@ -57,6 +71,7 @@ def sssp(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    keep: Literal["host", "device"] = "host",
     fallback: bool = True,
 ) -> SsspResult:
     """Compute shortest paths from one vertex to all others.
@@ -93,6 +108,9 @@ def sssp(
         Check whether a distance is too large for its type, unless the weights alone rule it out.
     device, memory_limit, progress
         As for `bfs`.
+    keep : {"host", "device"}
+        As for `bfs`; the result has ``device_distances`` and ``device_predecessors``. With a
+        cutoff, with targets, and by ``sssp-h-bf``, rows go through the memory of the host.
     fallback : bool
         As for `solve`.
 
@@ -139,6 +157,7 @@ def sssp(
         memory_limit=memory_limit,
         progress=progress,
         check=check,
+        keep=keep,
         fallback=fallback,
     )
     return SsspResult(rows, single)

@@ -10,6 +10,7 @@ from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import cycle_of
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes, StoredParents
@@ -68,7 +69,7 @@ class _Rounds(StoredParents):
             for size in _sizes(graph.n, options.dtype)
         )
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Launch rounds until nothing changes, or parents form a cycle.
 
         Errors are those of `refuse_reached_cycle`.

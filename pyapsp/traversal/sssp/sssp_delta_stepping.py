@@ -25,6 +25,7 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
 from pyapsp.traversal.sssp.tree import (
@@ -34,6 +35,7 @@ from pyapsp.traversal.sssp.tree import (
     type_on_device,
     without_atomics,
     word_defines,
+    word_of,
 )
 
 __all__ = ["SsspDeltaStepping"]
@@ -162,7 +164,7 @@ def _pieces(graph: Graph, parameters: Parameters) -> int:
 def _own(graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
     """Return the bytes of words, entries, offers, pieces, their offers, lost, state and bounds."""
     item = type_on_device(graph, options.dtype).itemsize
-    word, pieces = max(item, 4), _pieces(graph, parameters)
+    word, pieces = word_of(type_on_device(graph, options.dtype)), _pieces(graph, parameters)
     lists = [16 * _room(graph), 4 * item * _room(graph), 16 * pieces, 2 * item * pieces]
     lost = 4 * -(-graph.n // 32)
     return [word * graph.n, *lists, lost, 4 * _RECORDS * _RECORD, word * _RECORDS * _BOUNDS]
@@ -230,7 +232,7 @@ class _Entries:
         )
         self._tree = Tree.planned(plan, self._arcs, self._dtype)
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Launch steps until no entries are left."""
         words, vertices, offers, _, _, lost, state, bounds = self._own
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
@@ -289,18 +291,21 @@ class _Entries:
         return words.astype(np.uint16).view(self._dtype)
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Find the predecessors from the distances."""
         assert self._tree is not None, "planned without predecessors"
         farthest = None
-        if self._targets:  # others may be too far
+        if self._targets and isinstance(distances, np.ndarray):  # others may be too far
             known = distances[distances < infinity(distances.dtype)]
             farthest = self._dtype.type(known.max())
         self._tree.find(self._words, source, predecessors, self._watch, farthest)
 
-    def _download(self, distances: np.ndarray) -> None:
+    def _download(self, distances: HostOrDevice) -> None:
         """Copy the distances into a row; the device may hold them in another type."""
+        if isinstance(distances, DeviceRows):
+            distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))
+            return
         row = distances
         if self._dtype != distances.dtype:
             row = np.empty(self._n, self._dtype)

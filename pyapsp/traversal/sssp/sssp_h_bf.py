@@ -71,6 +71,7 @@ class SsspHBf(Search[Program]):
     summary = "Bellman-Ford from a frontier: classes of arcs, no duplicates, dynamic warps"
     source = "Busato and Bombieri 2016, doi:10.1109/TPDS.2015.2485994"
     weighted = True
+    fills_device_rows = False
     choices: ClassVar[ParameterValues] = {
         **Search.choices,
         "classes": (0, 1),

@@ -16,10 +16,17 @@ from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes
-from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines
+from pyapsp.traversal.sssp.tree import (
+    NonNegativeSearch,
+    Programs,
+    Tree,
+    word_defines,
+    word_of,
+)
 
 __all__ = ["SsspNearFar"]
 
@@ -108,7 +115,7 @@ class _Piles:
         )
         self._tree = Tree.planned(plan, self._arcs, options.dtype)
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Relax near vertices until none are left, raise the threshold, and repeat."""
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
         self._launch("near_far_start", self._n, self._words, *pile, np.int32(source), n)
@@ -129,7 +136,7 @@ class _Piles:
         self._download(distances)
 
     def read_predecessors(
-        self, source: int, distances: np.ndarray, predecessors: np.ndarray
+        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
     ) -> None:
         """Find the predecessors from the distances."""
         assert self._tree is not None, "planned without predecessors"
@@ -173,8 +180,11 @@ class _Piles:
         raised: np.generic = self._dtype.type(min(limit + self._delta, self._largest))
         return raised
 
-    def _download(self, distances: np.ndarray) -> None:
+    def _download(self, distances: HostOrDevice) -> None:
         """Copy the distances into a row; the device may hold them in wider words."""
+        if isinstance(distances, DeviceRows):
+            distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))
+            return
         words = distances
         if self._dtype.itemsize < 4:
             words = np.empty(self._n, np.int32)
@@ -191,7 +201,7 @@ def _sizes(n: int, dtype: np.dtype) -> list[int]:
     They are words, copies of distances, lists, marks, sizes of lists, and minima.
     """
     item = dtype.itemsize
-    return [max(item, 4) * n, item * n, 16 * n, 4 * n, 16, item * _GROUPS]
+    return [word_of(dtype) * n, item * n, 16 * n, 4 * n, 16, item * _GROUPS]
 
 
 def _delta(graph: Graph, dtype: np.dtype, percent: int) -> float:

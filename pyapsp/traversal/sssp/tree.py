@@ -16,6 +16,8 @@ from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import narrower
 from pyapsp.paths import PathOptions, Weights
+from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.landing import deliver
 from pyapsp.registry import Plan
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Search
@@ -27,6 +29,7 @@ __all__ = [
     "type_on_device",
     "without_atomics",
     "word_defines",
+    "word_of",
 ]
 
 # Work-items of a group, if the device supports it, and of a vertex on GPUs.
@@ -53,6 +56,11 @@ def type_on_device(graph: Graph | Facts, dtype: np.dtype) -> np.dtype:
     return dtype
 
 
+def word_of(dtype: np.dtype) -> int:
+    """Return the bytes of the word in which kernels have a distance, in its lowest bits."""
+    return max(dtype.itemsize, 4)
+
+
 def without_atomics(
     method: str, graph: Graph | Facts, options: PathOptions, other: str
 ) -> CapabilityError | None:
@@ -71,7 +79,7 @@ def word_defines(
 ) -> dict[str, str | int]:
     """Return the macros of kernels with distances as words, and arcs of these types."""
     return arithmetic_defines(device, dtype) | {
-        "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
+        "PYAPSP_WORD": 8 * word_of(dtype),
         "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
         "PYAPSP_OFFSET": C_TYPES[offsets.name],
         "PYAPSP_WEIGHT": C_TYPES[weights.name],
@@ -147,7 +155,7 @@ class Tree:
         self,
         words: cl.Buffer,
         source: int,
-        predecessors: np.ndarray,
+        predecessors: HostOrDevice,
         watch: Stopwatch,
         farthest: np.generic | None = None,
     ) -> None:
@@ -159,7 +167,7 @@ class Tree:
             The distances as the kernels hold them. As far as they are at most the farthest, they
             are the fixed point of ``d(v) = min(d(u) + w(u, v))`` in the arithmetic of their type.
         source : int
-        predecessors : (n,) int32 ndarray
+        predecessors : (n,) int32 ndarray or DeviceRows
             Array for the predecessors.
         watch : Stopwatch
             Measures the transfer, as phase "transfer".
@@ -179,8 +187,7 @@ class Tree:
             self._launch("tree_level", items, *self._arcs, words, *written, *ends)
             waiting = self._counted(words, ends, number)
             assert waiting[1] or not waiting[0], "distances that no tight path attains"
-        with watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, predecessors, self._parents)
+        deliver(self._queue, self._parents, predecessors, watch)
 
     def _counted(self, words: cl.Buffer, ends: tuple[np.generic, ...], number: int) -> np.ndarray:
         """Return whether vertices lack a parent, and whether some have got one in this round."""

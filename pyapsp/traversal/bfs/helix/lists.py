@@ -11,6 +11,7 @@ from pyapsp.base.errors import StallError
 from pyapsp.device.kernels import Program, Stopwatch, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Plan
 from pyapsp.traversal.bfs.helix import form
 from pyapsp.traversal.bfs.searcher import BfsSearcher
@@ -71,7 +72,7 @@ class Frontiers(BfsSearcher, ABC):
     def _again(self, level: int) -> None:
         """Find a level again, and make its frontier, after a list was too short."""
 
-    def search(self, source: int, distances: np.ndarray) -> None:
+    def search(self, source: int, distances: HostOrDevice) -> None:
         """Find the levels of all vertices."""
         arrays = *self._found, self._lists, self._state
         sizes = np.int32(source), np.int32(self.n), np.int32(self._cells)

@@ -1,0 +1,178 @@
+"""A graph that is a matrix of weights in the memory of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.device import Device, choose
+from pyapsp.device.kernels import build
+from pyapsp.graph import validation
+from pyapsp.graph.dense import DenseGraph, from_array
+from pyapsp.graph.model import Graph
+
+if TYPE_CHECKING:
+    import pyopencl.array as cl_array
+
+__all__ = ["DeviceMatrix", "from_device_array", "is_there"]
+
+#: The names of the types of weights in OpenCL C.
+_TYPES = {
+    "int8": "char",
+    "int16": "short",
+    "int32": "int",
+    "int64": "long",
+    "float32": "float",
+    "float64": "double",
+}
+# Work-items of a group on a GPU, groups at most, and values that a work-item has at least. On a CPU
+# a group is one work-item.
+_GROUP, _GROUPS, _EACH = 256, 2048, 8
+# The flags of ``cl/graph/device_matrix.cl``.
+_INFINITE, _WRONG, _FRACTION = 1, 2, 4
+
+
+def from_device_array(array: Any, copy: bool = False) -> Graph:
+    """Return the graph of a matrix on a device.
+
+    An array that is not C-contiguous, or has another type than float32, float64 or a signed integer
+    type that the device supports, is copied to the host.
+
+    Parameters
+    ----------
+    array : pyopencl.array.Array, shape (n, n)
+        0 and +inf are no arcs.
+    copy : bool
+        Whether the graph is one of the host. Otherwise the array must not change while it is used.
+
+    Raises
+    ------
+    GraphError
+        The matrix is not square, or holds NaN or -inf.
+    ParameterError
+        It is in a context of several devices.
+    """
+    validation.square(array.shape)
+    if copy:
+        return Graph.from_dense(array.get())
+    device = choose(array.context)
+    kind = array.dtype
+    readable = kind.name in _TYPES and (kind != np.float64 or device.capabilities.fp64)
+    whole = array.flags.c_contiguous and isinstance(array.base_data, cl.MemoryObjectHolder)
+    if not (array.size and readable and whole):
+        return from_array(array.get())
+    return DeviceMatrix(device, array)
+
+
+class DeviceMatrix(DenseGraph):
+    """The graph of an n-by-n array of a device; its facts are computed there.
+
+    The array is copied to the host if something needs it there: the list of arcs, for instance.
+
+    Parameters
+    ----------
+    device : Device
+        In the context of the array.
+    array : pyopencl.array.Array, shape (n, n)
+        C-contiguous, not empty. It must not change while the graph is used.
+
+    Attributes
+    ----------
+    device : Device
+    weights_type : str
+        The type of the weights in OpenCL C.
+
+    Raises
+    ------
+    GraphError
+        The matrix holds NaN or -inf.
+    """
+
+    def __init__(self, device: Device, array: cl_array.Array) -> None:
+        kind = array.dtype
+        self.__dict__.update(
+            device=device,
+            weights_type=_TYPES[kind.name],
+            directed=True,
+            labels=None,
+            name=None,
+            _array=array,
+            _rows=max(2**20 // len(array), 1),
+        )
+        array.finish()  # commands of its queue may still write to it
+        scalar = device.traits.scalar_groups
+        group = 1 if scalar else min(_GROUP, device.capabilities.max_work_group_size)
+        most = 4 * device.capabilities.compute_units if scalar else _GROUPS
+        groups = max(min(most, array.size // (_EACH * group)), 1)
+        defines: dict[str, str | int] = {
+            "PYAPSP_GROUP": group,
+            "PYAPSP_VALUE": self.weights_type,
+            "PYAPSP_FLOAT": int(kind.kind == "f"),
+        }
+        kernel = build(device, "graph/device_matrix.cl", defines).kernel("device_matrix_facts")
+        queue = device.queue()
+        counts, ends = np.empty((groups, 4), np.int64), np.empty((groups, 2), kind)
+        buffers = [device.buffer(each.nbytes) for each in (counts, ends)]
+        sizes = map(np.int64, (self.place, len(array), -(-array.size // groups)))
+        kernel(queue, (groups * group,), (group,), self.memory, *sizes, *buffers)
+        for each, buffer in zip((counts, ends), buffers, strict=True):
+            cl.enqueue_copy(queue, each, buffer)
+        flags = int(np.bitwise_or.reduce(counts[:, 3]))
+        if flags & _WRONG:
+            Graph.from_dense(self._matrix)  # names the arc
+        count, ones, loops = (int(each) for each in counts[:, :3].sum(axis=0))
+        span = ends[:, 0].min().item(), ends[:, 1].max().item()
+        self.__dict__.update(
+            _count=count,
+            _looped=loops,
+            _infinite=bool(flags & _INFINITE),
+            _span=span,
+            is_integer=not flags & _FRACTION,
+            is_unweighted=count == 0 or (ones == count and span == (0, 1)),
+        )
+
+    device: Device
+    weights_type: str
+    _array: cl_array.Array
+    _looped: int
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self._array)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the weights: int64, float32 or float64."""
+        kind = self._array.dtype
+        return np.dtype(np.int64) if kind.kind == "i" else kind
+
+    @property
+    def memory(self) -> cl.Buffer:
+        """The memory in which the array is."""
+        return cast("cl.Buffer", self._array.base_data)
+
+    @property
+    def place(self) -> int:
+        """Where the array begins there, in values."""
+        return int(self._array.offset) // self._array.dtype.itemsize
+
+    def _loops(self) -> int:
+        return self._looped
+
+    @cached_property
+    def _matrix(self) -> np.ndarray:  # type: ignore[override]
+        return self._array.get()
+
+    def __reduce__(self) -> tuple[Callable[[np.ndarray], Graph], tuple[np.ndarray]]:
+        # a device belongs to its process
+        return from_array, (self._matrix,)
+
+
+def is_there(graph: Graph, device: Device) -> TypeGuard[DeviceMatrix]:
+    """Return whether a graph is a matrix in the context of a device."""
+    return isinstance(graph, DeviceMatrix) and graph.device.context == device.context
