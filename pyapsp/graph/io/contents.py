@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.convert import from_scipy
 from pyapsp.graph.io.source import LineError
 from pyapsp.graph.model import Graph
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ArcList", "Contents", "Matrix", "Rows", "graph_of"]
 
