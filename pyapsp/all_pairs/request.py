@@ -14,9 +14,10 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_name
 from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
-from pyapsp.device import DeviceLike
+from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
+from pyapsp.graph.device_matrix import sent, should_be_sent
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import KEEPS, AllPairsOptions, farthest, vertices_of
@@ -29,6 +30,9 @@ from pyapsp.registry import (
 )
 
 __all__ = ["Arguments", "requested"]
+
+# The area of the methods that compute a matrix on the device.
+_MATRIX_METHODS = "all_pairs/dense"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +77,10 @@ def requested(
     # if `out` shares memory with the weights, the graph needs a copy
     shared = out is not None and shares_memory(graph, out)
     directed = flag("directed", owner, arguments.directed)
-    graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
+    if not copy and not shared and (there := _device_for_facts(graph, arguments)) is not None:
+        graph = sent(cast("np.ndarray", graph), there)
+    else:
+        graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
     sources = arguments.sources
     rows = None if sources is None else vertices_of(graph, sources, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)
@@ -113,6 +120,23 @@ def requested(
         reasons.append(f"sources: {rows.size:,}")
     fallback = flag("fallback", owner, arguments.fallback)
     return Request(problem("all-pairs"), graph, method, options, about, tuple(reasons), fallback)
+
+
+def _device_for_facts(graph: GraphLike, arguments: Arguments) -> Device | None:
+    """Return the device to which a matrix is copied before its facts are known; None for none.
+
+    The methods that compute the matrix begin with this copy. Predecessors and searches need the
+    arcs on the host.
+    """
+    plain = arguments.directed is True and arguments.weight is ... and arguments.sources is None
+    alone = not isinstance(arguments.device, list | tuple) and arguments.memory_limit is None
+    if not (type(graph) is np.ndarray and plain and alone) or arguments.predecessors:
+        return None
+    method = method_of("all-pairs", arguments.method, "solve")
+    if not isinstance(method, str) and method.area != _MATRIX_METHODS:
+        return None
+    device = choose(cast("DeviceLike", arguments.device))
+    return device if should_be_sent(graph, device) else None
 
 
 def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[DeviceLike]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device import Device, choose
+from pyapsp.device import Device, choose, device_errors
 from pyapsp.device.kernels import build
+from pyapsp.device.kernels.transfer import send
 from pyapsp.graph import validation
 from pyapsp.graph.dense import DenseGraph, from_array
 from pyapsp.graph.model import Graph
@@ -18,7 +19,7 @@ from pyapsp.graph.model import Graph
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
 
-__all__ = ["DeviceMatrix", "from_device_array", "is_there"]
+__all__ = ["DeviceMatrix", "from_device_array", "is_there", "sent", "should_be_sent"]
 
 #: The names of the types of weights in OpenCL C.
 _TYPES = {
@@ -32,6 +33,9 @@ _TYPES = {
 # Work-items of a group on a GPU, groups at most, and values that a work-item has at least. On a CPU
 # a group is one work-item.
 _GROUP, _GROUPS, _EACH = 256, 2048, 8
+# Bytes from which a matrix of the host is copied before its facts are known, and the part of the
+# memory of the device that it may take.
+_LARGE, _PART = 2**20, 8
 # The flags of ``cl/graph/device_matrix.cl``.
 _INFINITE, _WRONG, _FRACTION = 1, 2, 4
 
@@ -60,12 +64,49 @@ def from_device_array(array: Any, copy: bool = False) -> Graph:
     if copy:
         return Graph.from_dense(array.get())
     device = choose(array.context)
-    kind = array.dtype
-    readable = kind.name in _TYPES and (kind != np.float64 or device.capabilities.fp64)
+    readable = _is_readable(array.dtype, device)
     whole = array.flags.c_contiguous and isinstance(array.base_data, cl.MemoryObjectHolder)
     if not (array.size and readable and whole):
         return from_array(array.get())
     return DeviceMatrix(device, array)
+
+
+def should_be_sent(matrix: object, device: Device) -> TypeGuard[np.ndarray]:
+    """Return whether the facts of a matrix are found sooner on the device than on the host."""
+    return (
+        type(matrix) is np.ndarray
+        and matrix.ndim == 2
+        and len(matrix) == matrix.shape[1]
+        and matrix.flags.c_contiguous
+        and matrix.dtype.isnative
+        and _is_readable(matrix.dtype, device)
+        and _LARGE <= matrix.nbytes <= device.capabilities.global_memory // _PART
+        and not device.capabilities.unified_memory
+    )
+
+
+def sent(matrix: np.ndarray, device: Device) -> Graph:
+    """Return the graph of a matrix of the host that `should_be_sent`, with a copy on the device.
+
+    Raises
+    ------
+    GraphError
+        The matrix holds NaN or -inf.
+    DeviceMemoryError
+        There is no memory for the copy.
+    """
+    import pyopencl.array as cl_array
+
+    queue = device.queue()
+    with device_errors(device, matrix.nbytes):
+        buffer = device.buffer(matrix.nbytes)
+        send(queue, buffer, matrix, matrix.dtype)
+        array = cl_array.Array(queue, matrix.shape, matrix.dtype, data=buffer)
+        return DeviceMatrix(device, array, host=matrix)
+
+
+def _is_readable(kind: np.dtype, device: Device) -> bool:
+    return kind.name in _TYPES and (kind != np.float64 or device.capabilities.fp64)
 
 
 class DeviceMatrix(DenseGraph):
@@ -79,6 +120,8 @@ class DeviceMatrix(DenseGraph):
         In the context of the array.
     array : pyopencl.array.Array, shape (n, n)
         C-contiguous, not empty. It must not change while the graph is used.
+    host : (n, n) ndarray, optional
+        The same values, which must not change either; by default the array is copied at need.
 
     Attributes
     ----------
@@ -92,8 +135,12 @@ class DeviceMatrix(DenseGraph):
         The matrix holds NaN or -inf.
     """
 
-    def __init__(self, device: Device, array: cl_array.Array) -> None:
+    def __init__(
+        self, device: Device, array: cl_array.Array, host: np.ndarray | None = None
+    ) -> None:
         kind = array.dtype
+        if host is not None:
+            self.__dict__["_matrix"] = host
         self.__dict__.update(
             device=device,
             weights_type=_TYPES[kind.name],

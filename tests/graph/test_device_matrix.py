@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from functools import partial
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
+from scipy.sparse import csgraph
 
 import pyapsp
+from pyapsp.all_pairs import request
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.errors import GraphError, NegativeCycleError, ParameterError, PrecisionError
-from pyapsp.graph import as_graph
+from pyapsp.graph import as_graph, device_matrix
 from pyapsp.graph.device_matrix import DeviceMatrix
 
 _N = 70
@@ -114,6 +117,76 @@ def test_methods_that_need_the_array_on_the_host(device, queue, memory, method):
     result = pyapsp.solve(cl_array.to_device(queue, weights), method, **asked)
     np.testing.assert_array_equal(result.distances, want.distances)
     np.testing.assert_array_equal(result.predecessors, want.predecessors)
+
+
+@pytest.fixture
+def sent_ones(device, monkeypatch):
+    """Let the device have memory of its own, for any size; return what is copied there."""
+    apart = dataclasses.replace(device.capabilities, unified_memory=False)
+    monkeypatch.setattr(Device, "capabilities", apart)
+    monkeypatch.setattr(device_matrix, "_LARGE", 1)
+    done, send = [], request.sent
+
+    def noted(matrix, there):
+        done.append(matrix)
+        return send(matrix, there)
+
+    monkeypatch.setattr(request, "sent", noted)
+    return done
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("kind", _TYPES)
+@pytest.mark.parametrize("method", ["auto", "fw-blocked", "fw-packed16"])
+def test_a_matrix_of_the_host_is_copied_before_its_facts_are_known(device, sent_ones, kind, method):
+    weights = np.floor(_weights(kind)) if method == "fw-packed16" else _weights(kind)
+    want = csgraph.floyd_warshall(np.where(np.isinf(weights), 0, weights).astype(float))
+    before = weights.copy()
+    result = pyapsp.solve(weights, method, device=device)
+    np.testing.assert_allclose(result.distances, want, rtol=1e-12)
+    assert result.distances.dtype == np.float64
+    assert [each is weights for each in sent_ones] == [True]
+    np.testing.assert_array_equal(weights, before)
+
+
+def test_what_is_not_copied_before(device, sent_ones, monkeypatch):
+    weights = _weights("int32")
+    solve = partial(pyapsp.solve, weights, device=device)
+    want = solve().distances
+    sent_ones.clear()
+    for asked in (
+        {"predecessors": True},
+        {"sources": [0]},
+        {"directed": False},
+        {"method": "johnson"},
+        {"memory_limit": 10**8},
+        {"out": np.empty((_N, _N))},
+    ):
+        result = solve(**asked)
+        if not {"sources", "directed"} & asked.keys():
+            np.testing.assert_array_equal(result.distances, want)
+    for other in (weights.T, weights.astype("uint16"), weights.tolist(), np.ma.array(weights)):
+        pyapsp.solve(other, device=device)
+    monkeypatch.setattr(device_matrix, "_PART", 2**62)  # the device has no room
+    solve()
+    assert len(sent_ones) == 1  # with an array for the answer, which has other memory
+    monkeypatch.undo()
+    solve()
+    assert len(sent_ones) == 1  # the device uses the memory of the host, or the matrix is small
+
+
+def test_faults_of_a_matrix_that_was_copied(device, sent_ones):
+    for wrong in (np.nan, -np.inf):
+        weights = _weights("float64")
+        weights[3, 5] = wrong
+        with pytest.raises(GraphError) as there:
+            pyapsp.solve(weights, device=device)
+        with pytest.raises(GraphError) as here:
+            as_graph(weights)
+        assert str(there.value) == str(here.value)
+    with pytest.raises(PrecisionError):
+        pyapsp.solve(_weights("float64"), dtype="int32", device=device)
+    assert len(sent_ones) == 3
 
 
 def test_functions_that_take_several_graphs(device, queue):
