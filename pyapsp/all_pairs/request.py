@@ -57,7 +57,12 @@ class Arguments:
 
 
 def requested(
-    graph: GraphLike, arguments: Arguments, owner: str = "solve", *, copy: bool = False
+    graph: GraphLike,
+    arguments: Arguments,
+    owner: str = "solve",
+    *,
+    copy: bool = False,
+    sends: bool = False,
 ) -> Request:
     """Check the arguments of a function; errors are those of `solve`.
 
@@ -69,6 +74,9 @@ def requested(
         Name of the function, for messages.
     copy : bool
         Whether the caller may change `graph` before the request is answered.
+    sends : bool
+        Whether a matrix may be copied to the device now. The request then has a `DeviceMatrix`,
+        which is to be released.
     """
     out, keep = arguments.out, arguments.keep
     cutoff = farthest(arguments.cutoff, owner)
@@ -77,7 +85,7 @@ def requested(
     # if `out` shares memory with the weights, the graph needs a copy
     shared = out is not None and shares_memory(graph, out)
     directed = flag("directed", owner, arguments.directed)
-    if not copy and not shared and (there := _device_for_facts(graph, arguments)) is not None:
+    if sends and not shared and (there := _device_for_facts(graph, arguments)) is not None:
         graph = sent(cast("np.ndarray", graph), there)
     else:
         graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)

@@ -15,6 +15,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import reserve
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight
+from pyapsp.graph.device_matrix import DeviceMatrix
 from pyapsp.paths.device_result import DeviceResult
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.result import Result
@@ -176,10 +177,14 @@ def solve(
         return cast("Result", on_ranks("solve")(comm, graph, arguments, started))
     if isinstance(out, str | PathLike):
         raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
-    request = requested(graph, arguments)
+    request = requested(graph, arguments, sends=True)
     if out is not None:
         reserve(out)
-    solved = runs.solve(request, started)
+    try:
+        solved = runs.solve(request, started)
+    finally:
+        if request.input is not graph and isinstance(request.input, DeviceMatrix):
+            request.input.release()
     answer, rows = solved.answer, request.options.rows(request.input.n)
     about = rows, request.input.labels, solved.record, solved.reasons
     if isinstance(answer.distances, DeviceRows):

@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from pyapsp.device import Device, choose, device_errors
 from pyapsp.device.kernels import build
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import send
 from pyapsp.graph import validation
 from pyapsp.graph.dense import DenseGraph, from_array
@@ -88,6 +89,8 @@ def should_be_sent(matrix: object, device: Device) -> TypeGuard[np.ndarray]:
 def sent(matrix: np.ndarray, device: Device) -> Graph:
     """Return the graph of a matrix of the host that `should_be_sent`, with a copy on the device.
 
+    The copy should be removed, by `release`, when the graph is no longer used for a computation.
+
     Raises
     ------
     GraphError
@@ -99,7 +102,7 @@ def sent(matrix: np.ndarray, device: Device) -> Graph:
 
     queue = device.queue()
     with device_errors(device, matrix.nbytes):
-        buffer = device.buffer(matrix.nbytes)
+        buffer = scratch(device, matrix.nbytes)
         send(queue, buffer, matrix, matrix.dtype)
         array = cl_array.Array(queue, matrix.shape, matrix.dtype, data=buffer)
         return DeviceMatrix(device, array, host=matrix)
@@ -148,6 +151,8 @@ class DeviceMatrix(DenseGraph):
             labels=None,
             name=None,
             _array=array,
+            _kind=kind,
+            _size=len(array),
             _rows=max(2**20 // len(array), 1),
         )
         array.finish()  # commands of its queue may still write to it
@@ -184,36 +189,47 @@ class DeviceMatrix(DenseGraph):
 
     device: Device
     weights_type: str
-    _array: cl_array.Array
+    _array: cl_array.Array | None
+    _kind: np.dtype
     _looped: int
+    _size: int
 
     @property
     def n(self) -> int:
         """Number of vertices."""
-        return len(self._array)
+        return self._size
 
     @property
     def dtype(self) -> np.dtype:
         """Type of the weights: int64, float32 or float64."""
-        kind = self._array.dtype
-        return np.dtype(np.int64) if kind.kind == "i" else kind
+        return np.dtype(np.int64) if self._kind.kind == "i" else self._kind
 
     @property
     def memory(self) -> cl.Buffer:
         """The memory in which the array is."""
-        return cast("cl.Buffer", self._array.base_data)
+        return cast("cl.Buffer", self._there.base_data)
 
     @property
     def place(self) -> int:
         """Where the array begins there, in values."""
-        return int(self._array.offset) // self._array.dtype.itemsize
+        return int(self._there.offset) // self._kind.itemsize
+
+    @property
+    def _there(self) -> cl_array.Array:
+        assert self._array is not None, "the matrix was removed from the device"
+        return self._array
+
+    def release(self) -> None:
+        """Remove the matrix from the device if the host has it; no command may be using it."""
+        if "_matrix" in self.__dict__:
+            self.__dict__["_array"] = None
 
     def _loops(self) -> int:
         return self._looped
 
     @cached_property
     def _matrix(self) -> np.ndarray:  # type: ignore[override]
-        return self._array.get()
+        return self._there.get()
 
     def __reduce__(self) -> tuple[Callable[[np.ndarray], Graph], tuple[np.ndarray]]:
         # a device belongs to its process
@@ -222,4 +238,8 @@ class DeviceMatrix(DenseGraph):
 
 def is_there(graph: Graph, device: Device) -> TypeGuard[DeviceMatrix]:
     """Return whether a graph is a matrix in the context of a device."""
-    return isinstance(graph, DeviceMatrix) and graph.device.context == device.context
+    return (
+        isinstance(graph, DeviceMatrix)
+        and graph._array is not None
+        and graph.device.context == device.context
+    )

@@ -138,7 +138,16 @@ def sent_ones(device, monkeypatch):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kind", _TYPES)
 @pytest.mark.parametrize("method", ["auto", "fw-blocked", "fw-packed16"])
-def test_a_matrix_of_the_host_is_copied_before_its_facts_are_known(device, sent_ones, kind, method):
+def test_a_matrix_of_the_host_is_copied_before_its_facts_are_known(
+    device, sent_ones, kind, method, monkeypatch
+):
+    released, release = [], DeviceMatrix.release
+
+    def noted(graph):
+        release(graph)
+        released.append(device_matrix.is_there(graph, device))
+
+    monkeypatch.setattr(DeviceMatrix, "release", noted)
     weights = np.floor(_weights(kind)) if method == "fw-packed16" else _weights(kind)
     want = csgraph.floyd_warshall(np.where(np.isinf(weights), 0, weights).astype(float))
     before = weights.copy()
@@ -146,6 +155,7 @@ def test_a_matrix_of_the_host_is_copied_before_its_facts_are_known(device, sent_
     np.testing.assert_allclose(result.distances, want, rtol=1e-12)
     assert result.distances.dtype == np.float64
     assert [each is weights for each in sent_ones] == [True]
+    assert released == [False]
     np.testing.assert_array_equal(weights, before)
 
 
