@@ -544,7 +544,6 @@ def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
     solve += ["--method", "fw-outofcore", "--set", "block=64"]
 
     def run(*more):
-        # without --kill-on-bad-exit: then the exit code of a killed task could be the greatest
         return subprocess.run(
             [*start, *solve, *more],
             cwd=tmp_path,
@@ -566,7 +565,8 @@ def test_tasks_of_a_step_share_a_solve(cluster, tmp_path):
     assert pyapsp.open_rows(tmp_path / "out.npy")[:].tobytes() == one.tobytes()
     failed = run("--device", "no such device")
     told = [line for line in failed.stderr.splitlines() if line.startswith("pyapsp: ")]
-    assert failed.returncode == 4
+    # that of pyapsp, or the greatest: that of a task which Slurm killed because the other aborted
+    assert failed.returncode in (4, 137)
     assert len(told) == 1, failed.stderr
     assert re.match(r"pyapsp: rank [01] on \S+: No OpenCL device", told[0])
     version = cluster.ask("sinfo", "--version").strip()
