@@ -1,4 +1,4 @@
-"""The energy of a launch: of a train of launches, read from a sensor all the while.
+"""The energy of a launch: that of a train of launches, read from a sensor all the while.
 
 Counters of energy change only some ten times a second, and some sensors see a part of the time. So
 the launches are repeated for seconds. The power is that between the first and the last change of
@@ -75,8 +75,9 @@ class EnergyMeter:
         #: The mean power before the first train; None without a sensor.
         self.idle_watts: float | None = None
         first = sensor.sample()
-        self._shows = first.joules is not None or first.watts is not None
-        if self._shows:
+        #: Whether the sensor shows anything; without one nothing is repeated.
+        self.shows = first.joules is not None or first.watts is not None
+        if self.shows:
             samples, _ = self._watched(lambda: time.sleep(min(seconds, _IDLE_SECONDS)))
             self.idle_watts, _ = mean_power(samples)
 
@@ -88,7 +89,7 @@ class EnergyMeter:
         SensorError
             If the sensor cannot be read any more.
         """
-        if not self._shows:
+        if not self.shows:
             return Energy(None, None, None, None, None, 0.0, 0, 0)
         launches = 0
 
