@@ -24,7 +24,7 @@ from pyapsp.bench.peers import Peer, peer
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.energy import Energy, EnergyMeter
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import Answer, Check, Loaded, Method, Problem, Request, runs
+from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
 from pyapsp.registry.roofs import METERS, Meter, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
@@ -37,8 +37,6 @@ _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "joules_per_unit", "joules_per_distance"),
     *("energy_seconds", "energy_runs", "energy_error"),
 )
-# Runs of kernels are enqueued together, without a wait of the host, for this many seconds.
-_TOGETHER, _MOST_TOGETHER = 0.02, 1000
 
 
 class Comparison(TypedDict):
@@ -336,19 +334,17 @@ def _seconds(record: Record, phase: str) -> float:
     return seconds
 
 
-def _energy_columns(energy: Energy, together: int, facts: Mapping[str, Any]) -> Record:
-    """Return the columns of energy of a run, of which a launch has some; see `Outcome.runs`."""
-    joules, idle = (
-        None if every is None else every / together for every in (energy.joules, energy.idle_joules)
-    )
+def _energy_columns(energy: Energy, facts: Mapping[str, Any]) -> Record:
+    """Return the columns of energy of a run; see `Outcome.runs`."""
+    joules = energy.joules
 
     def each(count: int | None) -> float | None:
         return joules / count if joules is not None and count else None
 
     work, distances = facts["record"]["work"], facts["distances"]
     values = (
-        *(joules, idle, energy.watts, energy.peak_watts, each(work), each(distances)),
-        *(energy.seconds / together, energy.launches * together, energy.error),
+        *(joules, energy.idle_joules, energy.watts, energy.peak_watts, each(work)),
+        *(each(distances), energy.seconds, energy.launches, energy.error),
     )
     return dict(zip(_ENERGY, values, strict=True))
 
@@ -394,18 +390,16 @@ class _Own(_Checked):
         self._energy = {"energy_of": of, **dict.fromkeys(_ENERGY)}
         if not meter.shows:
             return
-        together, facts = 1, self.turns[-1].facts
         if not self._kernels:
             energy = meter.measure(self._call)
         else:
             request = self._ask()
             plan, loaded = runs.load(request)
-            together = _together(loaded)
-            energy = meter.measure(lambda: loaded.run(together))
+            energy = meter.measure_runs(loaded.run)
             self._further.append(
                 self._judge(request.problem.settle(request, plan, loaded.answer()))
             )
-        self._energy |= _energy_columns(energy, together, facts)
+        self._energy |= _energy_columns(energy, self.turns[-1].facts)
 
     def _solve(self) -> Turn:
         if self._kernels and not self.turns:
@@ -460,15 +454,6 @@ class _Own(_Checked):
             return record
         roof = meter.roof()
         return with_roof(record, roof) | {"roof_forms": roof.forms}
-
-
-def _together(loaded: Loaded) -> int:
-    """Return how many runs of kernels are enqueued together."""
-    loaded.run()
-    started = time.perf_counter()
-    loaded.run()
-    seconds = time.perf_counter() - started
-    return min(max(round(_TOGETHER / max(seconds, 1e-9)), 1), _MOST_TOGETHER)
 
 
 class _Other(_Checked):

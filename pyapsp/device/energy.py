@@ -22,6 +22,8 @@ __all__ = ["Energy", "EnergyMeter", "mean_power"]
 # Seconds between two readings of the sensor.
 _INTERVAL = 0.02
 _IDLE_SECONDS = 2.0
+# Short runs are enqueued together, for so many seconds, without a wait of the host; so many at most.
+_TOGETHER, _MOST_TOGETHER = 0.02, 1000
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,36 @@ class EnergyMeter:
             samples, _ = self._watched(lambda: time.sleep(min(seconds, _IDLE_SECONDS)))
             self.idle_watts, _ = mean_power(samples)
 
-    def measure(self, launch: Callable[[], object]) -> Energy:
-        """Repeat a launch, which waits for its end, and return the energy of one.
+    def measure_runs(self, run: Callable[[int], object]) -> Energy:
+        """Repeat runs, of which short ones follow each other, and return the energy of one.
+
+        Parameters
+        ----------
+        run : callable
+            Runs something so many times, and waits for the end of the last.
+
+        Raises
+        ------
+        SensorError
+            If the sensor cannot be read any more.
+        """
+        if not self.shows:
+            return self.measure(lambda: run(1))
+        run(1)
+        begun = time.perf_counter()
+        run(1)
+        seconds = time.perf_counter() - begun
+        together = min(max(round(_TOGETHER / max(seconds, 1e-9)), 1), _MOST_TOGETHER)
+        return self.measure(lambda: run(together), together)
+
+    def measure(self, launch: Callable[[], object], runs: int = 1) -> Energy:
+        """Repeat a launch, which waits for its end, and return the energy of one, or of a run in it.
+
+        Parameters
+        ----------
+        launch : callable
+        runs : int
+            The runs of a launch, which `Energy` counts as launches.
 
         Raises
         ------
@@ -103,6 +133,7 @@ class EnergyMeter:
         launch()  # the power has risen when the train begins
         samples, seconds = self._watched(train)
         watts, error = mean_power(samples)
+        launches *= runs
         each = seconds / launches
         peak = max((sample.watts for sample in samples if sample.watts is not None), default=None)
         return Energy(
