@@ -291,17 +291,17 @@ def _trade_off(facts: Techniques) -> Verdict:
 #: Topic -> number of a statement -> its judge.
 CLAIMS: dict[str, Answers[Any]] = {
     "reduction": {
-        "RE1": _v1,
-        "RE2": _lower_peak,
-        "RE3": _each_faster,
-        "RE4": _each_frugal,
+        "RD1": _v1,
+        "RD2": _lower_peak,
+        "RD3": _each_faster,
+        "RD4": _each_frugal,
     },
     "transpose": {
-        "TR1": _v1,
-        "TR2": _higher_peak,
-        "TR3": _each_faster,
-        "TR4": _each_frugal,
-        "TR5": _last_of_transpose,
+        "TP1": _v1,
+        "TP2": _higher_peak,
+        "TP3": _each_faster,
+        "TP4": _each_frugal,
+        "TP5": _last_of_transpose,
     },
     "techniques": {
         "EN1": _road_time,

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose, TunedProgram
-from papers.experiment import Case, Request
+from papers.experiment import Case, Found, InTurns, Request
 from papers.runner import Label, Runner
 from pyapsp.profiling.kernel import profile_kernel
 from pyapsp.profiling.primitives import IMPLEMENTATIONS, Implementation, score
 from pyapsp.profiling.suite import profile_device
-from pyapsp.registry.timing import Turn
+from pyapsp.registry.timing import Turn, warm_up
 
-__all__ = ["VERSIONS", "criteria", "primitives"]
+__all__ = ["VERSIONS", "Once", "criteria", "primitives"]
 
 #: Program -> name in the exhibits -> version, and its group on GPUs.
 VERSIONS: dict[str, dict[str, tuple[str, Shape]]] = {
@@ -31,6 +32,22 @@ VERSIONS: dict[str, dict[str, tuple[str, Shape]]] = {
 }
 _PROGRAMS: dict[str, type[TunedProgram]] = {"reduction": Reduction, "transpose": Transpose}
 _HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once(InTurns):
+    """Runners that are measured once, because kernels with probes take long to build."""
+
+    def measure(self, n: int, request: Request) -> Found:
+        """Run all cases."""
+        measured: Found = {"inputs": [], "runs": [], "left_out": []}
+        for case in self.cases(n, request):
+            done = warm_up(case.runners, request.progress)
+            measured["inputs"].append({"label": {}, "n": n, **case.about})
+            measured["runs"] += [each.record() for each in done]
+            failed = [each for each in case.runners if each.error is not None]
+            measured["left_out"] += [{**each.label, "why": str(each.error)} for each in failed]
+        return measured
 
 
 def primitives(n: int, request: Request) -> Iterator[Case]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from papers.busato_profiling.criteria import criteria, primitives
+from papers.busato_profiling.criteria import Once, criteria, primitives
 from papers.busato_profiling.programs import (
     Numbers,
     Reduction,
@@ -15,7 +15,7 @@ from papers.busato_profiling.programs import (
 )
 from papers.busato_profiling.suite import Suite
 from papers.busato_traversal.partition.experiments import TECHNIQUES, techniques
-from papers.experiment import Case, Experiment, InTurns, Request
+from papers.experiment import Case, Experiment, Request
 from papers.metered import Metered, Repeated
 from papers.runner import Label
 from pyapsp.registry.timing import Turn
@@ -79,13 +79,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         sizes=(1,),
         least=1,
     ),
-    "busato-profiling-primitives": InTurns(
+    "busato-profiling-primitives": Once(
         exhibits="tables 12.1 and 12.3, figure 12.2, section 12.5.1",
         methods=(),
         sizes=(2**14,),
         make=primitives,
     ),
-    "busato-profiling-criteria": InTurns(
+    "busato-profiling-criteria": Once(
         exhibits="figures 12.4, 13.4 and 13.6", methods=(), sizes=(256,), least=64, make=criteria
     ),
     "busato-profiling-reduction": Metered(
