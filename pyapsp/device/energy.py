@@ -22,13 +22,13 @@ __all__ = ["Energy", "EnergyMeter", "mean_power"]
 # Seconds between two readings of the sensor.
 _INTERVAL = 0.02
 _IDLE_SECONDS = 2.0
-# Short runs are enqueued together, for so many seconds, without a wait of the host; so many at most.
+# Short runs are enqueued together, for so many seconds, without a wait of the host, and the most.
 _TOGETHER, _MOST_TOGETHER = 0.02, 1000
 
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one launch of a train.
+    """The energy of one launch, or of one run, of a train.
 
     Attributes
     ----------
@@ -106,13 +106,13 @@ class EnergyMeter:
         return self.measure(lambda: run(together), together)
 
     def measure(self, launch: Callable[[], object], runs: int = 1) -> Energy:
-        """Repeat a launch, which waits for its end, and return the energy of one, or of a run in it.
+        """Repeat a launch, which waits for its end, and return the energy of one.
 
         Parameters
         ----------
         launch : callable
         runs : int
-            The runs of a launch, which `Energy` counts as launches.
+            The runs of a launch; if there are more than one, the energy is that of a run.
 
         Raises
         ------

@@ -91,6 +91,17 @@ def test_every_source_has_its_row(device):
     np.testing.assert_array_equal(loaded.answer().distances, loaded.answer().distances)
 
 
+def test_a_matrix_is_restored_before_each_run(device):
+    """So each run does what the first did: it does not start from distances."""
+    loaded, check = loaded_of("fw-minplus", sample("fw-minplus", 60), device)
+    matrix, queue = loaded._buffers[0], device.queue()
+    for _ in range(2):
+        cl.enqueue_fill_buffer(queue, matrix, np.zeros(1, np.int32), 0, matrix.size // 4 * 4)
+        queue.finish()
+        loaded.run()
+    check().require()
+
+
 def test_an_input_without_work(device):
     loaded, check = loaded_of("partition-direct", [0, 0], device)
     loaded.run(2)

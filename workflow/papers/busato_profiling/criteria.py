@@ -68,7 +68,8 @@ def primitives(n: int, request: Request) -> Iterator[Case]:
 def criteria(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each program: a matrix of n x n words, and as many numbers."""
     device, profiles = request.device, list[dict[str, object]]()
-    for name, program in _PROGRAMS.items():
+    for name, versions in VERSIONS.items():
+        program = _PROGRAMS[name]
         numbers = Numbers(device, program.draw(n if program is Transpose else n * n))
 
         def runner(
@@ -103,6 +104,6 @@ def criteria(n: int, request: Request) -> Iterator[Case]:
 
         runners = [
             runner({"program": name, "version": title}, *version)
-            for title, version in VERSIONS[name].items()
+            for title, version in versions.items()
         ]
         yield Case({"label": {"program": name}, "reference": {"what": "NumPy"}}, runners)
