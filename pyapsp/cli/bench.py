@@ -19,7 +19,7 @@ For example:
   pyapsp bench power-law --problem sssp --n 100000
   pyapsp bench rmat --n 4096 --method auto near-far ms-bfs fw-minplus
   pyapsp bench dense --n 16384 --device gpu --energy
-  pyapsp bench rmat --n 1000000 --problem bfs --device gpu --energy --kernels
+  pyapsp bench power-law --n 1000000 --problem bfs --device gpu --energy --kernels
 """
 
 from __future__ import annotations
