@@ -407,7 +407,8 @@ class _LoadedMatrix(Loaded):
         words = None if configuration.layout is None else (method.encode, method.decode)
         types = options.dtype, options.dtype
         shape = graph.n, configuration.size
-        rest = layout, *types, arcs, words, watch, plan.spare_bytes
+        another = layout.dtype.itemsize * configuration.size * layout.columns
+        rest = layout, *types, arcs, words, watch, plan.spare_bytes - another
         self._distances = empty((graph.n, graph.n), options.dtype)
         self._buffers: list[cl.Buffer] = []
         if graph.n:
