@@ -83,6 +83,9 @@ class Setting:
 #: All settings of experiments.
 SETTINGS = {
     "threads": Setting("work-items of a group (default: chosen for the device)"),
+    "items": Setting(
+        "work-items of a group of a tuned program, powers of two from 2 (default: several)"
+    ),
     "cores": Setting("compute units (default: powers of two, and all of the device)"),
     "sides": Setting("rows and columns of a tile (default: 1, 2, 4 and 8)"),
     "blocks": Setting("blocking factors (default: n/10, n/8 and n/6)"),

@@ -86,6 +86,20 @@ def test_transposes(name, device):
             program.check()
 
 
+@pytest.mark.parametrize("name", ["reduction", "transpose"])
+@pytest.mark.parametrize("group", [2, 8])
+def test_groups_of_the_user_are_tried(name, group, device):
+    document = papers.measure(
+        f"{NAME}-{name}", 50, device=device, repeat=1, settings={"items": [group]}
+    )
+    assert {run["label"]["items"] for run in document["runs"]} == {group}
+    program = Reduction if name == "reduction" else Transpose
+    assert [run["label"]["version"] for run in document["runs"]] == list(program.VERSIONS)
+    for wrong in (1, 3):
+        with pytest.raises(ParameterError, match=f"a power of two, at least 2. Got {wrong}"):
+            papers.measure(f"{NAME}-{name}", 50, device=device, settings={"items": [wrong]})
+
+
 @pytest.mark.parametrize(("program", "n"), [(Reduction, 100), (Transpose, 20)])
 def test_wrong_answers_are_found(program, n, device):
     numbers = Numbers(device, program.draw(n))
@@ -105,7 +119,7 @@ def test_wrong_answers_are_found(program, n, device):
 
 def test_energy_of_every_version(toy, device, tmp_path):
     group = 16 if device.traits.scalar_groups else 64
-    options = ("--set", f"threads={group}", "--energy", "rapl", "--train", 0.1)
+    options = ("--set", f"items={group}", "--energy", "rapl", "--train", 0.1)
     code, document = measure(device, tmp_path / "x.json", "reduction", 3000, *options)
     assert code == 0
     assert [run["label"]["version"] for run in document["runs"]] == list(Reduction.VERSIONS)

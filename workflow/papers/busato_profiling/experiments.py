@@ -18,6 +18,7 @@ from papers.busato_traversal.partition.experiments import TECHNIQUES, techniques
 from papers.experiment import Case, Experiment, Request
 from papers.metered import Metered, Repeated
 from papers.runner import Label
+from pyapsp.errors import ParameterError
 from pyapsp.registry.timing import Turn
 
 __all__ = ["EXPERIMENTS", "INPUTS"]
@@ -39,7 +40,11 @@ def _fastest(runners: Sequence[Repeated]) -> list[Repeated]:
 def _versions(program: type[TunedProgram], n: int, request: Request) -> Iterator[Case]:
     """Yield the case of all versions of a program, each with several groups."""
     numbers = Numbers(request.device, program.draw(n))
-    groups = request.settings.get("threads")
+    groups = request.chosen("items", ())
+    for each in groups:
+        if each < 2 or each & (each - 1):
+            rule = "a power of two, at least 2"
+            raise ParameterError.of("items", program.__name__.lower(), rule, each)
 
     def runner(name: str, shape: Shape) -> Repeated:
         made: list[TunedProgram] = []
@@ -66,8 +71,7 @@ def _versions(program: type[TunedProgram], n: int, request: Request) -> Iterator
     runners = [
         runner(name, shape)
         for name in program.VERSIONS
-        for shape in program.shapes(request.device, name)
-        if not groups or shape.items in groups
+        for shape in program.shapes(request.device, name, groups)
     ]
     yield Case({"reference": {"what": "NumPy"}, "bytes": program.moved(n)}, runners)
 
@@ -93,7 +97,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         methods=(),
         sizes=(2**22,),
         least=1,
-        settings=("threads",),
+        settings=("items",),
         make=partial(_versions, Reduction),
     ),
     "busato-profiling-transpose": Metered(
@@ -101,7 +105,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         methods=(),
         sizes=(1024,),
         least=1,
-        settings=("threads",),
+        settings=("items",),
         make=partial(_versions, Transpose),
     ),
     "busato-profiling-techniques": Metered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -99,8 +99,11 @@ class TunedProgram(ABC):
 
     @classmethod
     @abstractmethod
-    def shapes(cls, device: Device, name: str) -> Iterator[Shape]:
-        """Yield the groups that are tried for a version."""
+    def shapes(cls, device: Device, name: str, groups: Sequence[int] = ()) -> Iterator[Shape]:
+        """Yield the groups that are tried for a version; if sizes are given, powers of two, these.
+
+        The device may not have them.
+        """
 
     @staticmethod
     @abstractmethod
@@ -177,10 +180,11 @@ class Reduction(TunedProgram):
     }
 
     @classmethod
-    def shapes(cls, device: Device, name: str) -> Iterator[Shape]:
+    def shapes(cls, device: Device, name: str, groups: Sequence[int] = ()) -> Iterator[Shape]:
         """Yield the groups that are tried for a version."""
+        usual = (16, 64) if device.traits.scalar_groups else (64, 128, 256, 512, 1024)
         most = device.capabilities.max_work_group_size
-        for group in (16, 64) if device.traits.scalar_groups else (64, 128, 256, 512, 1024):
+        for group in groups or usual:
             if group <= most:
                 yield Shape(group)
 
@@ -260,11 +264,15 @@ class Transpose(TunedProgram):
     }
 
     @classmethod
-    def shapes(cls, device: Device, name: str) -> Iterator[Shape]:
+    def shapes(cls, device: Device, name: str, groups: Sequence[int] = ()) -> Iterator[Shape]:
         """Yield the groups that are tried for a version."""
-        for x, y in cls._SHAPES[name]:
-            if x * y <= device.capabilities.max_work_group_size:
-                yield Shape(x, y)
+        usual = [Shape(*each) for each in cls._SHAPES[name]]
+        others = [each for each in groups if each not in {shape.items for shape in usual}]
+        shapes = [shape for shape in usual if not groups or shape.items in groups]
+        shapes += [Shape(each) if name in ("orig", "copy") else _square(each) for each in others]
+        for shape in shapes:
+            if shape.items <= device.capabilities.max_work_group_size:
+                yield shape
 
     def _defines(self) -> dict[str, int]:
         return {"PYAPSP_X": self.shape.x, "PYAPSP_Y": self.shape.y}
@@ -306,3 +314,9 @@ class Transpose(TunedProgram):
         is_copy = self.version.kernel == "transpose_copy"
         right = self._values if is_copy else self._values.T
         require_equal(answer, right, f"transpose, {self.version.kernel}")
+
+
+def _square(items: int) -> Shape:
+    """Return a group with as many rows as columns, or half as many; items are a power of two."""
+    y = 1 << (items.bit_length() - 1) // 2
+    return Shape(items // y, y)
