@@ -3,7 +3,8 @@
 All contenders, and the loop that measures the roof, run in turns on the same input. Whole calls are
 timed, from the input to the answer on the host. The oracle of the problem checks every answer.
 
-The energy of a call is measured after the turns, in a train of calls of each method.
+The energy of a call is measured after the turns, in a train of calls of each method; or that of its
+kernels alone, in a train of runs with the input on the device.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ __all__ = ["Argument", "Comparison", "Outcome", "PeerRecord", "dense_graph", "ru
 Argument: TypeAlias = Json | np.ndarray
 
 _ENERGY = (
-    *("joules", "idle_joules", "watts"),
-    *("joules_per_unit", "joules_per_distance", "energy_error"),
+    *("joules", "idle_joules", "watts", "peak_watts", "joules_per_unit", "joules_per_distance"),
+    *("energy_seconds", "energy_runs", "energy_error"),
 )
 
 
@@ -94,9 +95,10 @@ class Outcome:
         turns in place of its times. Added are ``device_seconds`` (upload, kernels, download),
         ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (the time of each peer
         divided by this one), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
-        With `energy` also ``joules`` and ``idle_joules`` of a whole call, ``watts``,
-        ``joules_per_unit`` of work, ``joules_per_distance`` and ``energy_error``, as in `Energy`;
-        they are None without a sensor.
+        With `energy` also ``energy_of``, "calls" or "kernels"; ``joules`` and ``idle_joules`` of
+        one of these, ``watts``, ``peak_watts``, ``joules_per_unit`` of work,
+        ``joules_per_distance``, ``energy_seconds`` of one, ``energy_runs`` in the train, and
+        ``energy_error``, as in `Energy`; they are None without a sensor.
     peers : list of dict
         ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
         ``verified``.
@@ -186,6 +188,7 @@ def run(
     repeat: int = 3,
     peers: Sequence[str] = (),
     energy: Callable[[Device], EnergyMeter] | None = None,
+    kernels: bool = False,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Outcome:
     """Time every method with every dtype on every device, and the peers, on one input.
@@ -212,6 +215,9 @@ def run(
     energy : callable, optional
         Returns what measures the energy of a device. If its sensor cannot be read any more, the
         rest of the measurements are complete, and `Outcome.sensor_error` says so.
+    kernels : bool
+        Whether energy is that of the kernels alone (`Method.load`). Methods that do not run without
+        copies are left out.
     progress : callable
         Called with the name of what runs next.
 
@@ -231,7 +237,7 @@ def run(
     about = problem.about(data)
     outcome, judge = Outcome(problem, about), _Judge(problem)
     everybody = [
-        _Own(problem, data, method, dtype, device, arguments or {}, judge)
+        _Own(problem, data, method, dtype, device, arguments or {}, judge, kernels)
         for method, dtype, device in product(methods, dtypes, map(choose, devices))
     ]
 
@@ -305,14 +311,19 @@ class _Checked(Contender):
     """A contender whose answers are checked; after a wrong answer the timing continues."""
 
     @property
+    def checks(self) -> list[Check]:
+        """The checks of all answers."""
+        return [turn.facts["check"] for turn in self.turns]
+
+    @property
     def verified(self) -> bool:
         """Whether every answer was right."""
-        return all(turn.facts["check"].ok for turn in self.turns)
+        return all(check.ok for check in self.checks)
 
     @property
     def max_error(self) -> float | None:
         """The largest difference from the oracle, where it is a number."""
-        errors = [turn.facts["check"].max_error for turn in self.turns]
+        errors = [check.max_error for check in self.checks]
         return max((error for error in errors if error is not None), default=None)
 
 
@@ -331,7 +342,10 @@ def _energy_columns(energy: Energy, facts: Mapping[str, Any]) -> Record:
         return joules / count if joules is not None and count else None
 
     work, distances = facts["record"]["work"], facts["distances"]
-    values = joules, energy.idle_joules, energy.watts, each(work), each(distances), energy.error
+    values = (
+        *(joules, energy.idle_joules, energy.watts, energy.peak_watts, each(work)),
+        *(each(distances), energy.seconds, energy.launches, energy.error),
+    )
     return dict(zip(_ENERGY, values, strict=True))
 
 
@@ -347,25 +361,49 @@ class _Own(_Checked):
         device: Device,
         arguments: Mapping[str, Argument],
         judge: _Judge,
+        kernels: bool,
     ) -> None:
         id_ = method if isinstance(method, str) else method.id
         super().__init__(f"{id_} {dtype} on {device.id}", self._solve)
         self.device = device
         self._problem, self._data, self._method, self._judge = problem, data, method, judge
         self._arguments = dict(arguments) | {"dtype": dtype, "device": device}
-        self._energy: Record = {}
+        self._kernels, self._energy = kernels, dict[str, Json]()
+        self._further: list[Check] = []
+
+    def _ask(self) -> Request:
+        return self._problem.ask(self._data, self._method, **self._arguments)
 
     def _call(self) -> tuple[Request, runs.Solved]:
         started = time.perf_counter()
-        request = self._problem.ask(self._data, self._method, **self._arguments)
+        request = self._ask()
         return request, runs.solve(request, started)
 
+    @property
+    def checks(self) -> list[Check]:
+        """The checks of the turns, and of the answer at the end of a train."""
+        return [*super().checks, *self._further]
+
     def measure_energy(self, meter: EnergyMeter) -> None:
-        """Measure the energy of a call."""
-        self._energy = dict.fromkeys(_ENERGY)
-        self._energy = _energy_columns(meter.measure(self._call), self.turns[-1].facts)
+        """Measure the energy of a call, or of its kernels."""
+        of = "kernels" if self._kernels else "calls"
+        self._energy = {"energy_of": of, **dict.fromkeys(_ENERGY)}
+        if not meter.shows:
+            return
+        if not self._kernels:
+            energy = meter.measure(self._call)
+        else:
+            request = self._ask()
+            plan, loaded = runs.load(request)
+            energy = meter.measure_runs(loaded.run)
+            self._further.append(
+                self._judge(request.problem.settle(request, plan, loaded.answer()))
+            )
+        self._energy |= _energy_columns(energy, self.turns[-1].facts)
 
     def _solve(self) -> Turn:
+        if self._kernels and not self.turns:
+            runs.load(self._ask())  # what cannot run without copies is refused now
         started = time.perf_counter()
         request, solved = self._call()
         wall = time.perf_counter() - started

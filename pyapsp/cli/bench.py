@@ -6,7 +6,9 @@ the host. The roof is the rate of the device for operations in registers, measur
 turns. Every answer is checked. Exit code 1 when one is wrong.
 
 --energy adds joules: after the turns each method is called again and again for seconds, while a
-sensor is read. The sensors are those of 'pyapsp profile device'.
+sensor is read. The sensors are those of 'pyapsp profile device'. With --kernels only its kernels
+are run again and again, with the input on the device and the answer left there; the answer is
+checked at the end.
 
 For example:
   pyapsp bench rome99.gr --method fw-blocked --dtype float32
@@ -17,6 +19,7 @@ For example:
   pyapsp bench power-law --problem sssp --n 100000
   pyapsp bench rmat --n 4096 --method auto near-far ms-bfs fw-minplus
   pyapsp bench dense --n 16384 --device gpu --energy
+  pyapsp bench power-law --n 1000000 --problem bfs --device gpu --energy --kernels
 """
 
 from __future__ import annotations
@@ -68,7 +71,7 @@ _PEERS = {
     "truss": ("scipy", "networkx"),
 }
 # The columns of energy, and their factors.
-_ENERGY = ("joules", 1.0), ("joules_per_unit", 1e9), ("watts", 1.0)
+_ENERGY = ("joules", 1.0), ("joules_per_unit", 1e9), ("watts", 1.0), ("energy_seconds", 1.0)
 _NAMES = tuple(dict.fromkeys(name for names in _PEERS.values() for name in names))
 
 
@@ -123,6 +126,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "without a name means all (without --peers: scipy for a file, none for dense graphs)",
     )
     add_energy(parser, "a call")
+    add_flag(
+        parser,
+        "--kernels",
+        "with --energy: repeat the kernels alone, without the copies of a call; methods that "
+        "need these are left out",
+    )
     dense = parser.add_argument_group("random graphs")
     add_size(dense, "numbers of vertices (512 1024)", nargs="+")
     dense.add_argument(
@@ -141,6 +150,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print a table for each graph."""
     import pyapsp
+    from pyapsp.base.errors import ParameterError
     from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
 
@@ -150,6 +160,8 @@ def run(arguments: argparse.Namespace) -> int:
         methods = [method.id for method in pyapsp.methods(problem.id)]
     for name in methods:
         method_of(problem.id, name, "bench")
+    if arguments.kernels and arguments.energy is None:
+        raise ParameterError("--kernels is for --energy")
     with meters(arguments) as meter_of:
         return _measure(arguments, problem, methods, meter_of)
 
@@ -197,6 +209,7 @@ def _measure(
                 repeat=arguments.repeat,
                 peers=peers,
                 energy=meter_of,
+                kernels=arguments.kernels,
                 progress=report,
             )
         console.print(_table(outcome, arguments.repeat))
@@ -300,7 +313,9 @@ def _table(outcome: Outcome, repeat: int) -> Table:
     headings = ["kernels s", "device s", "whole s", f"{prefix} {unit}/s"]
     headings += ["with transfers", "of the roof"]
     energy = any("joules" in row for row in outcome.runs)
+    repeated = {row["energy_of"] for row in outcome.runs if "energy_of" in row}
     headings += ["joules", f"nJ/{unit.removesuffix('s')}", "watts"] * energy
+    headings += [f"{what} repeated s" for what in repeated]
     for heading in [*headings, *(f"x {each['name']}" for each in outcome.peers)]:
         table.add_column(heading, justify="right")
     table.add_column("answer")

@@ -1,4 +1,4 @@
-"""The energy of a launch: of a train of launches, read from a sensor all the while.
+"""The energy of a launch: that of a train of launches, read from a sensor all the while.
 
 Counters of energy change only some ten times a second, and some sensors see a part of the time. So
 the launches are repeated for seconds. The power is that between the first and the last change of
@@ -22,11 +22,13 @@ __all__ = ["Energy", "EnergyMeter", "mean_power"]
 # Seconds between two readings of the sensor.
 _INTERVAL = 0.02
 _IDLE_SECONDS = 2.0
+# Short runs are enqueued together, for so many seconds, without a wait of the host, and the most.
+_TOGETHER, _MOST_TOGETHER = 0.02, 1000
 
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one launch of a train.
+    """The energy of one launch, or of one run, of a train.
 
     Attributes
     ----------
@@ -75,20 +77,49 @@ class EnergyMeter:
         #: The mean power before the first train; None without a sensor.
         self.idle_watts: float | None = None
         first = sensor.sample()
-        self._shows = first.joules is not None or first.watts is not None
-        if self._shows:
+        #: Whether the sensor shows anything; without one nothing is repeated.
+        self.shows = first.joules is not None or first.watts is not None
+        if self.shows:
             samples, _ = self._watched(lambda: time.sleep(min(seconds, _IDLE_SECONDS)))
             self.idle_watts, _ = mean_power(samples)
 
-    def measure(self, launch: Callable[[], object]) -> Energy:
-        """Repeat a launch, which waits for its end, and return the energy of one.
+    def measure_runs(self, run: Callable[[int], object]) -> Energy:
+        """Repeat runs, of which short ones follow each other, and return the energy of one.
+
+        Parameters
+        ----------
+        run : callable
+            Runs something so many times, and waits for the end of the last.
 
         Raises
         ------
         SensorError
             If the sensor cannot be read any more.
         """
-        if not self._shows:
+        if not self.shows:
+            return self.measure(lambda: run(1))
+        run(1)
+        begun = time.perf_counter()
+        run(1)
+        seconds = time.perf_counter() - begun
+        together = min(max(round(_TOGETHER / max(seconds, 1e-9)), 1), _MOST_TOGETHER)
+        return self.measure(lambda: run(together), together)
+
+    def measure(self, launch: Callable[[], object], runs: int = 1) -> Energy:
+        """Repeat a launch, which waits for its end, and return the energy of one.
+
+        Parameters
+        ----------
+        launch : callable
+        runs : int
+            The runs of a launch; if there are more than one, the energy is that of a run.
+
+        Raises
+        ------
+        SensorError
+            If the sensor cannot be read any more.
+        """
+        if not self.shows:
             return Energy(None, None, None, None, None, 0.0, 0, 0)
         launches = 0
 
@@ -102,6 +133,7 @@ class EnergyMeter:
         launch()  # the power has risen when the train begins
         samples, seconds = self._watched(train)
         watts, error = mean_power(samples)
+        launches *= runs
         each = seconds / launches
         peak = max((sample.watts for sample in samples if sample.watts is not None), default=None)
         return Energy(

@@ -244,7 +244,8 @@ def _gather(
             sums += at * _MIXED
         return difference(read_back(queue, out, items), sums)
 
-    return Benchmark(name, place, "accesses", float(items * _STEPS), run, fault)
+    work, metered = float(items * _STEPS), name == "coalescence"
+    return Benchmark(name, place, "accesses", work, run, fault, metered=metered)
 
 
 def _copy(device: Device, size: int, bytes_each: int) -> Benchmark:
@@ -274,7 +275,8 @@ def _copy(device: Device, size: int, bytes_each: int) -> Benchmark:
         copied = read_back(queue, to, size // 4)
         return difference(copied, source if rounds else np.zeros_like(source))
 
-    return Benchmark("access size", {"bytes": bytes_each}, "bytes", 2.0 * size, run, fault)
+    place: Record = {"bytes": bytes_each}
+    return Benchmark("access size", place, "bytes", 2.0 * size, run, fault, metered=True)
 
 
 def _banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
@@ -299,7 +301,8 @@ def _banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
     if alone:
         return Benchmark("local latency", {"bytes": 4 * words}, "accesses", _STEPS, run, fault)
     work = float(items * _STEPS)
-    return Benchmark("bank conflicts", {"stride": stride}, "accesses", work, run, fault)
+    place: Record = {"stride": stride}
+    return Benchmark("bank conflicts", place, "accesses", work, run, fault, metered=True)
 
 
 def _nothing() -> None:

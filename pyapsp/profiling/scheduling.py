@@ -119,9 +119,9 @@ def _paths(device: Device, paths: int) -> Benchmark:
             value *= np.uint32(_MULTIPLIER)
         return difference(read_back(queue, out, items), value)
 
-    return Benchmark(
-        "divergence", {"paths": paths}, "operations", float(2 * items * _STEPS), run, fault
-    )
+    place: Record = {"paths": paths}
+    work = float(2 * items * _STEPS)
+    return Benchmark("divergence", place, "operations", work, run, fault, metered=True)
 
 
 def _counters(device: Device, *, local: bool, distinct: bool) -> Benchmark:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
 from pyapsp.base.shown import table
 from pyapsp.base.spelling import meant
-from pyapsp.registry.steps import Answer, AnyPlan, Parameters, ParameterValues
+from pyapsp.registry.steps import Answer, AnyPlan, Loaded, Parameters, ParameterValues
 
 __all__ = ["Method", "Requirements"]
 
@@ -142,6 +142,16 @@ class Method(metaclass=_Kind):
     @abstractmethod
     def run(self, plan: Any) -> Answer:
         """Run a plan of this method."""
+
+    def load(self, plan: Any) -> Loaded:
+        """Copy the input of a plan to the device, where its kernels can run again and again.
+
+        Raises
+        ------
+        ParameterError
+            If the method, or this plan, does not run without copies: the default.
+        """
+        raise ParameterError(f"{self.id} cannot run its kernels without its copies")
 
 
 def _legal(values: Sequence[int | str]) -> str:

@@ -20,16 +20,16 @@ import numpy as np
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import let_go
-from pyapsp.device.kernels.residents import release_all, residents
+from pyapsp.device.kernels.residents import Residents, release_all, residents
 from pyapsp.graph import Graph
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
 from pyapsp.registry.record import reasons, record
-from pyapsp.registry.steps import AnyPlan, Options
+from pyapsp.registry.steps import AnyPlan, Loaded, Options
 from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
-__all__ = ["Planned", "Refusals", "Solved", "plans", "run", "solve"]
+__all__ = ["Planned", "Refusals", "Solved", "load", "plans", "run", "solve"]
 
 # Errors of a run whose cause may be gone in the next one.
 _TEMPORARY = (DeviceMemoryError, StallError)
@@ -182,14 +182,36 @@ def run(request: Request, refusals: Refusals | None = None) -> tuple[Planned, An
     raise refusals.least()
 
 
-def _run(planned: Planned) -> Any:
-    """Run a plan; arrays that stay on devices make room for it."""
-    method, plan = planned.method, planned.plan
+def load(request: Request) -> tuple[AnyPlan, Loaded]:
+    """Return the plan of the method that runs, and its input on the device.
+
+    Raises
+    ------
+    PyApspError
+        If the method cannot run, or not without the copies of a call.
+    """
+    refusals = Refusals()
+    for planned in plans(request, refusals):
+        _make_room(planned)
+        return planned.plan, planned.method.load(planned.plan)
+    raise refusals.least()
+
+
+def _make_room(planned: Planned) -> Residents:
+    """Release arrays that stay on the device as far as a run needs their memory."""
+    plan = planned.plan
     there = residents(plan.options.device.context)
     # what the plan needs may be there already
     attributes = getattr(plan.input, "__dict__", {}).values()
     own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
     there.shrink(max(plan.spare_bytes, 0) + own)
+    return there
+
+
+def _run(planned: Planned) -> Any:
+    """Run a plan; arrays that stay on devices make room for it."""
+    method, plan = planned.method, planned.plan
+    there = _make_room(planned)
     try:
         return method.run(plan)
     except DeviceMemoryError as error:

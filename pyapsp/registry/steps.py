@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
@@ -16,6 +17,7 @@ __all__ = [
     "Answer",
     "AnyPlan",
     "Check",
+    "Loaded",
     "OpaquePlan",
     "Options",
     "ParameterValues",
@@ -160,6 +162,18 @@ class Answer:
     """
 
     stats: Stats = field(default_factory=Stats)
+
+
+class Loaded(ABC):
+    """A plan whose input is on the device, so that its kernels can run without copies."""
+
+    @abstractmethod
+    def run(self, times: int = 1) -> None:
+        """Run the kernels so many times, one after the other, and wait for their end."""
+
+    @abstractmethod
+    def answer(self) -> Answer:
+        """Copy the answer of the last run to the host; it has the stats ``kernel_hash`` alone."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
@@ -25,11 +26,7 @@ from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice, may_be_clipped
 from pyapsp.paths.landing import deliver, room
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import (
-    ParameterValues,
-    Plan,
-    Stats,
-)
+from pyapsp.registry import Loaded, ParameterValues, Plan, Stats
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import Hashed, WidthInGroup
 from pyapsp.traversal.narrow import LevelRows, NarrowRow, Row
@@ -58,12 +55,14 @@ class Searcher(Protocol):
 
     rounds: int
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
-        """Search from a vertex.
+    def search(self, source: int) -> None:
+        """Search from a vertex; the distances stay on the device."""
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the distances of the last search.
 
         Parameters
         ----------
-        source : int
         distances : (n,) ndarray or DeviceRows
             Array for the distances; C-contiguous. One row on the device, if the method
             `fills_device_rows`.
@@ -94,12 +93,15 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     fills_device_rows : bool
         Whether its searchers write rows that stay on the device. Otherwise rows of the host are
         copied to them.
+    resident : bool
+        Whether the whole graph is on the device during a search.
     """
 
     area = "traversal"
     choices: ClassVar[ParameterValues] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
     fills_device_rows: ClassVar[bool] = True
+    resident: ClassVar[bool] = True
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items and smaller ones, on CPUs of 64."""
@@ -113,7 +115,8 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex. The array for the predecessors is filled later, or already here."""
         assert not isinstance(row, NarrowRow)
-        searcher.search(source, row)
+        searcher.search(source)
+        searcher.read_distances(row)
 
     def finish(self, searcher: Searcher) -> None:
         """Wait for rows of `find` that are on their way to the host; none by default."""
@@ -162,12 +165,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
                     if checks and may_be_clipped(graph, row):
                         check_answer(graph, row.get())
                 elif not narrow:
-                    # as with a cutoff: without negative weights, too large is beyond all targets
-                    known = not graph.has_negative and options.reaches_targets(row[0])
-                    if self.weighted and options.must_check(graph) and not known:
-                        check_answer(graph, row)
-                    options.hide_beyond_targets(row[0])
-                    options.hide(row, None)
+                    self.settle(graph, options, row)
                 if before is not None and not narrow:
                     started = time.perf_counter()
                     with device_errors(options.device, plan.device_bytes):
@@ -223,6 +221,30 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
             predecessors, _ = room(options.device, shape, np.dtype(np.int32))
         return distances, direct, predecessors
 
+    def settle(self, graph: Graph, options: PathOptions, row: np.ndarray) -> None:
+        """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets."""
+        # as with a cutoff: without negative weights, too large is beyond all targets
+        known = not graph.has_negative and options.reaches_targets(row[0])
+        if self.weighted and options.must_check(graph) and not known:
+            check_answer(graph, row)
+        options.hide_beyond_targets(row[0])
+        options.hide(row, None)
+
+    def load(self, plan: Plan[Graph, PathOptions, _State]) -> Loaded:
+        """Copy the graph to the device.
+
+        Raises
+        ------
+        ParameterError
+            If predecessors are wanted, or the method copies arcs during a search.
+        """
+        if not self.resident:
+            return super().load(plan)
+        if plan.options.predecessors:
+            raise ParameterError(f"{self.id} finds predecessors only with copies")
+        with device_errors(plan.options.device, plan.device_bytes):
+            return _LoadedSearch(self, plan, self.open(plan, Stopwatch()))
+
 
 def _one(rows: HostOrDevice) -> HostOrDevice:
     """Return one row as searchers get it."""
@@ -230,6 +252,42 @@ def _one(rows: HostOrDevice) -> HostOrDevice:
         return rows
     one: np.ndarray = rows[0]
     return one
+
+
+class _LoadedSearch(Loaded):
+    """A graph on the device, and the searches from each source of a plan."""
+
+    def __init__(
+        self, method: Search[Any], plan: Plan[Graph, PathOptions, Any], searcher: Searcher
+    ) -> None:
+        self._method, self._plan, self._searcher = method, plan, searcher
+        self._sources = plan.options.rows(plan.input.n).tolist()
+        self._last: int | None = None  # the place of the source whose distances are on the device
+
+    def _search(self, place: int) -> None:
+        self._searcher.search(self._sources[place])
+        self._last = place
+
+    def run(self, times: int = 1) -> None:
+        """Search from all sources."""
+        options = self._plan.options
+        with device_errors(options.device, self._plan.device_bytes):
+            for _ in range(times):
+                for place in range(len(self._sources)):
+                    self._search(place)
+            options.device.drain()
+
+    def answer(self) -> Rows:
+        """Copy the distances of the last search; search from the other sources once more."""
+        graph, options, sources = self._plan.input, self._plan.options, self._sources
+        distances = np.empty((len(sources), graph.n), options.dtype)
+        for place in reversed(range(len(sources))):
+            with device_errors(options.device, self._plan.device_bytes):
+                if place != self._last:
+                    self._search(place)
+                self._searcher.read_distances(distances[place])
+            self._method.settle(graph, options, distances[place : place + 1])
+        return Rows(distances, None, stats={"kernel_hash": self._plan.state.hash}, checked=True)
 
 
 class Lanes(WidthInGroup, Search[_State]):

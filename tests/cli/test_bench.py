@@ -16,6 +16,7 @@ from pyapsp.cli import bench as command
 from pyapsp.device.energy import EnergyMeter
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import runs
+from pyapsp.traversal.partitioning.technique import _LoadedTechnique
 
 run = runner("bench")
 
@@ -283,3 +284,57 @@ def test_a_sensor_that_disappears_costs_only_energy(toy_sensor, tmp_path, capsys
     assert first["joules"] > 0
     assert {second[name] for name in ENERGY} == {None}
     assert second["rate"] > 0
+
+
+def test_energy_of_kernels(toy_sensor, tmp_path, capsys, monkeypatch):
+    """Runs are seconds apart from calls; a method that copies in its search is left out."""
+    out = tmp_path / "bench.json"
+    words = ["rmat", "--n", 64, "--problem", "bfs", "--energy", "rapl", "--kernels", "--repeat", 1]
+    words += ["--train", "0.3", "--peers", "scipy", "-o", out]
+    code, text, _ = run(capsys, *words, "--method", "bfs-frontier", "bfs-streamed")
+    assert code == 0
+    assert "kernels repeated s" in text
+    assert "left out: bfs-streamed int32" in text
+    assert "bfs-streamed cannot run its kernels without its copies" in text
+    (row,) = json.loads(out.read_text())["runs"]
+    assert row["energy_of"] == "kernels"
+    assert row["joules"] == pytest.approx(row["watts"] * row["energy_seconds"])
+    assert row["joules_per_unit"] == pytest.approx(row["joules"] / row["work"])
+    # short runs are enqueued together, and a train is as long as was asked for
+    assert row["energy_runs"] > 10
+    assert 0.25 < row["energy_runs"] * row["energy_seconds"] < 3
+    assert row["watts"] == pytest.approx(100, rel=0.05)
+
+
+def test_a_method_that_cannot_run_its_kernels_alone_is_refused(capsys):
+    words = ["dense", "--n", 20, "--energy", "none", "--kernels", "--repeat", 1]
+    code, _, message = run(capsys, *words, "--method", "johnson")
+    assert code == 2
+    assert "johnson cannot run its kernels without its copies" in message
+    code, _, message = run(capsys, "dense", "--n", 20, "--kernels")
+    assert (code, "--kernels is for --energy" in message) == (2, True)
+
+
+def test_the_answer_at_the_end_of_a_train_is_checked(toy_sensor, capsys, monkeypatch):
+    answer = _LoadedTechnique.answer
+
+    def wrong(self):
+        found = answer(self)
+        found.owners[3] += 1
+        return found
+
+    monkeypatch.setattr(_LoadedTechnique, "answer", wrong)
+    words = ["uniform", "--n", 60, "--problem", "partition", "--method", "partition-direct"]
+    words += ["--energy", "rapl", "--train", "0.2", "--repeat", 1, "--peers", "scipy"]
+    assert run(capsys, *words)[0] == 0
+    code, text, _ = run(capsys, *words, "--kernels")
+    assert (code, "WRONG" in text) == (1, True)
+
+
+def test_kernels_without_a_sensor(tmp_path, capsys):
+    out = tmp_path / "bench.json"
+    words = ["dense", "--n", 33, "--method", "fw-minplus", "--repeat", "1", "-o", out]
+    assert run(capsys, *words, "--energy", "none", "--kernels")[0] == 0
+    (row,) = json.loads(out.read_text())["runs"]
+    assert row["energy_of"] == "kernels"
+    assert {row[name] for name in (*ENERGY, "energy_seconds", "energy_runs")} == {None}

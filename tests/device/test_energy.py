@@ -103,3 +103,30 @@ def test_a_sensor_that_disappears_in_a_train_is_named():
     sensor.most = sensor.reads + 5
     with pytest.raises(SensorError, match=r"sensor toy: .*any more \(OSError: unplugged\)"):
         meter.measure(lambda: time.sleep(0.01))
+
+
+def test_short_runs_follow_each_other():
+    sensor, counts = Toy(), []
+    meter = EnergyMeter(sensor, 0.3)
+
+    def run(times):
+        counts.append(times)
+        time.sleep(0.001 * times)
+
+    energy = meter.measure_runs(run)
+    together = counts[-1]
+    assert counts[:2] == [1, 1]
+    assert together > 1
+    # the first launch of so many is before the train
+    assert energy.launches == sum(counts[3:])
+    assert energy.seconds * energy.launches == pytest.approx(0.3, rel=0.3)
+    assert energy.joules == pytest.approx(energy.watts * energy.seconds)
+
+
+def test_long_runs_do_not_follow_each_other_and_none_is_run_without_a_sensor():
+    counts = []
+    EnergyMeter(Toy(), 0.1).measure_runs(lambda times: (counts.append(times), time.sleep(0.05)))
+    assert set(counts) == {1}
+    counts.clear()
+    energy = EnergyMeter(NoSensor(), 0.1).measure_runs(counts.append)
+    assert (energy.joules, counts) == (None, [])

@@ -19,13 +19,17 @@ TOP = Path(__file__).resolve().parents[2]
 PAGES = sorted((TOP / "docs").rglob("*.md"))
 # runs on the host, compiled by Numba
 WITHOUT_KERNEL = {"dijkstra-cpu"}
-# They convert and change graphs, simulate models, mine traces, and match graphs.
+# They convert and change graphs, simulate models, mine traces, match graphs, and measure devices.
 WITHOUT_METHOD = {
     "busato-traversal-formats",
     "okuyama-flint",
     "okuyama-flint-networks",
     *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+    *(
+        f"busato-profiling-{name}"
+        for name in ("device", "primitives", "criteria", "reduction", "transpose")
+    ),
     *(
         f"busato-matching-{name}"
         for name in ("queries", "levels", "scores", "perturbed", "complexes")

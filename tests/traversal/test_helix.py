@@ -418,7 +418,8 @@ def test_sizes_of_frontiers(device):
         plan = method.plan(GRAPH, options)
         search = method.open(plan, pyapsp.device.kernels.Stopwatch())
         levels = np.empty(GRAPH.n, np.int32)
-        search.search(STARTS[2], levels)
+        search.search(STARTS[2])
+        search.read_distances(levels)
         assert search.sizes == [1, 6, 502, 0]
 
 

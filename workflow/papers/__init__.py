@@ -19,6 +19,7 @@ from papers import (
     busato_matching,
     busato_mining,
     busato_paths,
+    busato_profiling,
     busato_traversal,
     ino,
     matsumoto,
@@ -27,7 +28,8 @@ from papers import (
 )
 from papers.experiment import SETTINGS, Experiment, Request, Settings
 from pyapsp import __version__
-from pyapsp.device import DeviceLike, choose
+from pyapsp.device import Device, DeviceLike, choose
+from pyapsp.device.energy import EnergyMeter
 from pyapsp.errors import ParameterError, PyApspError
 
 __all__ = ["EXPERIMENTS", "SETTINGS", "SOURCES", "experiment", "measure", "planned"]
@@ -44,6 +46,7 @@ SOURCES = {
         busato_dynamic.SOURCE,
         busato_mining.SOURCE,
         busato_matching.SOURCE,
+        busato_profiling.SOURCE,
     )
 }
 EXPERIMENTS: dict[str, Experiment] = {
@@ -100,6 +103,7 @@ def measure(
     repeat: int = 3,
     settings: Settings | None = None,
     limit: float | None = None,
+    energy: Callable[[Device], EnergyMeter] | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Run an experiment.
@@ -118,6 +122,8 @@ def measure(
         Name in `SETTINGS` -> values. Default: the published values, or values for the device.
     limit : float, optional
         Seconds after which a search from sources is stopped and left out.
+    energy : callable, optional
+        Returns what measures the energy of the device, for experiments that are `metered`.
     progress : callable
         Called with the name of what runs next.
 
@@ -125,13 +131,17 @@ def measure(
     -------
     dict
         ``runs``: the record of each run, with its label; ``left_out``: the labels of those that did
-        not run, each with ``why``; ``inputs``: facts about each input; and the experiment, n and
-        the device.
+        not run, each with ``why``; ``inputs``: facts about each input; ``sensors``, with energy:
+        name, seconds of a train, power of the idle device, and the error with which it ended; and
+        the experiment, n and the device.
 
     Raises
     ------
     ParameterError
-        If there is no such experiment or setting, or a value is out of range.
+        If there is no such experiment or setting, a value is out of range, or the experiment does
+        not measure energy.
+    SensorError
+        If the sensor cannot be read at the start.
     VerificationError
         If an answer is wrong.
     PyApspError
@@ -143,8 +153,12 @@ def measure(
         raise ParameterError.of("repeat", "papers", "at least 1", repeat)
     if limit is not None and not limit > 0:
         raise ParameterError.of("limit", "papers", "positive", limit)
+    if energy is not None and not chosen.metered:
+        rule = "absent: it does not measure energy"
+        raise ParameterError.of("energy", name, rule, "a sensor")
     device_found = choose(device)
-    results = chosen.measure(n, Request(device_found, options, repeat, limit, progress))
+    meter = None if energy is None else energy(device_found)
+    results = chosen.measure(n, Request(device_found, options, repeat, limit, progress, meter))
     if not results["runs"]:
         reasons = [each["why"] for each in results["left_out"]] or ["there is nothing to try"]
         raise PyApspError(f"{name}, n = {n}: {reasons[0]}")

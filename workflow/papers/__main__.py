@@ -20,8 +20,10 @@ from typing import Any
 
 from pyapsp.base.files import atomic_write
 from pyapsp.cli import program
+from pyapsp.cli.energy import add_energy, meters
 from pyapsp.cli.options import add_device, add_progress, add_size, status
 from pyapsp.cli.output import check_outputs, made, write_json
+from pyapsp.errors import SensorError
 
 __all__ = ["main"]
 
@@ -31,6 +33,7 @@ _LIST = """\
 _MEASURE = """\
   python -m papers measure okuyama-times -n 512 -o 512.json
   python -m papers measure matsumoto-blocks -n 1024 --set blocks=128,256 --device gpu -o blocks.json
+  python -m papers measure busato-profiling-reduction -n 4194304 --energy -o reduction.json
 """
 _REPORT = """\
   python -m papers report okuyama 256.json 512.json -o report
@@ -71,6 +74,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="values of a setting to measure, e.g. blocks=128,256; may be repeated",
     )
+    add_energy(measure, "a run of kernels, of an experiment that measures energy,")
+    measure.set_defaults(command="papers measure")
     add_device(measure)
     measure.add_argument(
         "-o", "--output", required=True, metavar="OUT.json", help="write the measurements as JSON"
@@ -142,7 +147,7 @@ def _measure(arguments: argparse.Namespace) -> int:
     import papers
 
     check_outputs(arguments.output)
-    with status(arguments) as tell:
+    with meters(arguments) as meter_of, status(arguments) as tell:
         measured = papers.measure(
             arguments.experiment,
             arguments.n,
@@ -150,6 +155,7 @@ def _measure(arguments: argparse.Namespace) -> int:
             repeat=arguments.repeat,
             settings=dict(arguments.set),
             limit=arguments.limit,
+            energy=meter_of,
             progress=tell,
         )
     write_json(arguments.output, {**measured, **made(arguments)})
@@ -157,6 +163,10 @@ def _measure(arguments: argparse.Namespace) -> int:
     for each in measured["left_out"]:
         label = ", ".join(f"{name}={value}" for name, value in each.items() if name != "why")
         print(f"left out: {label}: {each['why']}")
+    for sensor in measured.get("sensors", []):
+        print(f"sensor: {sensor['name']}")
+        if sensor["error"] is not None:  # the file has the rest
+            raise SensorError(sensor["name"], sensor["error"])
     return 0
 
 

@@ -14,6 +14,7 @@ from papers.contender import Contender, Judge, Solver
 from papers.runner import Label, Runner, take_turns
 from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
+from pyapsp.device.energy import EnergyMeter
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
@@ -82,6 +83,9 @@ class Setting:
 #: All settings of experiments.
 SETTINGS = {
     "threads": Setting("work-items of a group (default: chosen for the device)"),
+    "items": Setting(
+        "work-items of a group of a tuned program, powers of two from 2 (default: several)"
+    ),
     "cores": Setting("compute units (default: powers of two, and all of the device)"),
     "sides": Setting("rows and columns of a tile (default: 1, 2, 4 and 8)"),
     "blocks": Setting("blocking factors (default: n/10, n/8 and n/6)"),
@@ -116,6 +120,8 @@ class Request:
         Seconds after which a search from sources is stopped.
     progress : callable
         Called with the name of what runs next.
+    meter : EnergyMeter or None
+        Measures the energy of experiments that are `Experiment.metered`.
     """
 
     device: Device
@@ -123,6 +129,7 @@ class Request:
     repeat: int = 3
     limit: float | None = None
     progress: Callable[[str], None] = lambda text: None
+    meter: EnergyMeter | None = None
 
     def chosen(self, name: str, default: Sequence[int]) -> list[int]:
         """Return a setting, or the default when there is none."""
@@ -163,6 +170,8 @@ class Experiment(ABC):
         Names, of `SETTINGS`, of its settings.
     least : int
         The smallest n.
+    metered : bool
+        Whether it measures energy, if there is a sensor.
     """
 
     exhibits: str
@@ -170,6 +179,7 @@ class Experiment(ABC):
     sizes: tuple[int, ...]
     settings: tuple[str, ...] = ()
     least: int = 2
+    metered: bool = False
 
     @abstractmethod
     def cases(self, n: int, request: Request) -> Iterator[Case]:

@@ -42,6 +42,8 @@ def measure_options(wildcards):
     ]
     if wildcards.device != "auto":
         options += ["--device", wildcards.device]
+    if EXPERIMENTS[wildcards.experiment].metered:
+        options += ["--energy"]
     for name, values in paper_settings(wildcards.experiment).items():
         options += ["--set", f"{name}={','.join(map(str, values))}"]
     return options

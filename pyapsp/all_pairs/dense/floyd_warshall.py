@@ -18,7 +18,7 @@ from pyapsp.all_pairs.dense.matrix import DeviceMatrix, Layout, download, upload
 from pyapsp.all_pairs.dense.mending import mend_predecessors
 from pyapsp.all_pairs.dense.predecessors import Recovery, recovery_seconds
 from pyapsp.all_pairs.dense.product import Product
-from pyapsp.base.errors import DeviceMemoryError
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Backlog, Program, Stopwatch, staging
@@ -30,7 +30,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.landing import expected
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Parameters, Plan, check_memory
+from pyapsp.registry import Loaded, Parameters, Plan, check_memory
 from pyapsp.registry.tuning import Match, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
 
@@ -258,7 +258,31 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         """Upload the matrix, run all rounds, download it."""
         with device_errors(plan.options.device, plan.device_bytes):
-            return self._run(plan)
+            answer = self._run(plan)
+        self.check_range(plan, answer)
+        return answer
+
+    def check_range(self, plan: Plan[Graph, AllPairsOptions, Prepared], answer: Rows) -> None:
+        """Raise an error if the words of the layout do not hold every distance."""
+
+    def load(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Loaded:
+        """Copy the matrix to the device, twice.
+
+        Raises
+        ------
+        ParameterError
+            If predecessors are wanted.
+        DeviceMemoryError
+            If a second matrix does not fit.
+        """
+        if plan.options.predecessors:
+            raise ParameterError(f"{self.id} finds predecessors only with copies")
+        configuration, options = plan.state.configuration, plan.options
+        layout = _layout(configuration, options)
+        matrix = layout.dtype.itemsize * configuration.size * layout.columns
+        check_memory([matrix, matrix, *configuration.scratch], options)
+        with device_errors(options.device, plan.device_bytes + matrix):
+            return _LoadedMatrix(self, plan)
 
     def _run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
         configuration, recovery, arcs = plan.state
@@ -370,6 +394,62 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
                 progress(number, steps)
                 reported = time.monotonic()
         self.finish(run)
+
+
+class _LoadedMatrix(Loaded):
+    """The matrix on the device, with a copy of it that is there before each run."""
+
+    def __init__(self, method: FloydWarshall, plan: Plan[Graph, AllPairsOptions, Prepared]) -> None:
+        configuration, _, arcs = plan.state
+        options, graph, watch = plan.options, plan.input, Stopwatch()
+        self._method, self._plan, self._queue = method, plan, options.device.queue()
+        layout = _layout(configuration, options)
+        words = None if configuration.layout is None else (method.encode, method.decode)
+        types = options.dtype, options.dtype
+        shape = graph.n, configuration.size
+        another = layout.dtype.itemsize * configuration.size * layout.columns
+        rest = layout, *types, arcs, words, watch, plan.spare_bytes - another
+        self._distances = empty((graph.n, graph.n), options.dtype)
+        self._buffers: list[cl.Buffer] = []
+        if graph.n:
+            self._matrix = DeviceMatrix(options.device, shape, *rest)
+            first = self._matrix.upload(self._queue, graph, self._distances)
+            self._initial = options.device.buffer(first.size)
+            cl.enqueue_copy(self._queue, self._initial, first)
+            scratch = [
+                _scratch(options.device, self._queue, count, configuration.zeros, watch)
+                for count in configuration.scratch
+            ]
+            self._buffers = [first, *scratch]
+            self._queue.finish()
+
+    def run(self, times: int = 1) -> None:
+        """Restore the matrix and run all rounds."""
+        if not self._buffers:
+            return
+        configuration, options = self._plan.state.configuration, self._plan.options
+        run = Run(configuration, self._queue, self._buffers)
+        matrix, *scratch = self._buffers
+        with device_errors(options.device, self._plan.device_bytes + matrix.size):
+            for _ in range(times):
+                cl.enqueue_copy(self._queue, matrix, self._initial)
+                for buffer in scratch if configuration.zeros else []:
+                    zero = np.zeros(1, np.int32)
+                    cl.enqueue_fill_buffer(self._queue, buffer, zero, 0, buffer.size)
+                self._method._run_rounds(options, run, Stopwatch())
+            self._queue.finish()
+
+    def answer(self) -> Rows:
+        """Copy the distances to the host."""
+        configuration, options = self._plan.state.configuration, self._plan.options
+        if self._buffers:
+            with device_errors(options.device, self._plan.device_bytes):
+                matrix = self._buffers[0]
+                with self._matrix.arriving(self._queue, matrix, self._distances):
+                    pass
+        answer = Rows(self._distances, None, stats={"kernel_hash": configuration.program.hash})
+        self._method.check_range(self._plan, answer)
+        return answer
 
 
 _INDEX = np.dtype(np.int32)

@@ -173,15 +173,14 @@ class FwPacked(TileRounds):
         """Copy the fields into `distances`; a value too large for the dtype becomes infinity."""
         unpack(words, self.bits, distances)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Prepared]) -> Rows:
-        """Run a plan, and check the distances.
+    def check_range(self, plan: Plan[Graph, AllPairsOptions, Prepared], answer: Rows) -> None:
+        """Check the distances.
 
         Raises
         ------
         PrecisionError
             If a distance is too large.
         """
-        answer = super().run(plan)
         limit = _limit(self.bits, plan.options.dtype)
         if distance_bound(plan.input) >= limit and lost(plan.input, answer.distances):
             if limit < self.top:
@@ -192,7 +191,6 @@ class FwPacked(TileRounds):
                 f"a distance is too large for {self.id}, which holds those below {limit}: "
                 f"use {self.wider}"
             )
-        return answer
 
 
 def _word(bits: int, form: int) -> np.dtype:

@@ -206,9 +206,9 @@ class _Levels(Frontiers):
         self.read_state()
         return int(self.host[level % 2])
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
-        """Find the levels of all vertices, and report the statistics."""
-        super().search(source, distances)
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels, and report the statistics of the search."""
+        super().read_distances(distances)
         if self._tell is not None:
             levels = np.empty(self.n, np.int32)
             cl.enqueue_copy(self.queue, levels, self.levels)

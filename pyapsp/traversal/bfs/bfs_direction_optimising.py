@@ -214,7 +214,7 @@ class BfsDirectionOptimising(Search[_Programs]):
     def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
         assert isinstance(searcher, _Search)
-        searcher.search(source, row, before)
+        searcher.fill(source, row, before)
 
     def finish(self, searcher: Searcher) -> None:
         """Wait for the levels."""
@@ -335,9 +335,21 @@ class _Search:
         names = "bfs_start", "bfs_step", "bfs_narrow"
         self._start, self._step, self._narrow = map(kernels.kernel, names)
 
-    def search(self, source: int, distances: Row, predecessors: HostOrDevice | None = None) -> None:
+    def search(self, source: int) -> None:
+        """Find the levels of all vertices, which stay on the device."""
+        if self._levels is None:  # until now the device wrote into the memory of the host
+            self._levels = cl.Buffer(
+                self._queue.context, cl.mem_flags.READ_WRITE, max(4 * self._n, 4)
+            )
+        self._find(source, (self._levels, self._parents, *self._own), [])
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels."""
+        self._download(self._levels, distances)
+
+    def fill(self, source: int, distances: Row, predecessors: HostOrDevice | None = None) -> None:
         """Find the levels of all vertices, and their parents."""
-        queue, n = self._queue, np.int32(self._n)
+        queue = self._queue
         levels, parents = self._levels, self._parents
         rows: list[tuple[cl.Buffer, np.ndarray]] = []
         if self._shares:
@@ -347,10 +359,7 @@ class _Search:
             if predecessors is not None:
                 assert isinstance(predecessors, np.ndarray)
                 parents = shared(queue, predecessors)
-        arrays = levels, parents, *self._own
-        entering, source_, arcs = self._entering[0], np.int32(source), np.int32(self._m)
-        self._start(queue, *self._shape, self._arcs[0], entering, *arrays, source_, n, arcs)
-        state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows)
+        state = self._find(source, (levels, parents, *self._own), rows)
         if predecessors is not None:
             assert self._smallest is not None
             assert levels is not None
@@ -362,14 +371,27 @@ class _Search:
             if self._shares:
                 assert isinstance(predecessors, np.ndarray)
                 read_back(queue, parents, predecessors)
-        self.rounds += int(state[_LEVEL])
-        self.work += self._m - int(state[_REST])
         if isinstance(distances, NarrowRow):
             self._take(distances, int(state[_LEVEL]) - 1)
         elif not self._shares:
             self._download(self._levels, distances)
         if predecessors is not None and not self._shares:
             self._download(self._parents, predecessors)
+
+    def _find(
+        self,
+        source: int,
+        arrays: tuple[cl.Buffer | None, ...],
+        rows: list[tuple[cl.Buffer, np.ndarray]],
+    ) -> np.ndarray:
+        """Find the levels, and return the last record of the state; rows as for `_advanced`."""
+        n, entering, source_ = np.int32(self._n), self._entering[0], np.int32(source)
+        first = self._arcs[0], entering, *arrays, source_, n, np.int32(self._m)
+        self._start(self._queue, *self._shape, *first)
+        state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows)
+        self.rounds += int(state[_LEVEL])
+        self.work += self._m - int(state[_REST])
+        return state
 
     def _take(self, row: NarrowRow, most: int) -> None:
         """Bring levels up to `most`, in the narrowest type unless the row has an array.

@@ -68,12 +68,15 @@ class _Queue(BfsSearcher):
         )
         self._arrays = *arcs, self._levels, self.parents, self._list, self._last
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Find the levels of all vertices."""
         self._launch("bfs_sequential", 1, *self._arrays, np.int32(source), np.int32(self.n))
         last = np.empty(1, np.int32)
         cl.enqueue_copy(self.queue, last, self._last)
         self.rounds += int(last[0]) + 1
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels."""
         self.download(self._levels, distances)
 
     def lower_parents(self, smallest: SmallestParents) -> None:

@@ -40,6 +40,7 @@ class BfsStreamed(Lanes[Program]):
     )
     carries_predecessors = True
     fills_device_rows = False
+    resident = False
     choices: ClassVar[ParameterValues] = {
         "block": (2**8, 2**12, 2**16, 2**20, 2**24, 2**27),
         "width": WIDTHS,
@@ -124,9 +125,8 @@ class _Stream(BfsSearcher):
                 cl.enqueue_copy(self.queue, buffer, ends)
         self._present = -1  # the block on the device
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Find the levels of all vertices."""
-        assert isinstance(distances, np.ndarray)
         rows, n = (self._levels, self.parents), np.int32(self._graph.n)
         self._launch("bfs_streamed_start", int(n), *rows, np.int32(source), n)
         flags, level = (self._firsts <= source) & (source <= self._lasts), 0
@@ -137,6 +137,10 @@ class _Stream(BfsSearcher):
                 self._find(number, level)
             level += 1
             flags = self._flagged(level)
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels, and count them."""
+        assert isinstance(distances, np.ndarray)
         self.download(self._levels, distances)
         # the last level may have no arcs, and so no flag
         reached = distances < infinity(distances.dtype)

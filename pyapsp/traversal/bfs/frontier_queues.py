@@ -129,7 +129,7 @@ class Frontiers(BfsSearcher):
         arrays = self.levels, self.parents, self.queues, self.state
         self.launch("frontier_start", self.n, *arrays, np.int32(source), np.int32(self.n))
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Find the levels of all vertices: expand frontiers until one is empty."""
         self.start(source)
         level, size = 1, 1
@@ -137,6 +137,9 @@ class Frontiers(BfsSearcher):
             before = level
             level, size = self.advance(level, size)
             self.rounds += level - before
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels."""
         self.download(self.levels, distances)
 
     def lower_parents(self, smallest: SmallestParents) -> None:

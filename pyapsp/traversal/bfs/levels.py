@@ -60,7 +60,7 @@ class Levels(BfsSearcher):
         arrays = *self.arcs, self.levels, self.marks, self.parents, self.last
         self.launch(self._name, self.n * self._lanes, *arrays, np.int32(self.n), np.int32(level))
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Find the levels of all vertices: level after level until one is empty."""
         arrays = self.levels, self.marks, self.parents, self.last
         self.launch(self._start, self.n, *arrays, np.int32(source), np.int32(self.n))
@@ -70,6 +70,9 @@ class Levels(BfsSearcher):
             self.find(level)
             cl.enqueue_copy(self.queue, last, self.last)
         self.rounds += level
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels."""
         self.download(self.levels, distances)
 
     def lower_parents(self, smallest: SmallestParents) -> None:

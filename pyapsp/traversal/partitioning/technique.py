@@ -18,6 +18,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.registry import (
     Answer,
+    Loaded,
     Options,
     Parameters,
     Plan,
@@ -85,23 +86,37 @@ class Run:
         self.more: dict[str, Json] = {}
         self._names: list[str] = []
         self._begun = False
+        # the buffers that the technique asked for, and how many of them it has in this repetition
+        self._buffers: list[cl.Buffer] = []
+        self._taken = 0
         self._counters: dict[str, tuple[cl.Buffer, int, Sequence[str]]] = {}
         self._in_place = in_place(self.device.handle)
         self.offsets = upload(self.queue, data.values, watch)
         self._answer = aligned((data.units,), np.int32)  # kernels write vectors
         size = 4 * data.units
         self.owners = shared(self.queue, self._answer) if self._in_place else self.buffer(size)
+        self._buffers.clear()
+        self._taken = 0
 
     def buffer(self, size: int) -> cl.Buffer:
         """Return a new buffer of at least 8 bytes; make all of them before the first launch.
 
         Some drivers allocate memory when a command first uses it, which takes longer than the
         kernels of a small input. That is no part of a technique, so the buffer is used here.
+        After `again` it is the one that the technique got at this place before.
         """
+        self._taken += 1
+        if self._taken <= len(self._buffers):
+            return self._buffers[self._taken - 1]
         buffer = cl.Buffer(self.queue.context, cl.mem_flags.READ_WRITE, max(size, 8))
         if not self._in_place:
             cl.enqueue_fill_buffer(self.queue, buffer, bytes(4), 0, 8)
+        self._buffers.append(buffer)
         return buffer
+
+    def again(self) -> None:
+        """Let the technique launch its kernels again, with the same buffers."""
+        self._taken = 0
 
     def _begin(self) -> None:
         """Before the first command: let no unit have an owner that an earlier run left there.
@@ -272,6 +287,37 @@ class Technique(BufferedMethod):
             "more": more,
         }
         return Owners(owners=owners, stats=stats)
+
+    def load(self, plan: Plan[Offsets, Options, Program]) -> Loaded:
+        """Copy the offsets to the device."""
+        with device_errors(plan.options.device, plan.device_bytes):
+            return _LoadedTechnique(self, plan)
+
+
+class _LoadedTechnique(Loaded):
+    """The offsets on the device."""
+
+    def __init__(self, technique: Technique, plan: Plan[Offsets, Options, Program]) -> None:
+        self._technique, self._plan = technique, plan
+        self._run = Run(technique, plan, Stopwatch()) if plan.input.units else None
+
+    def run(self, times: int = 1) -> None:
+        """Find the owners."""
+        if self._run is None:
+            return
+        with device_errors(self._plan.options.device, self._plan.device_bytes):
+            for _ in range(times):
+                self._run.again()
+                self._technique.expand(self._run)
+            self._run.queue.finish()
+
+    def answer(self) -> Owners:
+        """Copy the owners to the host."""
+        owners = np.empty(0, np.int32)
+        if self._run is not None:
+            with device_errors(self._plan.options.device, self._plan.device_bytes):
+                owners = self._run.read_owners()
+        return Owners(owners=owners, stats={"kernel_hash": self._plan.state.hash})
 
 
 def narrow(device: Device, usual: Sequence[int]) -> Sequence[int]:

@@ -153,12 +153,11 @@ class Frontiers:
             entering = upload(self._queue, weights[taken], self._watch)
             self._leaves = *sent, entering, leaves.size
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Relax frontiers until one is empty, and find the distances of leaves.
 
         Errors are those of `refuse_reached_cycle`.
         """
-        assert isinstance(distances, np.ndarray)
         n, signed = self._graph.n, self._graph.has_negative
         start = self._words, self._tags, self._now, self._counts, np.int32(source), np.int32(n)
         self._launch("hbf_start", n, *start)
@@ -179,8 +178,12 @@ class Frontiers:
             *arrays, count = self._leaves
             ends = np.int32(source), np.int32(count)
             self._launch("hbf_leaves", count, *arrays, self._words, *ends)
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the distances; errors are those of `look_for_cycle`."""
+        assert isinstance(distances, np.ndarray)
         row = self._distances()
-        if signed and (row <= -infinity(self._dtype)).any():
+        if self._graph.has_negative and (row <= -infinity(self._dtype)).any():
             look_for_cycle(self._graph, row)
         converted(row[None], distances.dtype, distances[None])
 

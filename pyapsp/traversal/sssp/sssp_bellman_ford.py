@@ -69,7 +69,7 @@ class _Rounds(StoredParents):
             for size in _sizes(graph.n, options.dtype)
         )
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Launch rounds until nothing changes, or parents form a cycle.
 
         Errors are those of `refuse_reached_cycle`.
@@ -89,6 +89,9 @@ class _Rounds(StoredParents):
             if last[0] == done and (done & (done - 1) == 0 or done == n):
                 self._check_parents(done == n)
         self.rounds += done
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the distances."""
         self.download(self._before, distances)
 
     def _check_parents(self, certain: bool) -> None:

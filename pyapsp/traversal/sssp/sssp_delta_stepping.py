@@ -232,7 +232,7 @@ class _Entries:
         )
         self._tree = Tree.planned(plan, self._arcs, self._dtype)
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Launch steps until no entries are left."""
         words, vertices, offers, _, _, lost, state, bounds = self._own
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
@@ -252,7 +252,6 @@ class _Entries:
                 break
             batch = min(2 * batch, _LONGEST_BATCH)
         self.rounds += int(record[_STEPS])
-        self._download(distances)
 
     def _knows_targets(self, turn: int) -> bool:
         """Return whether no entry that is left can lower the distance of a target.
@@ -301,7 +300,7 @@ class _Entries:
             farthest = self._dtype.type(known.max())
         self._tree.find(self._words, source, predecessors, self._watch, farthest)
 
-    def _download(self, distances: HostOrDevice) -> None:
+    def read_distances(self, distances: HostOrDevice) -> None:
         """Copy the distances into a row; the device may hold them in another type."""
         if isinstance(distances, DeviceRows):
             distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))

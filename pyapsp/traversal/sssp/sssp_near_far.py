@@ -115,7 +115,7 @@ class _Piles:
         )
         self._tree = Tree.planned(plan, self._arcs, options.dtype)
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Relax near vertices until none are left, raise the threshold, and repeat."""
         pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
         self._launch("near_far_start", self._n, self._words, *pile, np.int32(source), n)
@@ -133,7 +133,6 @@ class _Piles:
             self._launch("near_far_split", far, self._words, *pile, *turns, limit, raised)
             limit, day = raised, 1 - day
             near, far = self._waiting(now, day)
-        self._download(distances)
 
     def read_predecessors(
         self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
@@ -180,7 +179,7 @@ class _Piles:
         raised: np.generic = self._dtype.type(min(limit + self._delta, self._largest))
         return raised
 
-    def _download(self, distances: HostOrDevice) -> None:
+    def read_distances(self, distances: HostOrDevice) -> None:
         """Copy the distances into a row; the device may hold them in wider words."""
         if isinstance(distances, DeviceRows):
             distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))

@@ -21,6 +21,7 @@ from papers.busato_paths.curnet import exhibits as curnet
 from papers.busato_paths.curnet.networks import SPECIES
 from papers.busato_paths.searches import claims as searches
 from papers.busato_paths.searches.stand_ins import FIRST, SECOND
+from papers.busato_profiling import claims as profiling
 from papers.busato_traversal.helix import claims as helix
 from papers.busato_traversal.helix import exhibits as helix_exhibits
 from papers.busato_traversal.helix.experiments import BALANCES, QUEUES, SYNCS, UPDATES
@@ -1006,9 +1007,187 @@ MINING_OF_20 = Topic(
     },
 )
 
+# --- chapters 15 and 16: power and energy ---------------------------------------------------------
+
+
+def energy(joules=None, watts=None, peak=None):
+    return {"joules": joules, "watts": watts, "peak_watts": peak}
+
+
+def of_program(name):
+    """Return what makes the measurements of a program, each version with a slower group, too."""
+
+    def made(numbers):
+        versions = {version for what, version in numbers if what == "time"}
+        runs = [
+            run(
+                {"version": version, "shape": shape},
+                slower * numbers["time", version],
+                energy=energy(
+                    numbers.get(("joules", version)), None, numbers.get(("peak", version))
+                ),
+            )
+            for version in versions
+            for shape, slower in (("64", 2), ("256", 1))
+        ]
+        return Measured({f"busato-profiling-{name}": {9: document(runs)}})
+
+    return made
+
+
+def versions(what, *values):
+    """Return numbers of the four versions, or of the first two."""
+    return {(what, each): value for each, value in zip(VERSIONS_OF_15, values, strict=False)}
+
+
+VERSIONS_OF_15 = ("orig", "v1.0", "v2.0", "v2.1")
+REDUCTION_OF_15 = Topic(
+    "section 15.3.2",
+    profiling.CLAIMS["reduction"],
+    {**versions("time", 4, 2, 1, 0.8), **versions("joules", 4, 2, 1, 0.8)}
+    | versions("peak", 100, 78),
+    of_program("reduction"),
+    [
+        ("RD1", {("time", "v1.0"): 3.14}, YES),
+        ("RD1", {("time", "v1.0"): 3.15}, NO),  # 1.27 times
+        ("RD1", {("time", "v1.0"): 1.7}, NO),  # 2.35 times
+        ("RD2", {("peak", "v1.0"): 81.8}, YES),
+        ("RD2", {("peak", "v1.0"): 81.9}, NO),
+        ("RD2", {("peak", "v1.0"): None}, OPEN),
+        ("RD3", {("time", "v2.1"): 0.99}, YES),
+        ("RD3", {("time", "v2.1"): 1.01}, NO),
+        ("RD4", {("joules", "v2.1"): 0.99}, YES),
+        ("RD4", {("joules", "v2.1"): 1.01}, NO),
+        ("RD4", {("joules", "v2.1"): None}, OPEN),
+    ],
+    {
+        "RD1": (("time", "orig"), ("time", "v1.0")),
+        "RD2": (("peak", "orig"), ("peak", "v1.0")),
+        "RD3": (("time", "v2.0"), ("time", "v2.1")),
+        "RD4": (("joules", "v2.0"), ("joules", "v2.1")),
+    },
+    lambda measured: profiling.Programs("reduction", measured),
+)
+TRANSPOSE_OF_15 = Topic(
+    "section 15.3.3",
+    profiling.CLAIMS["transpose"],
+    {**versions("time", 9, 3, 2, 1), **versions("joules", 9, 3, 2, 1)} | versions("peak", 100, 111),
+    of_program("transpose"),
+    [
+        ("TP1", {("time", "v1.0"): 4.7}, YES),
+        ("TP1", {("time", "v1.0"): 4.72}, NO),
+        ("TP2", {("peak", "v1.0"): 109.1}, YES),
+        ("TP2", {("peak", "v1.0"): 109}, NO),
+        ("TP2", {("peak", "v1.0"): 113.3}, NO),
+        ("TP3", {("time", "v2.1"): 1.99}, YES),
+        ("TP3", {("time", "v2.1"): 2.01}, NO),
+        ("TP4", {("joules", "v2.1"): 1.99}, YES),
+        ("TP4", {("joules", "v2.1"): 2.01}, NO),
+        ("TP5", {("time", "v2.1"): 1.19}, YES),
+        ("TP5", {("time", "v2.1"): 1.2}, NO),
+        ("TP5", {("time", "v2.1"): None}, OPEN),
+    ],
+    {
+        "TP1": (("time", "orig"), ("time", "v1.0")),
+        "TP2": (("peak", "orig"), ("peak", "v1.0")),
+        "TP3": (("time", "v2.0"), ("time", "v2.1")),
+        "TP4": (("joules", "v2.0"), ("joules", "v2.1")),
+        "TP5": (("time", "orig"), ("time", "v2.1")),
+    },
+    lambda measured: profiling.Programs("transpose", measured),
+)
+
+
+def of_techniques(numbers):
+    """Return measurements in which only the faster of two groups has energy."""
+    runs = []
+    for (name, technique), seconds in where(numbers, "time").items():
+        label = {"input": name, "technique": technique}
+        joules = numbers.get(("joules", name, technique))
+        watts = numbers.get(("watts", name, technique), 100)
+        runs += [
+            run({**label, "group": 128}, 2 * seconds, energy=energy()),
+            run({**label, "group": 256}, seconds, energy=energy(joules, watts)),
+        ]
+    return Measured({"busato-profiling-techniques": {UNITS: document(runs)}})
+
+
+def used(name, usual, **others):
+    """Return the joules of all techniques on an input."""
+    names = {"multi": MULTI, "two": TWO, "local": LOCAL}
+    of = dict.fromkeys(technique for _, input_, technique in TIMES_OF_16 if input_ == name)
+    return {("joules", name, each): usual for each in of} | {
+        ("joules", name, names[key]): each for key, each in others.items()
+    }
+
+
+IRREGULAR = {"items": 20, "multi": 1, "cta": 1.05, "two": 1.05, "local": 20}
+TIMES_OF_16 = {
+    **techniques(OSM, 2, 1.05, 1.2, items=1, multi=0.9, cta=1.5, two=1.5, local=1.5),
+    **techniques(WEB, 4, 2, 4, items=4, multi=1, cta=4, two=3, local=4),
+    **techniques(PATENTS, 4, 10, 10, **IRREGULAR),
+    **techniques(CIRCUIT, 8, 10, 10, **IRREGULAR),
+    **techniques(SKITTER, 16, 2, 2, items=4, multi=1, cta=1.02, two=2.5, local=3),
+}
+ENERGY_OF_16 = Topic(
+    "section 16.2",
+    profiling.CLAIMS["techniques"],
+    {
+        **TIMES_OF_16,
+        **used(OSM, 1.5, multi=1, two=2, local=2),
+        **used(WEB, 2, multi=1),
+        **used(PATENTS, 3, multi=1, two=1),
+        **used(CIRCUIT, 3, multi=1, two=1),
+        **used(SKITTER, 2, multi=1, two=1),
+        ("watts", SKITTER, TWO): 120,
+        ("watts", SKITTER, MULTI): 120,
+    },
+    of_techniques,
+    [
+        ("EN1", {at(OSM, MULTI): 0.99}, YES),
+        ("EN1", {at(OSM, MULTI): 1.01}, NO),
+        ("EN1", {at(OSM, CTA): 0.95}, NO),  # a static technique is not the second
+        ("EN2", {("joules", OSM, TWO): 1.83}, YES),
+        ("EN2", {("joules", OSM, TWO): 1.81}, NO),
+        ("EN2", {("joules", OSM, ITEMS): 0.99}, NO),
+        ("EN2", {("joules", OSM, MULTI): None}, OPEN),
+        ("EN3", {at(WEB, width(4)): 1.83}, YES),
+        ("EN3", {at(WEB, width(4)): 1.81}, NO),
+        ("EN3", {at(WEB, TWO): 3.31}, NO),
+        ("EN4", {at(CIRCUIT, CTA): 1.09}, YES),
+        ("EN4", {at(CIRCUIT, CTA): 1.11}, NO),
+        ("EN4", {at(PATENTS, MULTI): 1.06}, NO),
+        ("EN5", {("joules", CIRCUIT, TWO): 1.09}, YES),
+        ("EN5", {("joules", CIRCUIT, TWO): 1.11}, NO),
+        ("EN5", {("joules", PATENTS, MULTI): 1.11}, NO),
+        ("EN6", {at(SKITTER, CTA): 1.99}, YES),
+        ("EN6", {at(SKITTER, CTA): 2.01}, NO),
+        ("EN7", {("joules", SKITTER, TWO): 1.09}, YES),
+        ("EN7", {("joules", SKITTER, TWO): 1.11}, NO),
+        ("EN7", {("watts", SKITTER, TWO): 99}, NO),
+        ("EN8", {at(OSM, RELAUNCH): 1.1}, YES),
+        ("EN8", {at(OSM, RELAUNCH): 1.08}, NO),
+        ("EN9", {("joules", CIRCUIT, MULTI): 1.09}, YES),
+        ("EN9", {("joules", CIRCUIT, MULTI): 1.11}, NO),
+        ("EN9", {("joules", WEB, MULTI): None}, OPEN),
+    ],
+    {
+        "EN1": (at(OSM, MULTI), at(OSM, ITEMS)),
+        "EN2": (("joules", OSM, MULTI), ("joules", OSM, TWO)),
+        "EN3": (at(WEB, MULTI), at(WEB, TWO)),
+        "EN4": (at(CIRCUIT, MULTI), at(CIRCUIT, ITEMS)),
+        "EN5": (("joules", CIRCUIT, TWO), ("joules", CIRCUIT, ITEMS)),
+        "EN6": (at(SKITTER, MULTI), at(SKITTER, width(16))),
+        "EN7": (("joules", SKITTER, MULTI), ("joules", SKITTER, ITEMS)),
+        "EN8": (at(WEB, RELAUNCH), at(WEB, DYNAMIC)),
+        "EN9": (("joules", CIRCUIT, MULTI), ("joules", CIRCUIT, ITEMS)),
+    },
+    profiling.Techniques,
+)
+
 TOPICS = (
     *(PARTITION, HELIX, SEARCHES_OF_8, OPTIMISATIONS_OF_8, COMPONENTS, CURNET_OF_21, MATCHING),
-    *(DYNAMIC_OF_18, MINING_OF_20),
+    *(DYNAMIC_OF_18, MINING_OF_20, REDUCTION_OF_15, TRANSPOSE_OF_15, ENERGY_OF_16),
 )
 #: Claims that do not compare two numbers: with a bound of the text, or the same set everywhere.
 BOUNDS = {

@@ -112,6 +112,10 @@ ELSEWHERE = {
     *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics", "trusses")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
     *(
+        f"busato-profiling-{name}"
+        for name in ("primitives", "criteria", "reduction", "transpose", "techniques")
+    ),
+    *(
         f"busato-matching-{name}"
         for name in ("queries", "levels", "scores", "perturbed", "complexes")
     ),

@@ -72,7 +72,7 @@ class Frontiers(BfsSearcher, ABC):
     def _again(self, level: int) -> None:
         """Find a level again, and make its frontier, after a list was too short."""
 
-    def search(self, source: int, distances: HostOrDevice) -> None:
+    def search(self, source: int) -> None:
         """Find the levels of all vertices."""
         arrays = *self._found, self._lists, self._state
         sizes = np.int32(source), np.int32(self.n), np.int32(self._cells)
@@ -80,6 +80,9 @@ class Frontiers(BfsSearcher, ABC):
         self._started()
         self.sizes = [1]
         self.rounds += self._all_levels() - 1
+
+    def read_distances(self, distances: HostOrDevice) -> None:
+        """Copy the levels."""
         self.download(self._levels, distances)
 
     def lower_parents(self, smallest: SmallestParents) -> None:

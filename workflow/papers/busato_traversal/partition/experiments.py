@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, cast
@@ -12,6 +12,7 @@ import numpy as np
 
 from papers.busato_traversal.partition.stand_ins import NAMES, stand_in
 from papers.experiment import Case, InTurns, Request
+from papers.metered import LoadedKernels, Repeated
 from papers.representations import FORMATS, represent
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
@@ -34,7 +35,10 @@ from pyapsp.traversal.partitioning.multi_phase import PartitionMultiPhase
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import Run
 
-__all__ = ["EXPERIMENTS", "GRIDS", "ROUNDS", "TECHNIQUES"]
+__all__ = [
+    *("EXPERIMENTS", "GRIDS", "ROUNDS", "TECHNIQUES"),
+    "techniques",
+]
 
 # [B] figure 5.10 does not give the range of the random sizes: ours
 _LARGEST = 16
@@ -110,7 +114,7 @@ def _phases(seconds: Json) -> dict[str, float]:
 
 def _runner(
     label: Label, technique: Method, offsets: Offsets, options: Options, judge: _Judge
-) -> Runner:
+) -> Repeated:
     """Return a runner: the times of the kernels, of their phases, and of transfers."""
     plans: list[AnyPlan] = []
 
@@ -135,7 +139,11 @@ def _runner(
         }
         return Turn(seconds, facts)
 
-    return Runner(label, turn)
+    def load() -> LoadedKernels:
+        plan = plans[0] if plans else technique.plan(offsets, options)
+        return LoadedKernels(technique.load(plan), judge.require)
+
+    return Repeated(label, turn, load)
 
 
 def _case(
@@ -189,9 +197,10 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
         yield Case(about, [runner(name) for name in FORMATS])
 
 
-def _techniques(n: int, request: Request) -> Iterator[Case]:
+def techniques(n: int, request: Request, names: Sequence[str] = NAMES) -> Iterator[Case]:
+    """Yield a case for each input, with n units at most, of all techniques in several groups."""
     groups = _groups(request, (1, 64), (64, 128, 256))
-    for name in NAMES:
+    for name in names:
         contenders: Iterable[tuple[Label, Method]] = (
             (
                 {"technique": title, "group": group, **least},
@@ -322,7 +331,7 @@ EXPERIMENTS = {
         sizes=(200_000,),
         settings=("threads",),
         least=100,
-        make=_techniques,
+        make=techniques,
     ),
     "busato-traversal-groups": _experiment(
         exhibits="figure 5.10", settings=("threads",), make=_one(_by_group)

@@ -1,0 +1,269 @@
+"""Experiments of papers that measure energy, and the programs that are tuned for it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import papers
+import pyopencl as cl
+import pytest
+from papers import metered
+from papers.__main__ import main
+from papers.busato_profiling import criteria, experiments, suite
+from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose
+
+from pyapsp.device import sensors
+from pyapsp.device.sensors import Sensor
+from pyapsp.errors import ParameterError, VerificationError
+from pyapsp.profiling.primitives import IMPLEMENTATIONS
+
+NAME = "busato-profiling"
+
+
+class Toy(Sensor):
+    """A sensor that shows 100 W, until it was read so many times."""
+
+    name = "toy"
+    reads, most = 0, 10**9
+
+    def joules(self):
+        self.reads += 1
+        if self.reads > self.most:
+            raise OSError("unplugged")
+        return 100 * time.perf_counter()
+
+    def watts(self):
+        return 100.0
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    sensor = Toy()
+    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
+    return sensor
+
+
+def measure(device, path, name, n, *more):
+    """Return the exit code, and the document."""
+    words = ["measure", f"{NAME}-{name}", "--n", n, "--repeat", 1, "--device", device.id]
+    code = main([*map(str, [*words, *more, "-o", path])])
+    return code, json.loads(path.read_text()) if path.exists() else None
+
+
+# --- programs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", Reduction.VERSIONS)
+def test_sums(name, device):
+    version = Reduction.VERSIONS[name]
+    for shape in Reduction.shapes(device, name):
+        group = shape.items
+        for n in (1, 2, group - 1, group, group + 1, group**2 + 3, 5 * group + 2):
+            program = Reduction(Numbers(device, Reduction.draw(n)), version, shape)
+            program.run(2)
+            program.check()
+            assert program.seconds() > 0
+            program.check()
+
+
+def test_sums_beyond_32_bits_and_in_many_launches(device):
+    numbers = Numbers(device, np.full(5000, 2**31 + 7, np.uint32))
+    for version in Reduction.VERSIONS.values():
+        program = Reduction(numbers, version, Shape(16))
+        program.run()
+        program.check()
+
+
+@pytest.mark.parametrize("name", Transpose.VERSIONS)
+def test_transposes(name, device):
+    version = Transpose.VERSIONS[name]
+    for shape in Transpose.shapes(device, name):
+        for n in (1, 15, 16, 17, 33, 70):
+            program = Transpose(Numbers(device, Transpose.draw(n)), version, shape)
+            program.run(2)
+            program.check()
+
+
+@pytest.mark.parametrize("name", ["reduction", "transpose"])
+@pytest.mark.parametrize("group", [2, 8])
+def test_groups_of_the_user_are_tried(name, group, device):
+    document = papers.measure(
+        f"{NAME}-{name}", 50, device=device, repeat=1, settings={"items": [group]}
+    )
+    assert {run["label"]["items"] for run in document["runs"]} == {group}
+    program = Reduction if name == "reduction" else Transpose
+    assert [run["label"]["version"] for run in document["runs"]] == list(program.VERSIONS)
+    for wrong in (1, 3):
+        with pytest.raises(ParameterError, match=f"a power of two, at least 2. Got {wrong}"):
+            papers.measure(f"{NAME}-{name}", 50, device=device, settings={"items": [wrong]})
+
+
+@pytest.mark.parametrize(("program", "n"), [(Reduction, 100), (Transpose, 20)])
+def test_wrong_answers_are_found(program, n, device):
+    numbers = Numbers(device, program.draw(n))
+    made = program(numbers, program.VERSIONS["orig"], next(program.shapes(device, "orig")))
+    made.run()
+    made.check()
+    wrong = numbers.values.copy()
+    wrong.flat[n // 2] += 1
+    cl.enqueue_copy(device.queue(), numbers.buffer, wrong)
+    made.run()
+    with pytest.raises(VerificationError, match="the answer is wrong"):
+        made.check()
+
+
+# --- energy --------------------------------------------------------------------------------------
+
+
+def test_energy_of_every_version(toy, device, tmp_path):
+    group = 16 if device.traits.scalar_groups else 64
+    options = ("--set", f"items={group}", "--energy", "rapl", "--train", 0.1)
+    code, document = measure(device, tmp_path / "x.json", "reduction", 3000, *options)
+    assert code == 0
+    assert [run["label"]["version"] for run in document["runs"]] == list(Reduction.VERSIONS)
+    for run in document["runs"]:
+        energy = run["energy"]
+        assert energy["watts"] == pytest.approx(100, rel=0.05)
+        assert energy["joules"] == pytest.approx(energy["watts"] * energy["seconds"])
+        assert energy["runs"] * energy["seconds"] > 0.09
+    (about,) = document["sensors"]
+    assert (about["name"], about["train_seconds"], about["error"]) == ("toy", 0.1, None)
+
+
+def test_energy_of_the_fastest_group_of_a_technique(toy, device, tmp_path):
+    groups = (1, 16) if device.traits.scalar_groups else (64, 128)
+    options = ("--set", f"threads={groups[0]},{groups[1]}", "--energy", "rapl", "--train", 0.02)
+    code, document = measure(device, tmp_path / "x.json", "techniques", 300, *options)
+    assert code == 0
+    best = {}
+    for run in document["runs"]:
+        key = run["label"]["input"], run["label"]["technique"]
+        best.setdefault(key, []).append((run["seconds"]["kernel"], run["energy"]["joules"]))
+    assert {name for name, _ in best} == set(experiments.INPUTS)
+    for pairs in best.values():
+        fastest, joules = min(pairs)
+        assert joules > 0
+        assert [each for seconds, each in pairs if seconds > fastest and each] == []
+
+
+@pytest.mark.parametrize("options", [(), ("--energy", "none")])
+def test_without_a_sensor_energy_is_null(options, device, tmp_path, written):
+    code, document = measure(device, tmp_path / "x.json", "transpose", 20, *options)
+    assert code == 0
+    for run in document["runs"]:
+        assert run["energy"] == dict.fromkeys(metered.COLUMNS)
+        assert run["seconds"]["kernel"] > 0
+    tables = written(NAME, [document])
+    assert tables["table-15.8"]["mJ: ours"].isna().all()
+    assert set(tables["claims-15.3.3"]["here: ours"]) <= {"yes", "no", "not decided"}
+
+
+def test_a_sensor_that_disappears_costs_only_energy(toy, device, tmp_path, capsys, monkeypatch):
+    of = metered.energy_of
+
+    def unplugged_after_one(*arguments):
+        found = of(*arguments)
+        toy.most = toy.reads + 1
+        return found
+
+    monkeypatch.setattr(metered, "energy_of", unplugged_after_one)
+    options = ("--energy", "rapl", "--train", 0.1)
+    code, document = measure(device, tmp_path / "x.json", "transpose", 20, *options)
+    assert code == 4
+    assert "sensor toy: it cannot be read any more (OSError: unplugged)" in capsys.readouterr().err
+    energies = [run["energy"]["joules"] for run in document["runs"]]
+    assert energies[0] > 0
+    assert set(energies[1:]) == {None}
+    assert "unplugged" in document["sensors"][0]["error"]
+
+
+def test_a_wrong_answer_at_the_end_of_a_train_is_an_error(toy, device, tmp_path, monkeypatch):
+    run = Transpose.run
+
+    def often(self, times=1):
+        run(self, times)
+        if times > 1:  # only in a train
+            cl.enqueue_copy(self._queue, self._out, np.zeros(400, np.uint32))
+
+    monkeypatch.setattr(Transpose, "run", often)
+    options = ("--energy", "rapl", "--train", 0.05)
+    code, document = measure(device, tmp_path / "x.json", "transpose", 20, *options)
+    assert (code, document) == (1, None)
+
+
+def test_an_experiment_without_energy_refuses_it(device):
+    with pytest.raises(ParameterError, match="busato-profiling-criteria must be absent"):
+        papers.measure(f"{NAME}-criteria", 64, device=device, energy=lambda device: None)
+
+
+# --- profiles ------------------------------------------------------------------------------------
+
+
+def test_passes_over_the_suite(device, monkeypatch, written):
+    rows = [
+        {"benchmark": "throughput", "parameters": {"operation": "i32.add"}, "rate": 1e9},
+        {"benchmark": "read bandwidth", "parameters": {"bytes": 2**20}, "rate": 1e10},
+        {"benchmark": "divergence", "parameters": {"paths": 1}, "rate": 2e9},
+        {"benchmark": "divergence", "parameters": {"paths": 2}, "rate": 1e9},
+    ]
+
+    def profile(device, *, quick, meter, report):
+        return {
+            "device": {"megahertz": 1000},
+            "quick": quick,
+            "results": rows,
+            "failed": [{"part": "memory", "wrong": False, "error": "no memory"}],
+            "sensor": None,
+        }
+
+    monkeypatch.setattr(suite, "profile_device", profile)
+    document = papers.measure(f"{NAME}-device", 2, device=device)
+    assert len(document["runs"]) == 2 * len(rows)
+    assert document["left_out"] == [{"part": "memory", "why": "no memory"}] * 2
+    tables = written(NAME, [{**document, "date": "2026-01-01"}])
+    arithmetic = tables["tables-14.1-14.2-15.3"].set_index("operation")
+    units = device.capabilities.compute_units
+    assert arithmetic["per cycle and unit: ours"]["int32 simple"] == pytest.approx(1 / units)
+    assert arithmetic["per cycle and unit: thesis, GTX 980"]["int32 simple"] == 116.3
+    assert arithmetic["nJ: thesis, GTX 660"]["int32 simple"] == 0.1
+    memory = tables["tables-14.3-14.4-15.6"].set_index("operation")
+    assert memory["per cycle and unit: ours"]["DRAM"] == pytest.approx(10 / 128 / units)
+    curve = tables["figures-14.6-15.6"]
+    assert list(curve["time, relative: ours"]) == [1, 2]
+
+
+def test_a_wrong_benchmark_is_an_error(device, monkeypatch):
+    failed = [{"part": "memory", "wrong": True, "error": "place 0 has 1"}]
+    about = {"device": {"megahertz": 1}, "quick": True, "results": [], "sensor": None}
+    monkeypatch.setattr(suite, "profile_device", lambda *_, **__: {**about, "failed": failed})
+    with pytest.raises(VerificationError, match="place 0 has 1"):
+        papers.measure(f"{NAME}-device", 1, device=device)
+
+
+def test_criteria_of_versions(device, monkeypatch, written):
+    monkeypatch.setattr(criteria, "VERSIONS", {"transpose": {"Version1": ("v2.0", Shape(16, 4))}})
+    document = papers.measure(f"{NAME}-criteria", 64, device=device)
+    (run,) = document["runs"]
+    assert run["limits"]["potential"] > 0
+    # columns of a tile of 16 words are in few banks
+    assert run["criteria"]["local_efficiency"] < 0.5
+    assert 0 < run["quality"] < 1
+
+
+def test_scores_of_primitives(device, monkeypatch, written):
+    some = [each for each in IMPLEMENTATIONS if each.primitive == "reduction"]
+    some += [each for each in IMPLEMENTATIONS if each.name == "pyapsp partition-direct"]
+    monkeypatch.setattr(criteria, "IMPLEMENTATIONS", some)
+    document = papers.measure(f"{NAME}-primitives", 256, device=device)
+    tables = written(NAME, [{**document, "date": "2026-01-01"}])
+    rows = tables["table-12.3"]
+    ours = rows[rows["speedup: ours"].notna()]
+    assert list(ours["primitive"]) == [each.primitive for each in some]
+    assert tables["section-12.5.1"]["l1_granularity: thesis, MGPU"][0] == 0.44
+    cub = rows[(rows["primitive"] == "reduction") & (rows["implementation"] == "CUB")]
+    assert float(cub["speedup: thesis, GTX 780"].iloc[0]) == 961
+    assert list(tables["table-12.3-weights"]["weight: thesis"]) == [
+        *(30, 40, 15, 40, 100, 100, 50, 30, 30, 100, 50)
+    ]
