@@ -14,7 +14,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.dense.arcs import ArcWriter
-from pyapsp.all_pairs.dense.matrix import DeviceMatrix, Layout, download, upload
+from pyapsp.all_pairs.dense.matrix import DistanceMatrix, Layout, download, upload
 from pyapsp.all_pairs.dense.mending import mend_predecessors
 from pyapsp.all_pairs.dense.predecessors import Recovery, recovery_seconds
 from pyapsp.all_pairs.dense.product import Product
@@ -296,7 +296,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         again = words is not None and recovery is not None
         answer = options.dtype if again else options.answer or options.dtype
         rest = options.dtype, answer, arcs, words, watch, plan.spare_bytes
-        matrix = DeviceMatrix(options.device, (n, size), layout, *rest)
+        matrix = DistanceMatrix(options.device, (n, size), layout, *rest)
         dtype = answer if matrix.staged else options.dtype
         device_rows = None if words is not None or options.predecessors else options.device_rows
         distances = options.out
@@ -412,7 +412,7 @@ class _LoadedMatrix(Loaded):
         self._distances = empty((graph.n, graph.n), options.dtype)
         self._buffers: list[cl.Buffer] = []
         if graph.n:
-            self._matrix = DeviceMatrix(options.device, shape, *rest)
+            self._matrix = DistanceMatrix(options.device, shape, *rest)
             first = self._matrix.upload(self._queue, graph, self._distances)
             self._initial = options.device.buffer(first.size)
             cl.enqueue_copy(self._queue, self._initial, first)

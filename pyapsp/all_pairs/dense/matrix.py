@@ -16,13 +16,12 @@ from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, fill, staging
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Graph
-from pyapsp.graph.device_matrix import DeviceMatrix as GivenMatrix
-from pyapsp.graph.device_matrix import is_there
+from pyapsp.graph.device_matrix import DeviceMatrix, is_there
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths.landing import arriving, converter
 
-__all__ = ["DeviceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
+__all__ = ["DistanceMatrix", "Layout", "download", "initial_distances", "initial_rows", "upload"]
 
 # Bytes of a matrix whose kernels are a short run.
 _SMALL = 2**16
@@ -52,7 +51,7 @@ class Layout:
     padding: int | float
 
 
-class DeviceMatrix:
+class DistanceMatrix:
     """The distances on the device, as words of a layout.
 
     If it is large and the device has its own memory, threads of the host write the weights into
@@ -156,7 +155,7 @@ class DeviceMatrix:
             self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), write)
         return buffer
 
-    def _of_given(self, queue: cl.CommandQueue, graph: GivenMatrix) -> cl.Buffer:
+    def _of_given(self, queue: cl.CommandQueue, graph: DeviceMatrix) -> cl.Buffer:
         """Return a new buffer with the distances of a matrix that is on the device."""
         layout = self._layout
         buffer = self._device.buffer(self._bytes)
