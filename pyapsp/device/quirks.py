@@ -137,6 +137,9 @@ class Traits:
         several work-items, and several groups that run at the same time. Without optimisation,
         kernels are wrong that have the loops of ``tests/device/kernels/test_loops.py``; ours have
         none.
+    tile_bytes : int or None
+        Bytes of the tile of values that a work-item can have in its registers, beside operands and
+        addresses, before the compiler stores registers to memory. None: not limited.
     """
 
     float_min: str
@@ -146,6 +149,7 @@ class Traits:
     prefetches: bool = False
     long_vectors: bool = False
     optimises_barriers: bool = True
+    tile_bytes: int | None = None
 
     def lanes(self, item_bytes: int, *, long: bool = False) -> int:
         """Return how many elements of `item_bytes` bytes to use in a vector: a power of two.
@@ -183,6 +187,11 @@ _KNOWN = {
     ("oclgrind", "gpu"): replace(_GPU, max_vector_bytes=64),
     # Neighbouring work-items form the vector; a pair of 32-bit values is one load or store.
     ("nvidia", "gpu"): replace(_GPU, max_vector_bytes=8),
+    # Counted, not measured: see docs/targets.md. Some have 256 registers of 32 bits, of which the
+    # compiler takes half for the operands of steps that it moves ahead.
+    ("amd", "gpu"): replace(_GPU, tile_bytes=256),
+    # A thread of 16 work-items has 128 registers of 64 bytes, or 128 registers of 32 bytes.
+    ("intel", "gpu"): replace(_GPU, tile_bytes=64),
 }
 # The first processors for which compilers use 64-byte vectors, and their instruction sets.
 _AVX512 = frozenset({"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"})

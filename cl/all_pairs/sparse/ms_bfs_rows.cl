@@ -103,6 +103,25 @@ static inline lanes_t lanes_of(const uint *words, const int part)
 #define WORD_NUMBER get_global_id(0)
 #endif
 
+/* A work-item with one vertex has all words in registers. That is possible if every index is a
+ * constant, so its loops are unrolled up to their limit. EACH goes through i from `low` on, below
+ * `count`, which is at most `most`. EACH_SOURCE goes through the sources of a lane; REMAINDER is the
+ * place of the source among four. */
+#if STRIPS * V == 1
+#define EACH(i, low, count, most)                                                                  \
+    _Pragma("unroll") for (int i = (low); i < (most); i++) if (i < (count))
+#define EACH_SOURCE                                                                                \
+    for (int four = 0; four < PYAPSP_LANE_BITS; four += 4)                                         \
+        _Pragma("unroll") for (int k = 0; k < 4; k++) if (first + four + k < count)
+#define SOURCE (four + k)
+#define REMAINDER k
+#else
+#define EACH(i, low, count, most) for (int i = (low); i < (count); i++)
+#define EACH_SOURCE for (int s = 0; s < PYAPSP_LANE_BITS && first + s < count; s++)
+#define SOURCE s
+#define REMAINDER (s % 4)
+#endif
+
 /* A work-item for each (STRIPS V vertices, word, block). There are count rows. A distance has so
  * many fields of four digits that it is below the number with all digits 1, which means not
  * reachable. */
@@ -111,7 +130,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                           const ulong plane, const int count, const int fields)
 {
     const int from = STRIP_NUMBER * (STRIPS * V), w = WORD_NUMBER;
-    const int some = min(STRIPS * V, n - from);
+    const int some = STRIPS * V == 1 ? 1 : min(STRIPS * V, n - from);
     if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= (size_t)count)
         return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
@@ -119,7 +138,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
     /* The words are far apart in memory, so each is read only once. Only the first `some` columns
      * have values. */
     uint words[1 + 4 * MOST_FIELDS][STRIPS * V] __attribute__((aligned(64)));
-    for (int d = 0; d <= digits; d++) {
+    EACH (d, 0, digits + 1, 1 + 4 * MOST_FIELDS) {
         __global const uint *bits = (d == 0 ? seen : planes + (d - 1) * plane) + own;
         for (int i = 0; i < some; i++)
             words[d][i] = bits[(size_t)i * WORDS];
@@ -129,8 +148,9 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
         lanes_t of[MOST_FIELDS][4][STRIPS];
         for (int t = 0; t * V < some; t++) {
             const lanes_t unknown = ~lanes_of(words[0] + t * V, part);
-            for (int f = 0; f < fields; f++) {
+            EACH (f, 0, fields, MOST_FIELDS) {
                 lanes_t digit[4];
+#pragma unroll
                 for (int d = 0; d < 4; d++) {
                     digit[d] = unknown;
                     if (4 * f + d < digits)
@@ -144,16 +164,16 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                 of[f][3][t] = UPPER(odd[0], odd[1], 2);
             }
         }
-        for (int s = 0; s < PYAPSP_LANE_BITS && first + s < count; s++) {
+        EACH_SOURCE {
             lane_t each[STRIPS * V] __attribute__((aligned(64)));
-            const lanes_t place = (lanes_t)((lane_t)(s / 4 * 4)), ones = (lanes_t)((lane_t)15);
+            const lanes_t place = (lanes_t)((lane_t)(SOURCE / 4 * 4)), ones = (lanes_t)((lane_t)15);
             for (int t = 0; t * V < some; t++) {
-                lanes_t distance = of[0][s % 4][t] >> place & ones;
-                for (int f = 1; f < fields; f++)
-                    distance |= (of[f][s % 4][t] >> place & ones) << 4 * f;
+                lanes_t distance = of[0][REMAINDER][t] >> place & ones;
+                EACH (f, 1, fields, MOST_FIELDS)
+                    distance |= (of[f][REMAINDER][t] >> place & ones) << 4 * f;
                 *(lanes_t *)(each + t * V) = distance;
             }
-            __global value_t *to = rows + (size_t)(first + s) * n + from;
+            __global value_t *to = rows + (size_t)(first + SOURCE) * n + from;
             for (int i = 0; i + PYAPSP_WIDTH <= some; i += PYAPSP_WIDTH) {
                 const strip_t near = VALUES(*(part_t *)(each + i));
                 const strip_t far = (strip_t)(PYAPSP_INFINITY);

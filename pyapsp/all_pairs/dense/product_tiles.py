@@ -7,6 +7,7 @@ the old values. This is for devices that do not hold the matrix.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
@@ -24,6 +25,8 @@ __all__ = ["Tiles"]
 # one compiler dies of the code for 8 x 8. Another dies of loops over a slice that make 256 updates
 # of 64-bit integers.
 _MOST_ON_CPU, _UPDATES_ON_CPU = 16, 128
+# Work-items in a row, and in a column, of the group that closes a pivot tile.
+_PIVOT_SIDE = 16
 # Groups that copy. A driver that chooses them compiles the kernel again for each size of a matrix.
 _COPYING = (32, 4)
 # How a kernel that copies is told a place: the matrix, its pitch, the first row and column.
@@ -79,11 +82,18 @@ class Tiles(Product):
             fastest = (128, 128, 4, 4, 16, 16, 16)
         else:
             fastest = (128, 128, 8, 8, 8, 16, 16)
+        most = options.device.traits.tile_bytes or sys.maxsize
         for block, tile, rows, words, x, y, depth in (
             fastest,
             (128, 64, 8, 8, 8, 8, 8),
+            (128, 64, 8, 4, 16, 8, 8),
+            (128, 64, 4, 4, 16, 16, 16),
             (64, 32, 4, 4, 8, 8, 8),
+            (64, 32, 4, 2, 16, 8, 16),
         ):
+            # a work-item has a tile of the product, or of the pivot, in 32-bit or wider registers
+            if max(rows * words, (tile // _PIVOT_SIDE) ** 2) * max(value, 4) > most:
+                continue
             yield {
                 "form": "tiles",
                 "block": block,

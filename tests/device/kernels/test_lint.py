@@ -31,7 +31,6 @@ OLDEST = 15
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter")
 # `asm` is a word of C for the compilers that are given it, and the target that of no vendor.
 LANGUAGE = ("-x", "cl", "-fgnu-keywords", "--target=spir64", "-fsyntax-only")
-FILES = sorted(path.relative_to(source.root()).as_posix() for path in source.root().rglob("*.cl"))
 ROWS = recorded.rows()
 GROUPS = sorted({(row.method, row.dtype) for row in ROWS})
 
@@ -76,7 +75,7 @@ def all_messages(units: Iterable) -> str:
         return "\n".join(dict.fromkeys(said for said in pool.map(messages, units) if said))
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", recorded.FILES)
 def test_default_macros(name):
     assert messages(recorded.Unit(name)) == ""
 
