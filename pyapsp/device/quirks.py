@@ -187,7 +187,7 @@ _KNOWN = {
     ("oclgrind", "gpu"): replace(_GPU, max_vector_bytes=64),
     # Neighbouring work-items form the vector; a pair of 32-bit values is one load or store.
     ("nvidia", "gpu"): replace(_GPU, max_vector_bytes=8),
-    # Counted, not measured: see docs/targets.md. Some have 256 registers of 32 bits, of which the
+    # Counted, not measured: see docs/kernels.md. Some have 256 registers of 32 bits, of which the
     # compiler takes half for the operands of steps that it moves ahead.
     ("amd", "gpu"): replace(_GPU, tile_bytes=256),
     # A thread of 16 work-items has 128 registers of 64 bytes, or 128 registers of 32 bytes.

@@ -74,8 +74,10 @@ class Tiles(Product):
         """Yield parameter sets from the fastest to the least demanding."""
         value = options.dtype.itemsize
         packed = int(value == 2 and options.dtype.kind != "f")
-        if packed:
+        if packed and options.device.capabilities.packed16:
             fastest = (256, 128, 16, 8, 16, 8, 16)
+        elif packed:  # each half of a word is computed in a register of its own
+            fastest = (128, 64, 8, 8, 8, 8, 8)
         elif options.dtype == np.float32:
             fastest = (128, 128, 8, 16, 8, 16, 8)
         elif value == 8:

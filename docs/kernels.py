@@ -1,0 +1,168 @@
+"""Make ``kernels.md``: what the kernels take on GPUs, as their compilers tell without a device.
+
+``python docs/kernels.py`` needs the compilers for all GPUs: see ``docs/extend.md``. It compiles for
+a quarter of an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "device" / "kernels"))
+
+from recorded import FILES, built_on  # noqa: E402
+from targets import ALLOWED, TARGETS, Form, Target, compiled, default_units  # noqa: E402
+
+__all__ = ["PAGE", "cells", "columns", "compilers", "page"]
+
+PAGE = HERE / "kernels.md"
+
+HEAD = """\
+# Kernels on other GPUs
+
+The kernels are compiled for GPUs without such a GPU. The compilers tell how many registers a
+kernel takes, how many bytes it stores to memory because registers are missing, its local
+memory, and the occupancy: the hardware threads that fit at once, in per cent of the most. These
+are counts and no times. `docs/kernels.py` makes this page;
+`tests/device/kernels/test_targets.py` compiles the same kernels and compares.
+
+The built-in functions are those of libclc for AMD's and NVIDIA's GPUs. Drivers have their own,
+so that their figures can differ a little. Local memory is counted for the size of group that a
+kernel requires.
+
+## GPUs
+
+*Default macros*: every kernel file as it is, without those for CPUs and for other vendors. *By
+methods*: what all methods build for all number types, with the parameters that they choose for
+the GPU. *Memory*: kernels that use private memory, for registers or for arrays. Every form
+compiles.
+
+| GPU | product | compiler | default macros | kernels | memory | by methods | kernels | memory |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+MEMORY = """
+## Kernels with private memory
+
+In bytes for a work-item, the most over all GPUs of the vendor. A test fails if there are more
+of them, or more bytes.
+
+| file | kernel | vendor | bytes | reason |
+|---|---|---|---|---|
+"""
+
+MINIMUM = """
+## Minima of floats
+
+`fmin` must return the other argument if one is a NaN. Counted in the code for gfx942, in
+`fw_minplus_remainder` for 512 updates of float32 (two of them share an instruction of 64 bits,
+and two minima of one value are one instruction):
+
+| form of the minimum | additions | minima | comparisons and selections |
+|---|---|---|---|
+| `fmin` | 256 | 256 | 0 |
+| `a < b ? a : b` | 256 | 0 | 1,024 |
+| integers of the same bits (`bits=1`, the default of `fw-minplus`) | 256 | 256 | 0 |
+
+A third instruction, a maximum of a value with itself, makes an argument of `fmin` that is not a
+sum a quiet NaN if it is a NaN. The loop of `fw-minplus` has none. There are 160 beside 208
+additions in `fw_mm.cl`, 160 beside 160 in `fw_twolevel.cl`, 2 beside 258 in
+`fw_multikernel.cl`; integers of the same bits would need none. The comparison takes four
+instructions where `fmin` takes one, so GPUs get `fmin`.
+"""
+
+TABLE = """
+## Kernel files
+
+With default macros: the most registers of its kernels, and the least occupancy in per cent;
+then the bytes of private memory, if there are any. Registers are those of a work-item, and on
+Intel's GPUs those of a hardware thread. *Local* is the most local memory of a group, in bytes.
+
+"""
+
+
+def cells(forms: Iterable[Form]) -> dict[str, str]:
+    """Return what is shown of each file."""
+    shown = {}
+    for form in forms:
+        usages = form.kernels.values()
+        registers = max(usage.registers for usage in usages)
+        occupancy = min(usage.occupancy for usage in usages)
+        memory = max(usage.spilled + usage.private for usage in usages)
+        shown[form.unit.file] = f"{registers}, {occupancy}" + (f", {memory} B" if memory else "")
+    return shown
+
+
+def page(results: Mapping[Target, tuple[Sequence[Form], Sequence[Form]]]) -> str:
+    """Return the page, in Markdown.
+
+    Parameters
+    ----------
+    results : mapping
+        For each GPU the kernel files with their default macros, and what methods build.
+    """
+    lines = [HEAD]
+    for target, (files, built) in results.items():
+        counts = [figure for forms in (files, built) for figure in _counts(forms)]
+        row = (f"`{target.name}`", target.product, target.compiler(), *counts)
+        lines.append(f"| {' | '.join(map(str, row))} |\n")
+    lines.append(MEMORY)
+    for each in ALLOWED:
+        row = (f"`{each.file}`", f"`{each.kernel}`", each.vendor, each.bytes, each.reason)
+        lines.append(f"| {' | '.join(map(str, row))} |\n")
+    lines += [MINIMUM, TABLE]
+    names = [f"`{target.name}`" for target in results]
+    lines.append(f"| file | local | {' | '.join(names)} |\n|{'---|' * (len(names) + 2)}\n")
+    shown = [cells(files) for files, _ in results.values()]
+    local: dict[str, int] = {}
+    for files, _ in results.values():
+        for form in files:
+            most = max(usage.local for usage in form.kernels.values())
+            local[form.unit.file] = max(local.get(form.unit.file, 0), most)
+    for file in FILES:
+        if file in local:
+            row = (f"`{file}`", local[file], *(each.get(file, "-") for each in shown))
+            lines.append(f"| {' | '.join(map(str, row))} |\n")
+    return "".join(lines)
+
+
+def _counts(forms: Iterable[Form]) -> tuple[int, int, int]:
+    """Return how many forms there are, and how many kernels, all of them and those with memory."""
+    forms = list(forms)
+    usages = [usage for form in forms for usage in form.kernels.values()]
+    return len(forms), len(usages), sum(usage.spilled + usage.private > 0 for usage in usages)
+
+
+def compilers(text: str) -> dict[str, str]:
+    """Return the compiler of each GPU of a page."""
+    return {row[0]: row[2] for row in _rows(text) if len(row) == 9 and row[0] != "GPU"}
+
+
+def columns(text: str) -> dict[str, dict[str, str]]:
+    """Return the cells of each GPU of a page, by file."""
+    head, *rows = (row for row in _rows(text) if len(row) > 9 or row[:2] == ["file", "local"])
+    return {
+        name: {row[0]: row[place] for row in rows if row[place] != "-"}
+        for place, name in enumerate(head)
+        if place > 1
+    }
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Return the cells of all rows of all tables."""
+    lines = (line for line in text.splitlines() if line.startswith("| "))
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+
+
+if __name__ == "__main__":
+    if missing := [said for target in TARGETS if (said := target.missing())]:
+        raise SystemExit("\n".join(missing))
+    results = {}
+    for target in TARGETS:
+        files = compiled(target, tuple(default_units(target)))
+        results[target] = files, compiled(target, tuple(built_on(target.device())))
+        print(target.name, file=sys.stderr, flush=True)
+    PAGE.write_text(page(results), encoding="utf-8")

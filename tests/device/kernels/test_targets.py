@@ -1,0 +1,132 @@
+"""Every kernel compiles for GPUs that are not here, and few use private memory.
+
+Needs clang-19 and libclc-19 (Debian) for the GPUs of one vendor, and more for those of the others:
+see ``targets.MISSING``. Without a compiler its tests are skipped. With ``PYAPSP_REQUIRE_CLANG=1``,
+as in continuous integration, those of the first vendor fail instead.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyapsp.all_pairs.dense.product_tiles import Tiles
+from pyapsp.device import Device
+from pyapsp.paths import AllPairsOptions
+
+sys.path.insert(0, str(Path(__file__).parent))
+import recorded
+import targets
+from targets import ALLOWED, DAILY, TARGETS, Target, compiled, default_units, over_budget
+
+PROGRAM = Path(__file__).resolve().parents[3] / "docs" / "kernels.py"
+
+
+def every(slow: tuple[str, ...] = ()):
+    """All targets as parameters of a test: by default those of every run, but for slow ones."""
+    parameters = []
+    for target in TARGETS:
+        marks = [] if target.name in DAILY else [pytest.mark.nightly]
+        marks += [pytest.mark.slow] if target.name in slow else []
+        parameters.append(pytest.param(target, id=target.name, marks=marks))
+    return parameters
+
+
+def need(target: Target) -> None:
+    """Skip a test, or let it fail, if there is no compiler for a target."""
+    if (missing := target.missing()) is not None:
+        if target.vendor == "AMD" and os.environ.get("PYAPSP_REQUIRE_CLANG") == "1":
+            pytest.fail(missing)
+        pytest.skip(missing)
+
+
+def failures(forms):
+    return {form.unit: form.failure for form in forms if form.failure}
+
+
+@pytest.fixture(scope="module")
+def docs():
+    """The program that makes the page."""
+    spec = importlib.util.spec_from_file_location("docs_kernels", PROGRAM)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("target", every())
+def test_default_macros(target, docs):
+    need(target)
+    forms = compiled(target, tuple(default_units(target)))
+    assert failures(forms) == {}
+    assert over_budget(target, forms) == []
+    page = docs.PAGE.read_text(encoding="utf-8")
+    if target.compiler() == docs.compilers(page)[target.name]:
+        assert docs.columns(page)[target.name] == docs.cells(forms), "run python docs/kernels.py"
+
+
+# The forms for the second of every run are those for the first.
+@pytest.mark.parametrize("target", every(slow=DAILY[1:]))
+def test_what_methods_build(target):
+    """With the parameters that they choose for the GPU."""
+    need(target)
+    forms = compiled(target, tuple(recorded.built_on(target.device())))
+    assert len(forms) > 150
+    assert failures(forms) == {}
+    assert over_budget(target, forms) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_parameters_of_tuning_rows(target):
+    """They compile for every GPU. There is no budget: other platforms do not get them."""
+    need(target)
+    forms = compiled(target, tuple(recorded.built_with_rows(target.device())))
+    assert len(forms) > 20
+    assert failures(forms) == {}
+
+
+def test_the_page_has_every_target_and_exception(docs):
+    page = docs.PAGE.read_text(encoding="utf-8")
+    names = [target.name for target in TARGETS]
+    assert list(docs.compilers(page)) == names
+    assert list(docs.columns(page)) == names
+    for each in ALLOWED:
+        row = f"| `{each.file}` | `{each.kernel}` | {each.vendor} | {each.bytes} | {each.reason} |"
+        assert row in page
+
+
+def test_private_memory_and_missing_functions_are_seen(tmp_path, monkeypatch):
+    target = TARGETS[0]
+    need(target)
+    monkeypatch.setattr(targets.source, "root", lambda: tmp_path)
+    (tmp_path / "k.cl").write_text(
+        "kernel void k(global float *x, int i)\n{\n    float a[64];\n"
+        "    for (int j = 0; j < 64; j++)\n        a[j] = x[j * i];\n"
+        "    x[0] = a[x[1] > 0 ? i : 1];\n}\n"
+    )
+    (tmp_path / "l.cl").write_text("void f(int);\nkernel void l(int i)\n{\n    f(i);\n}\n")
+    private, missing = compiled(target, (recorded.Unit("k.cl"), recorded.Unit("l.cl")))
+    assert over_budget(target, [private]) == [("k.cl", "k", private.kernels["k"].private)]
+    assert private.kernels["k"].private >= 256
+    assert "no such functions: f" in missing.failure
+
+
+@pytest.mark.parametrize(("limit", "tiles"), [(None, (8, 16)), (256, (8, 8)), (64, (4, 4))])
+def test_a_limit_of_registers_makes_tiles_smaller(limit, tiles, monkeypatch):
+    device = TARGETS[0].device()
+    traits = replace(device.traits, tile_bytes=limit)
+    monkeypatch.setattr(Device, "traits", property(lambda self: traits))
+    options = AllPairsOptions(device=device, dtype=np.dtype("float32"))
+    first = next(Tiles.candidates(options))
+    assert (first["rows"], first["words"]) == tiles
+    for value in ("float64", "int64", "uint16"):
+        options = AllPairsOptions(device=device, dtype=np.dtype(value))
+        assert next(Tiles.candidates(options), None) is not None
