@@ -45,13 +45,13 @@ compiles.
 """
 
 MEMORY = """
-## Kernels with private memory
+## Private memory
 
-In bytes for a work-item, the most over all GPUs of the vendor. A test fails if there are more
-of them, or more bytes.
+In bytes for a work-item: the most over kernels, forms and GPUs of the vendor. The test fails if
+there are more kernels, or more bytes.
 
-| file | kernel | vendor | bytes | reason |
-|---|---|---|---|---|
+| file | vendor | bytes | reason |
+|---|---|---|---|
 """
 
 MINIMUM = """
@@ -111,7 +111,7 @@ def page(results: Mapping[Target, tuple[Sequence[Form], Sequence[Form]]]) -> str
         lines.append(f"| {' | '.join(map(str, row))} |\n")
     lines.append(MEMORY)
     for each in ALLOWED:
-        row = (f"`{each.file}`", f"`{each.kernel}`", each.vendor, each.bytes, each.reason)
+        row = (f"`{each.file}`", each.vendor, each.bytes, each.reason)
         lines.append(f"| {' | '.join(map(str, row))} |\n")
     lines += [MINIMUM, TABLE]
     names = [f"`{target.name}`" for target in results]

@@ -242,48 +242,70 @@ TARGETS = (
     Target("lnl-m", "Intel", "Core Ultra 200V", 8),
 )
 
+# They use double precision with all macros.
+_DOUBLE = {"all_pairs/summaries/betweenness.cl"}
 #: Those that every run of the tests compiles for.
 DAILY = ("gfx942", "gfx1100")
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """A kernel that may use private memory on the GPUs of a vendor: so many bytes a work-item."""
+    """A file whose kernels may use private memory on the GPUs of a vendor: bytes a work-item."""
 
     file: str
-    kernel: str
     vendor: str
     bytes: int
     reason: str
 
 
-_STACK = "the stack of the interpreter is an array that is indexed by what the bytecode says"
-ALLOWED: tuple[Allowed, ...] = ()
+_STACK = "an array that is indexed at run time: the stack of the interpreter"
+_FRAME = "the frame of a function that clang does not inline"
+_FEW = "a work-item has 256 to 512 bytes of registers"
+ALLOWED = (
+    Allowed("simulation/interpreter.cl", "AMD", 72, _STACK),
+    Allowed("simulation/interpreter.cl", "NVIDIA", 72, _STACK),
+    Allowed("matching/scores.cl", "NVIDIA", 8, _FRAME),
+    Allowed("all_pairs/dense/fw_singlekernel.cl", "NVIDIA", 8, _FRAME),
+    Allowed(
+        "all_pairs/dense/fw_minplus.cl",
+        "Intel",
+        848,
+        f"{_FEW}; with the parameters that the method chooses at most 288 (pvc, 64-bit values)",
+    ),
+    Allowed("all_pairs/dense/fw_mm.cl", "Intel", 410, f"{_FEW}; most for 64-bit values"),
+    Allowed("all_pairs/dense/fw_twolevel.cl", "Intel", 350, f"{_FEW}; 64-bit values"),
+    Allowed("all_pairs/dense/fw_recursive.cl", "Intel", 196, f"{_FEW}; 64-bit values"),
+    Allowed("all_pairs/dense/fw_onegroup.cl", "Intel", 302, _FEW),
+    Allowed("all_pairs/dense/fw_packed.cl", "Intel", 20, _FEW),
+    Allowed("all_pairs/dense/fw_blocked.cl", "Intel", 14, _FEW),
+)
 
 
 def over_budget(target: Target, forms: Iterable[Form]) -> list[tuple[str, str, int]]:
     """Return file, kernel and bytes of what uses more private memory than `ALLOWED` says."""
-    most = {
-        (each.file, each.kernel): each.bytes for each in ALLOWED if each.vendor == target.vendor
-    }
+    most = {each.file: each.bytes for each in ALLOWED if each.vendor == target.vendor}
     found = {
         (form.unit.file, kernel, usage.spilled + usage.private)
         for form in forms
         for kernel, usage in form.kernels.items()
     }
-    return sorted(each for each in found if each[2] > most.get(each[:2], 0))
+    return sorted(each for each in found if each[2] > most.get(each[0], 0))
 
 
 def default_units(target: Target) -> list[Unit]:
-    """Return every kernel file with its default macros, but those of other vendors and of CPUs."""
-    own = re.compile(r"\.(\w+)\.cl$")
+    """Return the kernel files with their default macros.
+
+    Those for CPUs and for other vendors are left out, and without double precision those that use
+    it always.
+    """
     vendors = {
-        match[1]
-        for platform in _PLATFORMS.values()
-        if (match := own.search(vendor_file("a.cl", platform)))
+        vendor_file("", platform).strip(".").partition(".")[0] for platform in _PLATFORMS.values()
     }
     others = vendors - {target.vendor.lower()} | {"cpu"}
-    return [Unit(name) for name in FILES if (m := own.search(name)) is None or m[1] not in others]
+    names = [name for name in FILES if name.split(".")[-2] not in others]
+    if not target.able.get("fp64", True):
+        names = [name for name in names if name not in _DOUBLE]
+    return [Unit(name) for name in names]
 
 
 @cache
@@ -418,7 +440,8 @@ def _occupancy(target: Target, registers: int, local: int, group: int) -> int:
 
 _KERNEL = re.compile(r"^  - name: +(\S+)$", re.MULTILINE)
 _FACT = re.compile(r"^ +(\w+): +(\d+)$", re.MULTILINE)
-_MEMORY = re.compile(r"- type: +(\w+)\n +usage: +(\w+)\n +size: +(\d+)")
+# What holds the constants of a file is listed as a kernel.
+_CONSTANTS = "Intel_Symbol_Table_Void_Program"
 # Registers of a thread if all threads of a vector engine are to fit.
 _OF_A_THREAD = 128
 
@@ -437,13 +460,14 @@ def _for_intel(target: Target, unit: Unit) -> dict[str, Usage]:
     kernels = {}
     _, *parts = _KERNEL.split(about)
     for name, part in zip(parts[::2], parts[1::2], strict=True):
+        if name == _CONSTANTS:
+            continue
         facts = {key: int(value) for key, value in _FACT.findall(part)}
         lanes = facts["simd_size"]
-        memory = {usage: int(size) for _, usage, size in _MEMORY.findall(part)}
         kernels[name] = Usage(
             registers=facts["grf_count"],
             spilled=-(-facts.get("spill_size", 0) // lanes),
-            private=-(-memory.get("private_space", 0) // lanes),
+            private=-(-facts.get("private_size", 0) // lanes),
             scalars=0,
             local=facts.get("slm_size", 0),
             occupancy=100 * _OF_A_THREAD // max(facts["grf_count"], _OF_A_THREAD),
