@@ -1,7 +1,8 @@
 """Make ``kernels.md``: what the kernels take on GPUs, as their compilers tell without a device.
 
-``python docs/kernels.py`` needs the compilers for all GPUs: see ``docs/extend.md``. It compiles for
-a quarter of an hour on two cores.
+``python docs/kernels.py`` compiles for all GPUs whose compilers are here (see ``docs/extend.md``),
+for a quarter of an hour on two cores. ``python docs/kernels.py gfx942 gfx1100`` compiles for these.
+The page keeps its figures of the others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ sys.path.insert(0, str(HERE.parent / "tests" / "device" / "kernels"))
 from recorded import FILES, built_on  # noqa: E402
 from targets import ALLOWED, TARGETS, Form, Target, compiled, default_units  # noqa: E402
 
-__all__ = ["PAGE", "cells", "columns", "compilers", "page"]
+__all__ = ["PAGE", "cells", "columns", "local_memory", "page", "summaries", "summary"]
 
 PAGE = HERE / "kernels.md"
 
@@ -85,7 +86,7 @@ Intel's GPUs those of a hardware thread. *Local* is the most local memory of a g
 
 
 def cells(forms: Iterable[Form]) -> dict[str, str]:
-    """Return what is shown of each file."""
+    """Return what is shown of each file, in the column of a GPU."""
     shown = {}
     for form in forms:
         usages = form.kernels.values()
@@ -96,37 +97,17 @@ def cells(forms: Iterable[Form]) -> dict[str, str]:
     return shown
 
 
-def page(results: Mapping[Target, tuple[Sequence[Form], Sequence[Form]]]) -> str:
-    """Return the page, in Markdown.
+def local_memory(forms: Iterable[Form]) -> dict[str, str]:
+    """Return the most local memory of the kernels of each file."""
+    return {
+        form.unit.file: str(max(usage.local for usage in form.kernels.values())) for form in forms
+    }
 
-    Parameters
-    ----------
-    results : mapping
-        For each GPU the kernel files with their default macros, and what methods build.
-    """
-    lines = [HEAD]
-    for target, (files, built) in results.items():
-        counts = [figure for forms in (files, built) for figure in _counts(forms)]
-        row = (f"`{target.name}`", target.product, target.compiler(), *counts)
-        lines.append(f"| {' | '.join(map(str, row))} |\n")
-    lines.append(MEMORY)
-    for each in ALLOWED:
-        row = (f"`{each.file}`", each.vendor, each.bytes, each.reason)
-        lines.append(f"| {' | '.join(map(str, row))} |\n")
-    lines += [MINIMUM, TABLE]
-    names = [f"`{target.name}`" for target in results]
-    lines.append(f"| file | local | {' | '.join(names)} |\n|{'---|' * (len(names) + 2)}\n")
-    shown = [cells(files) for files, _ in results.values()]
-    local: dict[str, int] = {}
-    for files, _ in results.values():
-        for form in files:
-            most = max(usage.local for usage in form.kernels.values())
-            local[form.unit.file] = max(local.get(form.unit.file, 0), most)
-    for file in FILES:
-        if file in local:
-            row = (f"`{file}`", local[file], *(each.get(file, "-") for each in shown))
-            lines.append(f"| {' | '.join(map(str, row))} |\n")
-    return "".join(lines)
+
+def summary(target: Target, files: Iterable[Form], built: Iterable[Form]) -> list[str]:
+    """Return the row of a GPU: its kernel files with default macros, and what methods build."""
+    counts = [str(figure) for forms in (files, built) for figure in _counts(forms)]
+    return [target.name, target.product, target.compiler(), *counts]
 
 
 def _counts(forms: Iterable[Form]) -> tuple[int, int, int]:
@@ -136,18 +117,60 @@ def _counts(forms: Iterable[Form]) -> tuple[int, int, int]:
     return len(forms), len(usages), sum(usage.spilled + usage.private > 0 for usage in usages)
 
 
-def compilers(text: str) -> dict[str, str]:
-    """Return the compiler of each GPU of a page."""
-    return {row[0]: row[2] for row in _rows(text) if len(row) == 9 and row[0] != "GPU"}
+def page(
+    gpus: Mapping[str, Sequence[str]],
+    shown: Mapping[str, Mapping[str, str]],
+    local: Mapping[str, str],
+) -> str:
+    """Return the page, in Markdown.
+
+    Parameters
+    ----------
+    gpus : mapping
+        The row of each GPU, as `summary`.
+    shown : mapping
+        The column of each GPU, as `cells`.
+    local : mapping
+        The local memory of each file, as `local_memory`.
+    """
+    allowed = [(f"`{each.file}`", each.vendor, each.bytes, each.reason) for each in ALLOWED]
+    names = [target.name for target in TARGETS]
+    files = [
+        (f"`{file}`", local[file], *(shown[name].get(file, "-") for name in names))
+        for file in FILES
+        if file in local
+    ]
+    head = ("file", "local", *(f"`{name}`" for name in names))
+    return "".join(
+        [
+            HEAD,
+            *(_line([f"`{name}`", *gpus[name][1:]]) for name in names),
+            MEMORY,
+            *map(_line, allowed),
+            MINIMUM + TABLE,
+            _line(head),
+            f"|{'---|' * len(head)}\n",
+            *map(_line, files),
+        ]
+    )
+
+
+def _line(row: Iterable[object]) -> str:
+    return f"| {' | '.join(map(str, row))} |\n"
+
+
+def summaries(text: str) -> dict[str, list[str]]:
+    """Return the row of each GPU of a page."""
+    return {row[0]: row for row in _rows(text) if len(row) == 9 and row[0] != "GPU"}
 
 
 def columns(text: str) -> dict[str, dict[str, str]]:
-    """Return the cells of each GPU of a page, by file."""
-    head, *rows = (row for row in _rows(text) if len(row) > 9 or row[:2] == ["file", "local"])
+    """Return the columns of a page, by their heads: local memory, then the GPUs."""
+    head, *rows = (row for row in _rows(text) if len(row) > 9)
     return {
         name: {row[0]: row[place] for row in rows if row[place] != "-"}
         for place, name in enumerate(head)
-        if place > 1
+        if place > 0
     }
 
 
@@ -157,12 +180,27 @@ def _rows(text: str) -> list[list[str]]:
     return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
 
 
+def main(names: Sequence[str]) -> None:
+    """Compile for the GPUs of these names, or for all that have a compiler here."""
+    chosen = [target for target in TARGETS if target.name in names or not names]
+    missing = {target: said for target in chosen if (said := target.missing())}
+    if names and (missing or len(chosen) < len(names)):
+        known = ", ".join(target.name for target in TARGETS)
+        raise SystemExit("\n".join(missing.values()) or f"GPUs are {known}")
+    text = PAGE.read_text(encoding="utf-8")
+    gpus, shown = summaries(text), columns(text)
+    local = shown.pop("local")
+    for target in chosen:
+        if target not in missing:
+            files = compiled(target, tuple(default_units(target)))
+            gpus[target.name] = summary(
+                target, files, compiled(target, tuple(built_on(target.device())))
+            )
+            shown[target.name] = cells(files)
+            local |= local_memory(files)
+            print(target.name, file=sys.stderr, flush=True)
+    PAGE.write_text(page(gpus, shown, local), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    if missing := [said for target in TARGETS if (said := target.missing())]:
-        raise SystemExit("\n".join(missing))
-    results = {}
-    for target in TARGETS:
-        files = compiled(target, tuple(default_units(target)))
-        results[target] = files, compiled(target, tuple(built_on(target.device())))
-        print(target.name, file=sys.stderr, flush=True)
-    PAGE.write_text(page(results), encoding="utf-8")
+    main(sys.argv[1:])
