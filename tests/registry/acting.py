@@ -159,7 +159,7 @@ def sources_of(method, parameters, about, device) -> list[str]:
         texts.append(program.headed(text, dict(macros)))
         if method in READS_BINARIES:
             return program.Program(device, texts[-1], standard, optimise)
-        return Unbuilt({int(dict(macros).get("PYAPSP_WARP", 1))})
+        return Unbuilt(device, {int(dict(macros).get("PYAPSP_WARP", 1))})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "_build", record)
