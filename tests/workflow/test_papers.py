@@ -189,6 +189,7 @@ def test_devices_and_settings_get_to_their_experiments(checkout):
             *("takafuji-threads", "takafuji-packed"),
             *(f"busato-traversal-{each}" for each in ("techniques", "groups", "steps")),
             *(f"busato-traversal-{each}" for each in ("rounds", "grids", "searches")),
+            "busato-profiling-techniques",
         },
         "--set cores=1": {"takafuji-multicore"},
         "--set blocks=96": {"matsumoto-blocks"},
