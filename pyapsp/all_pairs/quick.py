@@ -193,7 +193,7 @@ class _Clock:
         self._longest = max(self._longest, seconds)
 
 
-class _TooLong(Exception):  # noqa: N818 - it is a signal, not an error
+class _TooLongError(Exception):
     """A run would not end in time."""
 
 
@@ -241,7 +241,7 @@ class _Part:
                 continue
             try:
                 sets += self._measured(method, 1 if place else _SETS)
-            except _TooLong:
+            except _TooLongError:
                 left.append(method.id)
             except (DeviceError, ParameterError) as error:
                 self._result.left.append(f"{self._part}: {method.id}: {error}")
@@ -312,7 +312,7 @@ class _Part:
 
         Raises
         ------
-        _TooLong
+        _TooLongError
             If the first set would not end in time.
         DeviceError, ParameterError
             If no set runs.
@@ -331,7 +331,7 @@ class _Part:
                 self._result.wrong.append(wrong)
             except (DeviceError, ParameterError) as cause:
                 error = error or cause
-            except _TooLong:
+            except _TooLongError:
                 if not sets:
                     raise
                 break
@@ -351,7 +351,7 @@ class _Part:
         seconds = _seconds(partial(_call, method(**parameters), small))
         larger = max(1.0, large.input.n / small.input.n) ** (2 if method.by_source else 3)
         if not self._clock.allows(_REPEAT * seconds * larger):
-            raise _TooLong
+            raise _TooLongError
         large.check(_call(method(**parameters), large))
         runs = partial(_call, method(**parameters), large)
         return _Set(method, parameters, large, min(_seconds(runs) for _ in range(_TRIES)))

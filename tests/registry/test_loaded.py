@@ -6,7 +6,7 @@ import pytest
 
 import pyapsp
 from pyapsp.device.kernels import transfer
-from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.registry import method, methods, problem, runs
 
@@ -48,7 +48,7 @@ def test_the_answer_of_kernels_that_ran_several_times(id_, device):
         return
     try:
         loaded, check = loaded_of(id_, data, device)
-    except PyApspError as error:
+    except CapabilityError as error:
         pytest.skip(str(error))
     loaded.run()
     check().require()
@@ -64,7 +64,7 @@ def test_runs_copy_nothing_large(id_, device, monkeypatch):
     monkeypatch.setattr(transfer, "in_place", lambda handle: False)
     try:
         loaded, _ = loaded_of(id_, sample(id_, N), device)
-    except PyApspError as error:
+    except CapabilityError as error:
         pytest.skip(str(error))
     loaded.run()
     copy, largest = cl.enqueue_copy, [0]

@@ -139,7 +139,7 @@ def test_no_label_is_on_the_host_before_it_is_read(device, quick, method):
     ):
         result = find(_graph(), method, device=device, keep="device")
         with pytest.raises(AssertionError, match="were on the host"):
-            result.count  # noqa: B018
+            _ = result.count
 
 
 def test_wrong_arguments_of_components(device):

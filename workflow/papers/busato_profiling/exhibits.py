@@ -11,6 +11,7 @@ from papers.busato_profiling.claims import claims_of_programs, claims_of_techniq
 from papers.busato_profiling.criteria import VERSIONS
 from papers.busato_profiling.experiments import INPUTS
 from papers.busato_profiling.programs import Reduction, Transpose, TunedProgram
+from papers.busato_traversal.partition.exhibits import statistics
 from papers.measured import Measured
 from papers.metered import COLUMNS
 from papers.published import Published
@@ -328,16 +329,7 @@ def _all_groups(name: str, measured: Measured) -> Rows:
 
 
 def _statistics(measured: Measured) -> Rows:
-    paper = Published("busato_traversal/partition")
-    columns = {"n": "rows", "units": "entries", "deviation": "standard deviation"}
-    columns["largest"] = "largest row"
-    for n, about in measured.each_input(_TECHNIQUES):
-        name = about["label"]["input"]
-        row: Row = {"n": n, "input": name}
-        for ours, what in columns.items():
-            theirs = paper.value(exhibit="table 5.3", input=name, quantity=what)
-            row |= beside(what, about[ours], theirs, "thesis")
-        yield row
+    return statistics(measured, _TECHNIQUES, ("n", "units", "deviation", "largest"))
 
 
 def _techniques(measured: Measured) -> Rows:

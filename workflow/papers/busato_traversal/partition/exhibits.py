@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from papers.busato_traversal.partition.claims import best, claims
@@ -15,7 +15,7 @@ from papers.runner import RunRecord
 from papers.tables import Maker, Row, Rows
 from papers.values import beside, milliseconds, ratio
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "statistics"]
 
 _FORMATS, _TECHNIQUES, _GROUPS, _STEPS, _ROUNDS, _GRIDS, _SEARCHES = (
     f"busato-traversal-{name}"
@@ -43,21 +43,27 @@ def _formats(measured: Measured) -> Rows:
             }
 
 
-def _statistics(measured: Measured) -> Rows:
-    columns = {
-        "n": "rows",
-        "units": "entries",
-        "mean": "mean",
-        "deviation": "standard deviation",
-        "largest": "largest row",
-    }
+# The facts of an input in table 5.3, and what the thesis calls them.
+_FACTS = {
+    "n": "rows",
+    "units": "entries",
+    "mean": "mean",
+    "deviation": "standard deviation",
+    "largest": "largest row",
+}
+
+
+def statistics(
+    measured: Measured, experiment: str = _TECHNIQUES, facts: Iterable[str] = tuple(_FACTS)
+) -> Rows:
+    """Yield the facts of the inputs of an experiment beside those of table 5.3."""
     paper = Published("busato_traversal/partition")
-    for n, about in measured.each_input(_TECHNIQUES):
+    for n, about in measured.each_input(experiment):
         name = about["label"]["input"]
         row: Row = {"n": n, "input": name}
-        for ours, what in columns.items():
-            theirs = paper.value(exhibit="table 5.3", input=name, quantity=what)
-            row |= beside(what, about[ours], theirs, "thesis")
+        for ours in facts:
+            theirs = paper.value(exhibit="table 5.3", input=name, quantity=_FACTS[ours])
+            row |= beside(_FACTS[ours], about[ours], theirs, "thesis")
         yield row
 
 
@@ -153,7 +159,7 @@ def _searches(measured: Measured) -> Rows:
 
 ROWS: dict[str, Maker] = {
     "table-3.1": _formats,
-    "table-5.3": _statistics,
+    "table-5.3": statistics,
     "figures-5.6-5.9": _techniques,
     "claims": claims,
     "figure-5.10": _by_group,
