@@ -64,20 +64,33 @@ def solve_searches(
     """
     session, options, sources = method.start(plan), answers.options, answers.sources
     name, unit = ranks.name(), min(ranks.all(session.size))
-    report = of_sources(options.progress) if ranks.rank == 0 else None
+    report = of_sources(options.progress)
     row = graph.n * (options.dtype.itemsize + 4 * options.predecessors)
     most = max(1, _ROWS // max(1, row * unit)) * unit
-    while (taken := ranks.lifeline.take(name, sources.size, unit))[0] < taken[1]:
-        for start in range(*taken, most):
-            places = np.arange(start, min(start + most, taken[1]))
+    for first, last in _taken(ranks, name, sources.size, unit, report):
+        for start in range(first, last, most):
+            places = np.arange(start, min(start + most, last))
             distances = np.empty((places.size, graph.n), options.dtype)
             before = np.empty((places.size, graph.n), np.int32) if options.predecessors else None
             session.fill(sources[places], distances, before)
             answers.put(places, distances, before)
             ranks.lifeline.check()
-        if report is not None:
-            report(ranks.lifeline.served(name), sources.size)
     return session.stats()
+
+
+def _taken(
+    ranks: Ranks, name: str, total: int, unit: int, report: _Progress | None
+) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of sources that this rank takes. Rank 0 reports what all have taken."""
+    served = 0
+    while (taken := ranks.lifeline.take(name, total, unit))[0] < taken[1]:
+        yield taken
+        if report is not None and ranks.rank == 0:
+            served = ranks.lifeline.served(name)
+            report(served, total)
+    # rank 0 may have got the last sources early, or none
+    if report is not None and ranks.rank == 0 and served < total:
+        report(total, total)
 
 
 def totals_of_all(
@@ -107,16 +120,14 @@ def totals_of_all(
     name, unit = ranks.name(), min(ranks.all(session.size))
     mine: list[tuple[int, Totals]] = []
     counts = np.zeros(1, np.int64)
-    while (taken := ranks.lifeline.take(name, places.size, unit))[0] < taken[1]:
-        for start in range(*taken, unit):
-            stop = min(start + unit, taken[1])
+    for first, last in _taken(ranks, name, places.size, unit, report):
+        for start in range(first, last, unit):
+            stop = min(start + unit, last)
             for some, totals in session.totals(places[start:stop], width):
                 if totals.counts is not None:
                     counts = _added(counts, totals.counts)
                 mine.append((start + some.start, replace(totals, counts=None)))
             ranks.lifeline.check()
-        if report is not None and ranks.rank == 0:
-            report(ranks.lifeline.served(name), places.size)
     if width is not None:
         counts = reduce(_added, ranks.all(counts))
     everything = [each for some in ranks.all(mine) for each in some]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyapsp
 from pyapsp.all_pairs.summaries import searches
 from pyapsp.cluster import answers, measure, ranks, window
 from pyapsp.cluster import solve as entrance
+from pyapsp.cluster.lifeline import Lifeline
 from pyapsp.errors import (
     DeviceMemoryError,
     NegativeCycleError,
@@ -280,7 +282,7 @@ def empty() -> None:
 
 
 def progress() -> None:
-    """Rank 0 alone reports it."""
+    """Rank 0 alone reports it, also if the others take all sources."""
     for method in (DENSE, RESIDENT, "near-far"):
         told: list[tuple[int, int]] = []
         pyapsp.solve(
@@ -294,6 +296,17 @@ def progress() -> None:
     pyapsp.eccentricity(drawn(19), comm=COMM)
     pyapsp.closeness_centrality(drawn(19), comm=COMM, progress=lambda *done: told.append(done))
     assert bool(told) == (COMM.rank == 0)
+    take = Lifeline.take
+    if COMM.rank == 0 and COMM.size > 1:
+        Lifeline.take = lambda _, name, total, unit: (total, total)
+    try:
+        for call in (partial(pyapsp.solve, method="near-far"), pyapsp.closeness_centrality):
+            told = []
+            call(drawn(19), comm=COMM, progress=lambda *done: told.append(done))  # noqa: B023
+            assert told[-1:] == [(N, N)] * (COMM.rank == 0), told
+            assert len(told) == len(set(told)), told
+    finally:
+        Lifeline.take = take
 
 
 def expect(name: str, call) -> None:
