@@ -55,6 +55,16 @@ class Edits:
             start = match.start(1)
         return start
 
+    def begin_of(self, node: Cursor) -> int:
+        """Return where a statement begins."""
+        place = begin(node)
+        if node.kind == _K.CALL_EXPR:
+            name = next(node.get_children())
+            # Clang has no place for the name of its builtin function for pointers to global memory
+            if not name.extent.start.line:
+                place = self._source.rindex(node.spelling, 0, place)
+        return place
+
     def end_of(self, node: Cursor) -> int:
         """Return the end of a statement with its semicolon."""
         kind = node.kind

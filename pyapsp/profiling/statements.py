@@ -78,7 +78,7 @@ class Statements(Expressions):
     # Statements; each returns the jumps that leave it
 
     def _statement(self, node: Cursor, start: int | None = None) -> _Jumps:
-        start = begin(node) if start is None else start
+        start = self.edits.begin_of(node) if start is None else start
         kind = node.kind
         if kind == _K.COMPOUND_STMT:
             return self._compound(node)
@@ -117,7 +117,7 @@ class Statements(Expressions):
         for each in node.get_children():
             if left and each.kind not in (_K.CASE_STMT, _K.DEFAULT_STMT):
                 self._new(each)
-                self._count_here(self.edits.with_pragmas(begin(each)))
+                self._count_here(self.edits.with_pragmas(self.edits.begin_of(each)))
             found = self._statement(each)
             left = bool(found)
             jumps |= found
@@ -127,7 +127,7 @@ class Statements(Expressions):
         """Visit a statement that is a block of its own, with text at its start."""
         self._new(node)
         compound = node.kind == _K.COMPOUND_STMT
-        place = begin(node) + 1 if compound else self.edits.with_pragmas(begin(node))
+        place = begin(node) + 1 if compound else self.edits.with_pragmas(self.edits.begin_of(node))
         if not compound:
             self.edits.before(place, "{ ")
         if inside:
@@ -210,7 +210,7 @@ class Statements(Expressions):
         if inner.kind in (_K.CASE_STMT, _K.DEFAULT_STMT):
             return self._case(inner)
         self._new(inner)
-        self._count_here(self.edits.with_pragmas(begin(inner)))
+        self._count_here(self.edits.with_pragmas(self.edits.begin_of(inner)))
         return self._statement(inner)
 
     def _declaration(self, node: Cursor) -> None:

@@ -78,6 +78,8 @@ def executions(device, body, **options):
         ("x[i] = i < 32 ? x[i] + 1 : i * 2;", [128, 32, 96]),
         ("for (int j = 0; j < 2; j++) for (int l = 0; l < 3; l++) if (l == j) x[i] = 1;",
          [128, 3 * 128, 256, 4 * 256, 6 * 128, 256, 6 * 128, 256]),
+        # a builtin function whose name has no place in the tree of Clang
+        ("for (int j = 0; j < i % 2; j++) __builtin_prefetch(x + j);", [128, 128 + 64, 64, 64]),
     ],
 )  # fmt: skip
 def test_blocks(device, body, expected):
@@ -301,12 +303,13 @@ def test_groups_must_fill_the_launch():
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("defines", [{}, {"__clang__": 1, "PYAPSP_AHEAD": 4}])
 @pytest.mark.parametrize("standard", [None, "CL3.0"])
 @pytest.mark.parametrize("probe", ["blocks", "addresses"])
-def test_all_our_kernels_can_be_instrumented(probe, standard):
+def test_all_our_kernels_can_be_instrumented(probe, standard, defines):
     for path in sorted(root().rglob("*.cl")):
         if not path.name.startswith("clock."):  # it is part of the probes
             name = str(path.relative_to(root()))
-            made = instrument(assemble(name), probe, name=name, standard=standard)
+            made = instrument(assemble(name), probe, defines, name=name, standard=standard)
             assert made.kernels, name
             opencl_c.parse(made.text, {}, name=name, standard=standard)
