@@ -6,6 +6,7 @@ events. At other times nothing is changed, and nothing is slower.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -191,12 +192,16 @@ class _Observer:
         self.timeline = Timeline()
         self._before, self._busy = before, False
         self._programs: dict[int, Program] = {}
+        # kernel -> place -> argument, of those that are set before a launch
+        self._set: dict[int, dict[int, Argument]] = defaultdict(dict)
         self.changes: tuple[tuple[object, str, Callable[..., object]], ...] = (
             (cl, "enqueue_copy", self._copy),
             (cl, "enqueue_fill_buffer", self._fill),
             (cl, "enqueue_map_buffer", self._map),
             (cl, "enqueue_nd_range_kernel", self._enqueue),
             (cl.Kernel, "__call__", self._launch),
+            (cl.Kernel, "set_arg", self._set_argument),
+            (cl.Kernel, "set_args", self._set_arguments),
             (Program, "new_kernel", self._kernel),
         )
 
@@ -209,6 +214,7 @@ class _Observer:
         def new_kernel(program: Program, name: str) -> cl.Kernel:
             kernel = original(program, name)
             self._programs[kernel.int_ptr] = program
+            self._set.pop(kernel.int_ptr, None)  # the address of a kernel that is gone
             return kernel
 
         return new_kernel
@@ -230,14 +236,7 @@ class _Observer:
             size = tuple(items)
             if more.get("g_times_l") and group is not None:
                 size = tuple(a * b for a, b in zip(items, group, strict=True))
-            if self._before is not None:
-                self._busy = True
-                try:
-                    program = self._programs.get(kernel.int_ptr)
-                    shape = size, None if group is None else tuple(group)
-                    self._before(Launched(program, kernel, queue, *shape, arguments))
-                finally:
-                    self._busy = False
+            self._precede(kernel, queue, size, group, arguments)
             event = original(kernel, queue, items, group, *arguments, **more)
             self.timeline.saw(*arguments)
             self.timeline.add("kernel", kernel.function_name, queue, prod(size), event)
@@ -245,19 +244,61 @@ class _Observer:
 
         return call
 
+    def _precede(
+        self,
+        kernel: cl.Kernel,
+        queue: cl.CommandQueue,
+        items: tuple[int, ...],
+        group: Sequence[int] | None,
+        arguments: Sequence[Argument],
+    ) -> None:
+        """Call what was asked to be called before each launch."""
+        if self._before is None:
+            return
+        program = self._programs.get(kernel.int_ptr)
+        shape = items, None if group is None else tuple(group)
+        self._busy = True
+        try:
+            self._before(Launched(program, kernel, queue, *shape, arguments))
+        finally:
+            self._busy = False
+
+    def _set_argument(self, original: Callable[..., None]) -> Callable[..., None]:
+        @wraps(original)
+        def set_arg(kernel: cl.Kernel, index: int, arg: Argument) -> None:
+            original(kernel, index, arg)
+            self._set[kernel.int_ptr][index] = arg
+
+        return set_arg
+
+    def _set_arguments(self, original: Callable[..., None]) -> Callable[..., None]:
+        @wraps(original)
+        def set_args(kernel: cl.Kernel, *arguments: Argument) -> None:
+            original(kernel, *arguments)
+            self._set[kernel.int_ptr] = dict(enumerate(arguments))
+
+        return set_args
+
     def _enqueue(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
+        """Observe launches of kernels whose arguments were set before."""
+
         @wraps(original)
         def enqueue(
             queue: cl.CommandQueue,
             kernel: cl.Kernel,
             global_work_size: Sequence[int],
+            local_work_size: Sequence[int] | None,
             *arguments: object,
             **more: object,
         ) -> cl.Event:
-            event = original(queue, kernel, global_work_size, *arguments, **more)
+            known, items = self._set[kernel.int_ptr], tuple(global_work_size)
+            if not self._busy and len(known) == kernel.num_args:
+                ordered = [known[place] for place in sorted(known)]
+                self.timeline.saw(*ordered)
+                self._precede(kernel, queue, items, local_work_size, ordered)
+            event = original(queue, kernel, items, local_work_size, *arguments, **more)
             if not self._busy:
-                size = prod(global_work_size)
-                self.timeline.add("kernel", kernel.function_name, queue, size, event)
+                self.timeline.add("kernel", kernel.function_name, queue, prod(items), event)
             return event
 
         return enqueue

@@ -87,7 +87,7 @@ def profile_run(
             "kernel": name,
             "launches": len(mine),
             "seconds": sum(each.end - each.start for each in mine),
-            "error": tracer.kernels[name].error if name in tracer.kernels else None,
+            "error": tracer.error(name) if traces else None,
             "trace": _described(tracer.kernels.get(name), characterisation, waited),
         }
         for name, mine in kernels.items()
@@ -121,6 +121,12 @@ class _Tracer:
         self._width = width
         self._recorders: dict[tuple[str, str, str | None], Recorder] = {}
         self._analysts: dict[str, Analyst] = {}
+
+    def error(self, kernel: str) -> str | None:
+        """Return why no launch of a kernel was traced."""
+        if kernel not in self.kernels:
+            return "its arguments were set before the call"
+        return self.kernels[kernel].error
 
     def before(self, launch: Launched) -> None:
         """Trace a launch, and run its kernel once without probes; buffers are restored."""

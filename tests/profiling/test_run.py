@@ -82,6 +82,41 @@ def test_the_timeline_alone_runs_the_call_once(call):
     assert record["kernels"][0]["trace"] is None
 
 
+def test_kernels_whose_arguments_are_set_before(device):
+    """All at once, then one by one; a launch with unknown arguments is not traced."""
+    program, queue = Program(device, ADD), device.queue()
+    x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+    cl.enqueue_fill_buffer(queue, x, np.zeros(1, np.int32), 0, 4 * 64)
+    early = program.new_kernel("add")
+    early.set_args(x, np.int32(1))
+    launched = []
+    with observing(launched.append) as timeline:
+        kernel = program.new_kernel("add")
+        kernel.set_args(x, np.int32(1))
+        cl.enqueue_nd_range_kernel(queue, kernel, (64,), (16,))
+        kernel.set_arg(1, np.int32(7))
+        cl.enqueue_nd_range_kernel(queue, kernel, (64,), None)
+        cl.enqueue_nd_range_kernel(queue, early, (64,), (16,))
+    out = np.empty(64, np.int32)
+    cl.enqueue_copy(queue, out, x)
+    assert (out == 1 + 7 + 1).all()
+    assert len(timeline.kernels) == 3
+    assert [each.arguments for each in launched] == [[x, 1], [x, 7]]
+    assert [each.group for each in launched] == [(16,), None]
+    assert {each.program for each in launched} == {program}
+
+
+def test_a_kernel_with_unknown_arguments_is_not_traced(device):
+    program, queue = Program(device, ADD), device.queue()
+    x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+    early = program.new_kernel("add")
+    early.set_args(x, np.int32(1))
+    record, _ = profile_run(lambda: cl.enqueue_nd_range_kernel(queue, early, (64,), (16,)))
+    (row,) = record["kernels"]
+    assert row["trace"] is None
+    assert row["error"] == "its arguments were set before the call"
+
+
 def test_what_cannot_be_traced_is_said(device):
     program = Program(device, JUMP)
 

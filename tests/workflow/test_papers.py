@@ -69,6 +69,7 @@ TINY = {
             "busato-mining-overlap": [1100],
             "busato-profiling-primitives": [1024],
             "busato-profiling-criteria": [64],
+            "busato-profiling-predictions": [128],
             "busato-profiling-reduction": [1000],
             "busato-profiling-transpose": [40],
             "busato-profiling-techniques": [100],
@@ -254,7 +255,8 @@ EXHIBITS = {
     "figures-18.9-18.10 table-19.2 table-19.3 claims",
     "busato-mining": "table-20.2 table-20.3 figure-20.2 parts claims",
     "busato-profiling": "table-12.1 table-12.3 table-12.3-weights figure-12.2 section-12.5.1 "
-    "figures-12.4-13.4-13.6 tables-14.1-14.2-15.3 tables-14.3-14.4-15.6 tables-15.4-15.5 "
+    "figures-12.4-13.4-13.6 predictions predictions-accuracy tables-14.1-14.2-15.3 "
+    "tables-14.3-14.4-15.6 tables-15.4-15.5 "
     "figures-14.6-15.6 table-15.7 table-15.7-groups claims-15.3.2 table-15.8 table-15.8-groups "
     "claims-15.3.3 table-16.1 figures-16.1-16.5 claims-16",
     "matsumoto": "tiles blocks bandwidth sizes devices",

@@ -7,6 +7,8 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from papers.busato_profiling.claims import claims_of_programs, claims_of_techniques, fastest, least
 from papers.busato_profiling.criteria import VERSIONS
 from papers.busato_profiling.experiments import INPUTS
@@ -24,8 +26,9 @@ from pyapsp.profiling.primitives import fitted
 
 __all__ = ["ROWS"]
 
-_DEVICE, _PRIMITIVES, _CRITERIA, _TECHNIQUES = (
-    f"busato-profiling-{name}" for name in ("device", "primitives", "criteria", "techniques")
+_DEVICE, _PRIMITIVES, _CRITERIA, _PREDICTIONS, _TECHNIQUES = (
+    f"busato-profiling-{name}"
+    for name in ("device", "primitives", "criteria", "predictions", "techniques")
 )
 _PAPER = Published("busato_profiling")
 # What Pro++ reads of a profiler, what is read here, and how exact that is.
@@ -173,6 +176,37 @@ def _versions(measured: Measured) -> Rows:
                     "quality: ours": run["quality"],
                     **_ours(run["criteria"]),
                 }
+
+
+def _predictions(measured: Measured) -> Rows:
+    for n, run in measured.each_run(_PREDICTIONS):
+        seconds, advice = run["seconds"]["kernel"], run["advice"]
+        yield {
+            "n": n,
+            "problem": run["label"]["problem"],
+            "method": run["label"]["method"],
+            "kernel": run["kernel"],
+            "launches": run["launches"],
+            "measured ms": milliseconds(seconds),
+            "predicted ms": milliseconds(run["predicted"]),
+            "predicted / measured": ratio(run["predicted"], seconds),
+            "bound": run["bound"],
+            "first advice": advice[0]["criterion"] if advice else None,
+        }
+
+
+def _accuracy(measured: Measured) -> Rows:
+    for n in measured.sizes(_PREDICTIONS):
+        runs = list(measured.runs(_PREDICTIONS, n))
+        ratios = [run["predicted"] / run["seconds"]["kernel"] for run in runs]
+        errors = [100 * abs(each - 1) for each in ratios]
+        yield {
+            "n": n,
+            "kernels": len(runs),
+            "median error, %": float(np.median(errors)) if errors else None,
+            "90th percentile, %": float(np.quantile(errors, 0.9)) if errors else None,
+            "within a factor of 2": sum(0.5 <= each <= 2 for each in ratios),
+        }
 
 
 def _median(runs: list[RunRecord], name: str) -> float | None:
@@ -369,6 +403,8 @@ ROWS: dict[str, Maker] = {
     "figure-12.2": _bars,
     "section-12.5.1": _search,
     "figures-12.4-13.4-13.6": _versions,
+    "predictions": _predictions,
+    "predictions-accuracy": _accuracy,
     "tables-14.1-14.2-15.3": partial(
         _throughput, _OPERATIONS, ("table 14.1", "table 14.2", "table 15.3")
     ),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 from papers.busato_profiling.criteria import Once, criteria, primitives
+from papers.busato_profiling.predictions import METHODS, predictions
 from papers.busato_profiling.programs import (
     Numbers,
     Reduction,
@@ -91,6 +93,13 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "busato-profiling-criteria": Once(
         exhibits="figures 12.4, 13.4 and 13.6", methods=(), sizes=(256,), least=64, make=criteria
+    ),
+    "busato-profiling-predictions": Once(
+        exhibits="chapter 13: predicted and measured times",
+        methods=tuple(chain.from_iterable(names for _, _, names in METHODS.values())),
+        sizes=(16384,),
+        least=64,
+        make=predictions,
     ),
     "busato-profiling-reduction": Metered(
         exhibits="table 15.7",

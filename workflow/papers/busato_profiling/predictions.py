@@ -1,0 +1,96 @@
+"""The times of kernels as the model of chapter 13 predicts them, beside measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, cast
+
+from papers.experiment import Case, Request
+from papers.runner import Runner
+from pyapsp.base.json import Record
+from pyapsp.errors import CapabilityError
+from pyapsp.profiling.run import profile_run
+from pyapsp.profiling.suite import profile_device
+from pyapsp.registry import Method, Problem, method, problem
+from pyapsp.registry.runs import Solved, solve
+from pyapsp.registry.timing import Turn
+
+__all__ = ["METHODS", "predictions"]
+
+#: Problem -> the family of its input, by what n is divided for its size, and methods. Of each
+#: method, the kernel that takes most of its time is predicted. The list was fixed before any fit.
+METHODS: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "all-pairs": (
+        "power-law",
+        64,
+        (
+            *("fw-blocked", "fw-minplus", "fw-mm", "fw-multikernel", "fw-naive", "fw-recursive"),
+            *("fw-twolevel", "apsp-tasks", "johnson", "near-far"),
+        ),
+    ),
+    "bfs": (
+        "power-law",
+        1,
+        (
+            *("bfs-4k", "bfs-direction-optimising", "bfs-edge", "bfs-frontier", "bfs-harish"),
+            *("bfs-spmv", "bfs-virtual-warp"),
+        ),
+    ),
+    "sssp": ("power-law", 1, ("sssp-bellman-ford", "sssp-delta-stepping", "sssp-h-bf")),
+    "scc": ("power-law", 1, ("scc-colouring", "scc-hooking")),
+    "partition": (
+        "power-law",
+        1,
+        ("partition-cta-warp-scan", "partition-items", "partition-multi-phase"),
+    ),
+    "triangles": ("power-law", 4, ("triangles-bitmap", "triangles-hash", "triangles-intersect")),
+    "truss": ("power-law", 16, ("truss-iterative", "truss-peeling")),
+}
+_SEED, _LEAST = 13, 128
+
+
+def predictions(n: int, request: Request) -> Iterator[Case]:
+    """Yield a case for each problem, of n vertices or items or a part of them."""
+    profile = cache(lambda: profile_device(request.device, quick=True))
+    for name, (family, part, names) in METHODS.items():
+        runners = [
+            _runner(problem(name), method(each), family, max(n // part, _LEAST), request, profile)
+            for each in names
+        ]
+        about: Record = {"label": {"problem": name}, "family": family}
+        yield Case({**about, "reference": {"what": "the oracle of the problem"}}, runners)
+
+
+def _runner(
+    of: Problem,
+    asked: Method,
+    family: str,
+    size: int,
+    request: Request,
+    profile: Callable[[], Record],
+) -> Runner:
+    """Return a runner that profiles a call, and predicts the kernel that takes most of its time."""
+
+    def turn() -> Turn:
+        data = of.sample(size, family, _SEED, asked.requires)
+        what = of.ask(data, asked, device=request.device)
+        solved: list[Solved] = []
+        record, _ = profile_run(lambda: solved.append(solve(what)), profile=profile())
+        right = of.oracle(data, what.options)
+        for each in solved:
+            right(each.answer).require()
+        longest = cast("list[dict[str, Any]]", record["kernels"])[0]
+        trace = longest["trace"]
+        if trace is None:
+            raise CapabilityError(f"{longest['kernel']}: {longest['error']}")
+        facts = {
+            "kernel": longest["kernel"],
+            "launches": longest["launches"],
+            "predicted": trace["limits"]["predicted"],
+            "bound": trace["limits"]["bound"],
+            "advice": trace["limits"]["advice"][:1],
+        }
+        return Turn({"kernel": trace["seconds"]}, facts)
+
+    return Runner({"problem": of.id, "method": asked.id}, turn)
