@@ -1,4 +1,4 @@
-"""Updates of a container: the kernels of a batch, in order.
+"""Batches of edges: their checks, their copy on the device, and the kernels of an update, in order.
 
 Memory is allocated and blocks are reserved before the first change. So a batch that fails leaves
 the graph as it was.
@@ -6,17 +6,18 @@ the graph as it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import pyopencl as cl
-from numpy.typing import NDArray
+import pyopencl.array as cl_array
+from numpy.typing import ArrayLike, NDArray
 
-from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError
-from pyapsp.dynamic.arguments import Ends
+from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
+from pyapsp.dynamic.columns import packed
 from pyapsp.dynamic.store import (
     BAD,
     EQUAL,
@@ -30,21 +31,23 @@ from pyapsp.dynamic.store import (
 from pyapsp.graph import validation
 
 __all__ = [
-    "Batch",
+    "EndsLike",
+    "arrays_of",
     "begin",
     "delete",
     "delete_at",
     "find",
     "finish",
     "insert",
-    "mirrored",
     "move",
     "plan",
     "put",
     "reserve",
     "rows_of_touched",
-    "sent",
 ]
+
+#: Ends of edges, as a caller gives them.
+EndsLike: TypeAlias = ArrayLike | cl_array.Array
 
 _NONE = np.iinfo(np.int32).max
 # Places of the hash table for each edge, at least.
@@ -54,7 +57,7 @@ _FEW = 8
 
 
 @dataclass(frozen=True)
-class Batch:
+class _Batch:
     """Edges on the device.
 
     Parameters
@@ -75,28 +78,85 @@ class Batch:
     mirrored: bool = False
 
 
-def sent(store: Store, ends: Ends, items: Sequence[np.ndarray] = ()) -> Batch:
-    """Return edges on the device.
+def _sent(
+    store: Store,
+    ends: tuple[EndsLike, EndsLike],
+    values: Mapping[str, ArrayLike] | None = None,
+    *,
+    directed: bool = True,
+) -> _Batch:
+    """Check edges, and return them on the device; undirected ones with their reverses.
 
-    Parameters
-    ----------
-    store : Store
-    ends : Ends
-    items : sequence of (edges,) ndarray
-        Of each column but the heads.
+    Without `values` there are no items.
     """
-    count = validation.integer("edges", "a batch", ends.count, 0, 2**29)
-    tails, heads = (
+    tails, heads = ends
+    pair: list[NDArray[np.int32] | cl_array.Array]
+    if isinstance(tails, cl_array.Array) or isinstance(heads, cl_array.Array):
+        pair = [_resident(store, "tails", tails), _resident(store, "heads", heads)]
+        _check_counts(pair[0].size, pair[1].size)
+    else:
+        pair = [*arrays_of(tails, heads)]
+    count = pair[0].size
+    items = []
+    if values is not None:
+        items = packed("Hornet.insert_edges", store.columns[1:], values, count)
+    validation.integer("edges", "a batch", count, 0, 2**29)
+    buffers = [
         store.bring(f"end {number}", array)
         if isinstance(array, np.ndarray)
         else cast(cl.Buffer, array.base_data)
-        for number, array in enumerate((ends.tails, ends.heads))
-    )
-    values = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-    return Batch(tails, heads, values, count)
+        for number, array in enumerate(pair)
+    ]
+    sent = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
+    batch = _Batch(buffers[0], buffers[1], sent, count)
+    return batch if directed or count == 0 else _mirrored(store, batch)
 
 
-def mirrored(store: Store, batch: Batch) -> Batch:
+def arrays_of(tails: ArrayLike, heads: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return ends of edges as int32; kernels check whether they are vertices.
+
+    Raises
+    ------
+    GraphError
+        They are no integers, or there are not as many tails as heads.
+    """
+    ends = []
+    for name, values in (("tails", tails), ("heads", heads)):
+        array = validation.integers(f"the {name} of the edges", values)
+        vertices = np.ascontiguousarray(array, np.int32)
+        if array.dtype != np.int32 and (beyond := vertices != array).any():
+            edge = int(beyond.argmax())
+            raise GraphError(
+                f"the {name} of the edges must be vertices: edge number {edge} has {array[edge]}"
+            )
+        ends.append(vertices)
+    _check_counts(ends[0].size, ends[1].size)
+    return ends[0], ends[1]
+
+
+def _check_counts(tails: int, heads: int) -> None:
+    if tails != heads:
+        raise GraphError(f"{tails} tails do not go with {heads} heads")
+
+
+def _resident(store: Store, name: str, array: EndsLike) -> cl_array.Array:
+    """Check the ends of edges that are on the device, and wait for them."""
+    if not (
+        isinstance(array, cl_array.Array)
+        and array.context == store.device.context
+        and array.dtype == np.int32
+        and array.ndim == 1
+        # kernels get the whole buffer: no part of one, and no steps
+        and not array.offset
+        and array.flags.c_contiguous
+    ):
+        rule = "a whole pyopencl array of int32 in the context of this container, as the other"
+        raise ParameterError.of(name, "Hornet", rule, type(array).__name__)
+    array.finish()
+    return array
+
+
+def _mirrored(store: Store, batch: _Batch) -> _Batch:
     """Return a batch with the reverse of each edge behind it."""
     count = np.int32(batch.count)
     tails, heads = (store.scratch(name, 8 * batch.count) for name in ("both 0", "both 1"))
@@ -106,7 +166,7 @@ def mirrored(store: Store, batch: Batch) -> Batch:
         items.append(store.scratch(f"both item {number}", 2 * size * batch.count))
         store.launch_items("column_mirror", batch.count, number, values, items[-1], count)
     store.launch("batch_mirror", batch.count, batch.tails, batch.heads, tails, heads, count)
-    return Batch(tails, heads, items, 2 * batch.count, mirrored=True)
+    return _Batch(tails, heads, items, 2 * batch.count, mirrored=True)
 
 
 def begin(store: Store, most: int, touched: int = 0) -> None:
@@ -126,7 +186,7 @@ class _Entered:
     rows: cl.Buffer
 
 
-def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> _Entered:
+def _enter(store: Store, n: int, batch: _Batch, *, last: bool = False) -> _Entered:
     count = batch.count
     size = 1 << max((_PLACES * count - 1).bit_length(), 6)
     table, slot = store.scratch("table", 4 * size), store.scratch("slot", 4 * count)
@@ -169,7 +229,7 @@ def rows_of_touched(store: Store, most: int) -> cl.Buffer:
     return rows
 
 
-def _match(store: Store, batch: Batch, entered: _Entered) -> cl.Buffer:
+def _match(store: Store, batch: _Batch, entered: _Entered) -> cl.Buffer:
     """Return the place in its row of each edge that is there."""
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
@@ -186,7 +246,7 @@ def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
     store.launch("batch_finish", most, *arguments)
 
 
-def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
+def _refusal(store: Store, n: int, batch: _Batch, edge: int) -> GraphError:
     """Return the error for an edge that has no vertices."""
     ends_of_edge = np.empty(2, np.int32)
     for number, ends in enumerate((batch.tails, batch.heads)):
@@ -199,7 +259,15 @@ def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
     )
 
 
-def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
+def insert(
+    store: Store,
+    n: int,
+    ends: tuple[EndsLike, EndsLike],
+    values: Mapping[str, ArrayLike],
+    duplicates: str,
+    *,
+    directed: bool,
+) -> int:
     """Insert edges, and return how many are new.
 
     Parameters
@@ -207,17 +275,26 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
     store : Store
     n : int
         Number of vertices.
-    batch : Batch
-        At least one edge.
+    ends : (EndsLike, EndsLike)
+        Tails and heads: of the host, or both arrays of the device.
+    values : mapping of str to array_like
+        Weights and properties, see `columns.packed`.
     duplicates : {"ignore", "update", "keep"}
+    directed : bool
+        False inserts the reverse of each edge, too.
 
     Raises
     ------
     GraphError
-        An edge has no vertices.
+        The ends are no integers or no vertices, or there are not as many tails as heads or values.
+    ParameterError
+        A type cannot hold a value, or an array of the device is of another context or type.
     DeviceMemoryError, CapabilityError
         There is no memory for them.
     """
+    batch = _sent(store, ends, values, directed=directed)
+    if batch.count == 0:
+        return 0
     count, most = batch.count, min(batch.count, n)
     touched, where = _touched(store, n, count), store.scratch("where", 4 * count)
     begin(store, most)
@@ -247,14 +324,14 @@ def insert(store: Store, n: int, batch: Batch, duplicates: str) -> int:
     if duplicates == "update" and state[EQUAL]:
         _update_equal(store, batch, entered)
     move(store, touched, most, state)
-    for column, values in enumerate((batch.heads, *batch.items)):
-        written = batch.tails, where, values, store.place, np.int32(count)
+    for column, sent in enumerate((batch.heads, *batch.items)):
+        written = batch.tails, where, sent, store.place, np.int32(count)
         store.launch_column("column_write", count, column, *written)
     finish(store, touched, most, keep=True)
     return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
 
 
-def _update_equal(store: Store, batch: Batch, entered: _Entered) -> None:
+def _update_equal(store: Store, batch: _Batch, entered: _Entered) -> None:
     """Write the items of a batch to all edges that are equal, of which `where` has one."""
     entries = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
     for column, values in enumerate(batch.items, start=1):
@@ -293,25 +370,23 @@ def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) 
             store.launch_column("column_move", store.tiles(left[:NO_BLOCK]), column, *moved)
 
 
-def delete(store: Store, n: int, batch: Batch, *, stable: bool = False) -> int:
+def delete(
+    store: Store, n: int, ends: tuple[EndsLike, EndsLike], *, directed: bool, stable: bool
+) -> int:
     """Delete edges, and return how many there were, with all that are equal.
 
-    With `stable` the edges that stay keep their order.
-
-    Raises
-    ------
-    GraphError
-        An edge has no vertices.
-    DeviceMemoryError
-        There is no memory for the batch.
+    With `stable` the edges that stay keep their order. Ends and errors are those of `insert`.
     """
+    batch = _sent(store, ends, directed=directed)
+    if batch.count == 0:
+        return 0
     most = min(batch.count, n)
     touched = _touched(store, n, batch.count)
     begin(store, most)
     try:
         entered, removed = _enter(store, n, batch), _removed(store, most)
-        ends, table = (batch.tails, batch.heads), (entered.table, entered.filter)
-        marked = *ends, *table, removed, entered.mask, np.int32(0)
+        table = entered.table, entered.filter
+        marked = batch.tails, batch.heads, *table, removed, entered.mask, np.int32(0)
         arguments = entered.rows, store.state, *marked, store.regions
         store.launch("deletion_mark", store.all_items, *arguments, *store.arenas(0))
         state = _divide(store, entered.rows, removed, most)
@@ -411,14 +486,11 @@ def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, tot
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
 
 
-def find(store: Store, n: int, batch: Batch) -> NDArray[np.bool_]:
-    """Return whether each edge is there.
-
-    Raises
-    ------
-    GraphError
-        An edge has no vertices.
-    """
+def find(store: Store, n: int, ends: tuple[EndsLike, EndsLike]) -> NDArray[np.bool_]:
+    """Return whether each edge is there. Ends and errors are those of `insert`."""
+    batch = _sent(store, ends)
+    if batch.count == 0:
+        return np.zeros(0, bool)
     most = min(batch.count, n)
     touched, answer = _touched(store, n, batch.count), store.scratch("answer", batch.count)
     begin(store, most)

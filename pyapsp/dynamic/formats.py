@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import CapabilityError, GraphError, ParameterError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
-from pyapsp.dynamic.arguments import arrays_of
+from pyapsp.dynamic.batch import arrays_of
 from pyapsp.graph import Graph, GraphLike, as_structure, validation
 
 __all__ = ["FORMATS", "Coordinates", "CsrWithCoordinates", "Format", "RebuiltCsr"]

@@ -15,7 +15,8 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
-from pyapsp.dynamic.arguments import EndsLike, ends_of, logarithm, vertex_there
+from pyapsp.dynamic.arguments import logarithm, vertex_there
+from pyapsp.dynamic.batch import EndsLike
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
@@ -258,10 +259,7 @@ class Hornet:
     def has_edges(self, tails: EndsLike, heads: EndsLike) -> NDArray[np.bool_]:
         """Return whether there is an edge from each tail to its head."""
         with self._using():
-            batch = batches.sent(self._store, ends_of(self.device.context, tails, heads))
-            if batch.count == 0:
-                return np.zeros(0, bool)
-            return batches.find(self._store, self.n, batch)
+            return batches.find(self._store, self.n, (tails, heads))
 
     def snapshot(self) -> Snapshot:
         """Return the graph as it is now; later updates do not change the answer."""
@@ -350,14 +348,10 @@ class Hornet:
         if weights is not None:
             values["weight"] = weights
         with self._using():
-            ends = ends_of(self.device.context, tails, heads)
-            items = packed(owner, self._columns, values, ends.count)
-            batch = batches.sent(self._store, ends, items)
-            if batch.count == 0:
-                return 0
-            if not self.directed:
-                batch = batches.mirrored(self._store, batch)
-            inserted = batches.insert(self._store, self.n, batch, duplicates)
+            ends, directed = (tails, heads), self.directed
+            inserted = batches.insert(
+                self._store, self.n, ends, values, duplicates, directed=directed
+            )
         self._m += inserted
         return inserted
 
@@ -386,12 +380,8 @@ class Hornet:
         """
         stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
-            batch = batches.sent(self._store, ends_of(self.device.context, tails, heads))
-            if batch.count == 0:
-                return 0
-            if not self.directed:
-                batch = batches.mirrored(self._store, batch)
-            deleted = batches.delete(self._store, self.n, batch, stable=stable)
+            ends, directed = (tails, heads), self.directed
+            deleted = batches.delete(self._store, self.n, ends, directed=directed, stable=stable)
         self._m -= deleted
         return deleted
 

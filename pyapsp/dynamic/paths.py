@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.dynamic import analytics
-from pyapsp.dynamic.arguments import arrays_of
+from pyapsp.dynamic.batch import arrays_of
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.graph import validation
 from pyapsp.paths import vertices

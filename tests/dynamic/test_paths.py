@@ -71,7 +71,7 @@ def test_rows_after_an_error(device, monkeypatch):
     rows.insert_edges([0, 1], [1, 2])
     old = rows.lengths.copy()
 
-    def full(*arguments):
+    def full(*arguments, **options):
         raise DeviceMemoryError(1, 0, "none")
 
     loop = [4], [4]  # changes no length: only what may be wrong is computed
