@@ -96,11 +96,10 @@ def _sent(
         _check_counts(pair[0].size, pair[1].size)
     else:
         pair = [*arrays_of(tails, heads)]
-    count = pair[0].size
+    count = validation.integer("edges", "a batch", pair[0].size, 0, 2**29)
     items = []
     if values is not None:
         items = packed("Hornet.insert_edges", store.columns[1:], values, count)
-    validation.integer("edges", "a batch", count, 0, 2**29)
     buffers = [
         store.bring(f"end {number}", array)
         if isinstance(array, np.ndarray)

@@ -9,19 +9,16 @@ import math
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
 from pyapsp.graph import compressed
 from pyapsp.graph.attributes import Weight, WeightFunction, default_of
 from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.model import Graph
-from pyapsp.graph.rows import distinct
-from pyapsp.graph.validation import MAX_VERTICES, is_real
+from pyapsp.graph.validation import is_real
 
 if TYPE_CHECKING:
     import igraph
@@ -40,11 +37,6 @@ PADDED = ("bsr", "dia")
 # How `reweight` changes weights; the last one is followed by a number.
 _RECIPES, _SUBTRACT = ("as-is", "unweighted", "absolute"), "subtract-from:"
 
-# Ids are numbered by a table if it has at most so many places for each. A place takes five bytes.
-_DENSE = 3
-# Ids of both ends that are numbered together.
-_FEW = 2**14
-
 __all__ = [
     "PADDED",
     "arcs_of",
@@ -56,7 +48,6 @@ __all__ = [
     "is_kind",
     "is_sparse",
     "numbers",
-    "relabel",
     "reweight",
 ]
 
@@ -297,127 +288,6 @@ def _check_kind(source: object, module: str, name: str) -> None:
 def _text(name: Hashable | None) -> str | None:
     """Return the name of a graph as text; in other libraries it may be any object."""
     return None if name is None else str(name)
-
-
-def relabel(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Replace the ids of an edge list by their numbers in sorted order.
-
-    Parameters
-    ----------
-    tails, heads : ndarray, shape (arcs,)
-        Ids, all integers (sorted by value) or all strings.
-
-    Returns
-    -------
-    labels : ndarray, shape (n,)
-        The distinct ids, sorted. Integers are int64 unless their type holds larger ones.
-    tails, heads : ndarray of int32 or int64, shape (arcs,)
-        The row of each id in `labels`.
-    """
-    kind = np.result_type(tails, heads)
-    if kind.kind in "iu":
-        return _numbered(tails.astype(kind, copy=False), heads.astype(kind, copy=False))
-    ids = _of_one_kind(np.concatenate([tails, heads]))
-    if ids.dtype.kind == "i":
-        return _numbered(ids[: len(tails)], ids[len(tails) :])
-    labels, rows = np.unique(ids, return_inverse=True)
-    return labels, rows[: len(tails)], rows[len(tails) :]
-
-
-def _of_one_kind(ids: np.ndarray) -> np.ndarray:
-    """Return ids of any type as int64 or strings; objects if strings of NumPy would change them."""
-    # `tolist` would convert a date to a number of nanoseconds
-    names: list[Hashable] = [None] if ids.dtype.kind in "mM" else ids.tolist()
-    texts = [value for value in names if isinstance(value, str)]
-    if len(texts) == len(names):
-        # NumPy strings of fixed length lose NUL at the end
-        cut = any(text.endswith("\0") for text in texts)
-        return np.array(texts, dtype=object if cut else np.str_)
-    if all(type(value) is int and -(2**63) <= value < 2**63 for value in names):
-        return np.array(names, dtype=np.int64)
-    raise GraphError(
-        "the ids of an edge list must be all integers or all strings, integers within int64"
-    )
-
-
-def _numbered(tails: np.ndarray, heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the result of `relabel` for integers of one type."""
-    if tails.size > _FEW:
-        labels, (tails, heads) = _by_value([tails, heads])
-        return labels, tails, heads
-    # one column takes half of the time of two
-    labels, (rows,) = _by_value([np.concatenate([tails, heads])])
-    return labels, rows[: tails.size], rows[tails.size :]
-
-
-def _by_value(columns: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the distinct integers of columns, sorted, and the places of all among them.
-
-    An edge list may take most of the memory, so temporary arrays are as large as one column.
-    """
-    spans = [compressed.extremes(column) for column in columns]
-    least, most = min(int(low) for low, _ in spans), max(int(high) for _, high in spans)
-    find: Callable[[np.ndarray], np.ndarray]
-    if most - least < _DENSE * sum(column.size for column in columns):
-        # a table of all integers between takes less time than a sort
-        labels, find = _by_table(columns, least, most)
-    else:
-        labels = _distinct(np.concatenate([_distinct(column) for column in columns]))
-        find = partial(_searched, labels)
-    kind = np.int32 if labels.size <= MAX_VERTICES else np.int64
-
-    def rows(column: np.ndarray) -> np.ndarray:
-        found = np.empty(column.size, kind)
-
-        def fill(start: int, stop: int) -> None:
-            found[start:stop] = find(column[start:stop])
-
-        compressed.in_blocks(fill, column.size)
-        return found
-
-    held = labels.astype(np.int64, copy=False) if np.can_cast(labels.dtype, np.int64) else labels
-    return held, [rows(column) for column in columns]
-
-
-def _by_table(
-    columns: list[np.ndarray], least: int, most: int
-) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """Return the distinct integers from `least` to `most`, and a function that numbers some."""
-    kind = columns[0].dtype
-    wide = kind if kind.itemsize == 8 else np.dtype(np.int64)
-
-    def places(ids: np.ndarray) -> NDArray[np.int64]:
-        # a narrow type does not hold every difference
-        return (ids.astype(wide, copy=False) - least).astype(np.int64, copy=False)
-
-    occurs = np.zeros(most - least + 1, np.bool_)
-    for column in columns:
-
-        def mark(start: int, stop: int, column: np.ndarray = column) -> None:
-            occurs[places(column[start:stop])] = True
-
-        compressed.in_blocks(mark, column.size)
-    labels = occurs.nonzero()[0].astype(wide, copy=False) + least
-    number: np.ndarray = np.cumsum(occurs, dtype=np.int32 if occurs.size < 2**31 else np.int64)
-    number -= 1
-    return labels, lambda ids: number[places(ids)]
-
-
-def _distinct(ids: np.ndarray) -> np.ndarray:
-    """Return the distinct integers, sorted; `numpy.unique` takes three times as long."""
-    ordered = np.sort(ids)
-    return ordered[distinct(ordered)]
-
-
-def _searched(labels: np.ndarray, ids: np.ndarray) -> NDArray[np.int64]:
-    """Return the places of some ids among all.
-
-    They are searched in sorted order, for which the CPU cache has the next labels.
-    """
-    order = np.argsort(ids)
-    found = np.empty(ids.size, np.int64)
-    found[order] = labels.searchsorted(ids[order])
-    return found
 
 
 def check_recipe(recipe: str) -> None:

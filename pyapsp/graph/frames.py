@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
-from pyapsp.graph import streets
+from pyapsp.graph import arcs
 from pyapsp.graph.attributes import Weight, WeightFunction, default_of
 from pyapsp.graph.columns import about_reverse
-from pyapsp.graph.convert import numbers, relabel
+from pyapsp.graph.convert import numbers
 from pyapsp.graph.model import Graph
 from pyapsp.graph.validation import is_real
 
@@ -105,18 +105,18 @@ def from_frame(
     if len({len(column) for column in (tails, heads, weights) if column is not None}) > 1:
         raise GraphError("the columns of the data frame differ in length")
     try:
-        labels, tails, heads = relabel(tails, heads)
+        labels, tails, heads = arcs.relabel(tails, heads)
     except GraphError as error:
         raise GraphError(f"{error}; {_odd(ids)}") from None
     try:
         if oneway is not None and directed:
             words = _values(frame, names, oneway).astype(str).tolist()
-            streets.refuse_missing(tails, heads, words, str(oneway))
+            arcs.refuse_missing(tails, heads, words, str(oneway))
         if costs is not None and weights is not None:
             back = _weights(_values(frame, names, costs[1]))
-            tails, heads, weights = streets.two_ways(tails, heads, weights, back)
+            tails, heads, weights = arcs.two_ways(tails, heads, weights, back)
             weights = None if unweighted else weights
-    except streets.PlaceError as error:
+    except arcs.PlaceError as error:
         raise GraphError(f"{_row(error.place)}: {error}") from None
     if callable(weight):
         kept, weights = _computed(weight, frame, names, (source, target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyapsp.graph import Graph, compressed, convert, from_frame, rows
+from pyapsp.graph import Graph, arcs, compressed, from_frame, rows
 
 WEIGHTS = {
     "alike": lambda rng, size: np.full(size, -3),
@@ -20,7 +20,7 @@ WEIGHTS = {
 def block(request, monkeypatch):
     monkeypatch.setattr(rows, "_BLOCK", request.param)
     monkeypatch.setattr(compressed, "_BLOCK", request.param)
-    monkeypatch.setattr(convert, "_FEW", request.param)
+    monkeypatch.setattr(arcs, "_FEW", request.param)
     return request.param
 
 
@@ -120,7 +120,7 @@ def test_ids_of_every_type(block, kind, shared, monkeypatch):
                 rng.integers(least, most, size, native, endpoint=True).astype(kind)
                 for _ in range(2)
             )
-            labels, *found = convert.relabel(tails, heads)
+            labels, *found = arcs.relabel(tails, heads)
             assert labels.tolist() == sorted({*tails.tolist(), *heads.tolist()})
             assert labels.dtype == (np.uint64 if kind is np.uint64 else np.int64)
             for ids, numbers in zip((tails, heads), found, strict=True):
@@ -130,11 +130,11 @@ def test_ids_of_every_type(block, kind, shared, monkeypatch):
 
 @pytest.mark.parametrize("dense", [0, 1, 3])
 def test_both_ways_of_numbering(block, dense, monkeypatch):
-    monkeypatch.setattr(convert, "_DENSE", dense)
+    monkeypatch.setattr(arcs, "_DENSE", dense)
     rng = np.random.default_rng(dense)
     for span in [1, 50, 199, 200, 201, 600, 2**40]:
         tails, heads = rng.integers(-span, span, (2, 100))
-        labels, *found = convert.relabel(tails, heads)
+        labels, *found = arcs.relabel(tails, heads)
         expected, places = np.unique(np.concatenate([tails, heads]), return_inverse=True)
         assert np.array_equal(labels, expected)
         assert np.array_equal(np.concatenate(found), places)

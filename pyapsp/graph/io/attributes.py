@@ -72,7 +72,8 @@ def as_columns(lines: list[str], weighted: bool | str | None) -> tuple[list[str]
         elif weighted is None:
             _refuse_weights(number + 1, attributes)
     found = columns.by_position(2 + bool(wanted), wanted)
-    return result, Layout(separator, start, start, found, whole, directed, None, bare=False)
+    known = Layout(separator, start, start, found, whole, directed, None, bare=False)
+    return result, layout.checked(result, known)
 
 
 def _dictionary(line: int, text: str) -> dict[str, object]:

@@ -11,18 +11,19 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
-from pyapsp.graph import streets
-from pyapsp.graph.convert import relabel
+from pyapsp.graph import arcs
 from pyapsp.graph.io import attributes, layout, plain, spelling, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
-from pyapsp.graph.io.source import LineError, Source, lines_of, unpacked
+from pyapsp.graph.io.source import LineError, Source, beginning, lines_of, unpacked
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -37,8 +38,8 @@ _NO_ID = re.compile(
     r"|[\[({<]+[0-9]+|[0-9]+[\])}>]+|[-=<>|~\u2190-\u21ff]+|.*:|.*\{.*\}|\".*|\d*[^\D0-9]\d*",
     re.IGNORECASE,
 )
-# In a comment between arcs of integers: an arc that someone has taken out, or the words of a text.
-_TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
+# A row of two or three plain numbers.
+_NUMBERS = re.compile(r"\s*[-+.0-9eE]+([\s,;]+[-+.0-9eE]+){1,2}\s*")
 
 
 def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
@@ -72,107 +73,106 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
     if weighted not in (None, True, False) and not isinstance(weighted, str):
         raise ParameterError.of("weighted", "read", "True, False, a column or None", weighted)
     content = source.content()
-    quick = _quick(source.suffix, content, weighted)
-    if quick is not None:
-        del content  # the graph takes as much memory
-        found, tails, heads, weights, spelled = quick
-        del quick
-        labels, tails, heads = relabel(tails, heads)
-        _refuse_doubtful(found, labels, tails, heads)
-        if spelled is not None:
-            labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
-        return ArcList(len(labels), tails, heads, weights, labels, found.directed)
-    lines = lines_of(content)
-    attributed = attributes.as_columns(lines, weighted)
-    layout_found: Layout | None
-    if attributed is not None:
-        lines, layout_found = attributed
-    else:
-        layout_found = layout.decide(source.suffix, lines, weighted)
-    _refuse_hidden(lines, layout_found)
-    _refuse_blanks(lines, layout_found)
-    if layout_found is None:
+    table = _by_pandas(source.suffix, content, weighted)
+    if table is None:
+        table = _by_lines(source.suffix, content, weighted)
+    del content  # the graph takes as much memory
+    if table is None:
         none = np.zeros(0, np.int64)
         return ArcList(0, none, none, none)
-    found = layout_found
-    try:
-        arcs = _parse(lines[found.start :], found)
-        tails, heads = arcs["tail"], arcs["head"]
-        if not found.whole:
-            tails, heads = (_names(ids.tolist()) for ids in (tails, heads))
-        weights = np.ones(len(arcs), np.int64)
-        if found.columns.weight is not None:
-            weights = arcs["weight"]
-        if text.not_weights(weights):
-            raise ValueError
-        back = None if found.columns.reverse is None else _reverse_costs(lines, found)
-    except text.RoundedWeightError as error:
-        number = _numbers(lines, found)[error.row]
-        raise LineError(number, str(error)) from None
-    except ValueError:
-        raise _fault(lines, found) from None
-    spelled = None
-    if found.whole:
-        rest = "\n".join(lines).encode(errors="replace")
-        if spelling.may_differ(rest, found.columns):
-            spelled = spelling.spellings(lines, found)
-    labels, rows, columns = relabel(tails, heads)
-    _refuse_doubtful(found, labels, rows, columns)
+    lines, found, tails, heads, weights, spelled, others = table
+    del table
+    labels, tails, heads = arcs.relabel(tails, heads)
+    _refuse_doubtful(found, labels, tails, heads)
     if spelled is not None:
-        labels, rows, columns = spelling.as_written(labels, rows, columns, spelled)
-    directed = found.directed
-    if found.columns.direction is not None:
-        single = _directions(lines, found, arcs["direction"].tolist())
+        labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
+    directed, back = found.directed, others.get("reverse")
+    if "direction" in others:
+        single = _directions(lines, found, others["direction"].tolist())
         if back is not None and not single.all():
             raise LineError(found.first + 1, "an undirected edge has no reverse cost")
         directed = directed and bool(single.any())
         if not single.all() and directed:
             both = ~single
-            rows, columns = np.append(rows, columns[both]), np.append(columns, rows[both])
-            weights = np.append(weights, weights[both])
+            tails, heads = np.append(tails, heads[both]), np.append(heads, tails[both])
+            weights = None if weights is None else np.append(weights, weights[both])
     try:
-        if found.columns.oneway is not None and directed:
-            streets.refuse_missing(rows, columns, arcs["oneway"].tolist(), "oneway")
-        if back is not None:
-            rows, columns, weights = streets.two_ways(rows, columns, weights, back)
-    except streets.PlaceError as error:
+        if "oneway" in others and directed:
+            arcs.refuse_missing(tails, heads, others["oneway"].tolist(), "oneway")
+        if back is not None and weights is not None:
+            tails, heads, weights = arcs.two_ways(tails, heads, weights, back)
+            weights = None if weighted is False else weights
+    except arcs.PlaceError as error:
         raise LineError(_numbers(lines, found)[error.place], str(error)) from None
-    if back is not None and weighted is False:
-        weights = np.ones(rows.size, np.int64)
-    return ArcList(len(labels), rows, columns, weights, labels, directed)
+    return ArcList(len(labels), tails, heads, weights, labels, directed)
 
 
-def _quick(
-    suffix: str, content: bytes, weighted: bool | str | None
-) -> tuple[Layout, np.ndarray, np.ndarray, np.ndarray | None, dict[int, str] | None] | None:
-    """Return layout, tails, heads, weights and spellings of a long file of plain numbers.
+class _Table(NamedTuple):
+    """The columns of all rows.
 
-    The result is None for other files.
+    Attributes
+    ----------
+    lines : list of str
+        The lines by which the layout was decided, for messages.
+    layout : Layout
+    tails, heads : ndarray
+        The ids: integers, or strings as objects.
+    weights : ndarray or None
+    spelled : dict of int to str, or None
+        How ids are written, if not all are plain integers.
+    others : dict of str to ndarray
+        The columns "direction", "oneway" and "reverse", if there are.
     """
-    head = plain.head(content)
-    if head is None:
+
+    lines: list[str]
+    layout: Layout
+    tails: np.ndarray
+    heads: np.ndarray
+    weights: np.ndarray | None
+    spelled: dict[int, str] | None
+    others: dict[str, np.ndarray]
+
+
+def _by_pandas(suffix: str, content: bytes, weighted: bool | str | None) -> _Table | None:
+    """Parse a long file of plain numbers; None if it is another one."""
+    lines = beginning(content)
+    rows = [line for line in lines or () if layout.is_row(line)]
+    # with more rows, the layout might be another
+    if lines is None or len(rows) <= layout.SAMPLE or not _NUMBERS.fullmatch(rows[-1]):
         return None
-    lines = lines_of(head)
-    if sum(map(layout.is_row, lines)) <= layout.SAMPLE:
-        return None  # the layout might be another with more rows
     found = layout.decide(suffix, lines, weighted)
-    if found is None or not found.whole or found.columns.direction is not None:
-        return None
-    _refuse_hidden(lines, found)
-    ends, weight = (found.columns.tail, found.columns.head), found.columns.weight
-    if sorted(ends + (() if weight is None else (weight,))) != list(range(found.columns.width)):
-        return None
-    if weight not in (None, 2):
-        return None
-    start = sum(len(line) for line in head.splitlines(keepends=True)[: found.start])
-    parsed = plain.columns(content, start, found.separator, found.columns.width)
-    if parsed is None:
+    columns = None if found is None else plain.parse(content, found)
+    if found is None or columns is None:
         return None
     spelled = None
     if spelling.may_differ(content, found.columns):
         spelled = spelling.spellings(lines_of(content), found)
-    weights = None if weight is None else parsed[weight]
-    return found, parsed[ends[0]], parsed[ends[1]], weights, spelled
+    weights = columns[2] if len(columns) > 2 else None
+    return _Table(lines, found, columns[0], columns[1], weights, spelled, {})
+
+
+def _by_lines(suffix: str, content: bytes, weighted: bool | str | None) -> _Table | None:
+    """Parse any file; None if it has no rows."""
+    lines = lines_of(content)
+    attributed = attributes.as_columns(lines, weighted) if b"{" in content else None
+    lines, found = attributed or (lines, layout.decide(suffix, lines, weighted))
+    if found is None:
+        return None
+    try:
+        columns = _parse(found)
+        tails, heads = (columns.pop(name) for name in ("tail", "head"))
+        if not found.whole:
+            tails, heads = (_names(ids.tolist()) for ids in (tails, heads))
+    except text.RoundedWeightError as error:
+        raise LineError(_numbers(lines, found)[error.row], str(error)) from None
+    except ValueError:
+        raise _fault(lines, found) from None
+    spelled = None
+    if found.whole:
+        rows = "\n".join(found.rows).encode(errors="replace")
+        if spelling.may_differ(rows, found.columns):
+            spelled = spelling.spellings(lines, found)
+    return _Table(lines, found, tails, heads, columns.pop("weight", None), spelled, columns)
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -213,12 +213,9 @@ def write(graph: Graph, path: Path) -> None:
     text.write_lines(path, content.getvalue().splitlines())
 
 
-def _parse(lines: list[str], found: Layout) -> np.ndarray:
-    """Return the columns of all rows; ValueError if they do not match the layout."""
-    separator, columns = found.separator, found.columns
-    body = [line for line in lines if layout.is_row(line)]
-    if separator is None and any("#" in line for line in body):
-        body = [layout.without_comment(line, separator) for line in body]
+def _parse(found: Layout) -> dict[str, np.ndarray]:
+    """Return the columns of all rows by name; ValueError if they do not match the layout."""
+    columns = found.columns
     kind = "i8" if found.whole else "O"
     place: int | None
     wanted = [("tail", kind), ("head", kind)]
@@ -228,95 +225,35 @@ def _parse(lines: list[str], found: Layout) -> np.ndarray:
         if place is not None:
             wanted.append((name, "O"))
             used.append(place)
-    weighted = columns.weight is not None
     if columns.weight is not None:
         used.append(columns.weight)
     every = used == list(range(columns.width))
-    if not every and not _even(body, separator, columns.width):
+    if not every and not _even(found.rows, found.separator, columns.width):
         raise ValueError
-    arcs = text.table(
-        body,
-        wanted,
-        weighted=weighted,
-        delimiter=separator,
-        quotechar='"',
-        usecols=None if every else used,
+    form: dict[str, Any] = {"delimiter": found.separator, "quotechar": '"'}
+    weighted = columns.weight is not None
+    table = text.table(
+        found.rows, wanted, weighted=weighted, usecols=None if every else used, **form
     )
-    if len(arcs) != len(body):
+    if len(table) != len(found.rows):
         raise ValueError  # an open quote has joined lines
-    return arcs
+    parsed = {name: table[name] for name in table.dtype.names or ()}
+    if columns.reverse is not None:
+        costs = text.table(found.rows, [], usecols=[columns.reverse], **form)
+        parsed["reverse"] = costs["weight"]
+    for name in ("weight", "reverse"):
+        if name in parsed and text.not_weights(parsed[name]):
+            raise ValueError
+    return parsed
 
 
-def _reverse_costs(lines: list[str], found: Layout) -> np.ndarray:
-    """Return the cost of the reverse of each arc; ValueError if one is no weight."""
-    body = [line for line in lines[found.start :] if layout.is_row(line)]
-    costs: np.ndarray = text.table(
-        body, [], delimiter=found.separator, quotechar='"', usecols=[found.columns.reverse or 0]
-    )["weight"]
-    if text.not_weights(costs):
-        raise ValueError
-    return costs
-
-
-def _even(body: list[str], separator: str | None, width: int) -> bool:
+def _even(body: Sequence[str], separator: str | None, width: int) -> bool:
     """Return whether all rows have `width` columns."""
     if any('"' in line for line in body):
         return all(len(layout.fields(line, separator)) == width for line in body)
     if separator is None:
         return all(len(line.split()) == width for line in body)
     return all(line.count(separator) == width - 1 for line in body)
-
-
-def _refuse_hidden(lines: list[str], found: Layout | None) -> None:
-    """Raise an error for comments that may be arcs between names such as ``#python``.
-
-    Where ids are integers, it may be one if one end is a word and the other an integer.
-    """
-    if found is not None and found.separator is None:
-        return
-    for number, line in enumerate(lines, start=1):
-        if (
-            line[:1] not in "#%"
-            or not re.match(r"[#%][^\s#%]", line)
-            or len(line) > csv.field_size_limit()
-        ):
-            continue
-        if found is None:
-            hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
-        else:
-            fields, weight = layout.fields(line, found.separator), found.columns.weight
-            hidden = len(fields) == found.columns.width and not layout.names_columns(fields)
-            hidden = hidden and (weight is None or layout.is_number(fields[weight]))
-            if hidden and found.whole:
-                ends = [fields[end] for end in (found.columns.tail, found.columns.head)]
-                names = [end for end in ends if not layout.is_integer(end)]
-                hidden = len(names) == 1 and not _TAKEN_OUT.search(names[0])
-        if hidden:
-            raise LineError(
-                number,
-                f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
-                "quote the name",
-            )
-
-
-def _refuse_blanks(lines: list[str], found: Layout | None) -> None:
-    """Raise an error for no-break spaces and the like between columns of a file with white space.
-
-    ``1\u202f000`` is one number, and ``New\u00a0York`` one name, not two columns.
-    """
-    if found is None or found.separator is not None:
-        return
-    for number, line in enumerate(lines, start=1):
-        if line.isascii() or not layout.is_row(line):
-            continue
-        unquoted = re.sub(r'"[^"]*"', "", layout.without_comment(line, None))
-        odd = re.search(r"[^\S\x00-\x7f]", unquoted)
-        if odd is not None:
-            raise LineError(
-                number,
-                f"{odd[0]!r} may separate columns, or be part of a name or number: {line!r}. "
-                "Write a space, or quote the name",
-            )
 
 
 def _refuse_doubtful(

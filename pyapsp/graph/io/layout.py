@@ -1,7 +1,7 @@
 """The layout of an edge list: its separator, its header, and the facts in its comments.
 
-It is found from the comments and the first lines of a file. If two layouts are possible, it is an
-error. Rows are parsed in `edge_list`.
+It is found from the comments and the first lines of a file. If two layouts are possible, or a line
+may be read in two ways, it is an error. Rows are parsed in `edge_list`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from pyapsp.graph import columns
@@ -19,6 +19,7 @@ from pyapsp.graph.io.source import LineError
 __all__ = [
     "SAMPLE",
     "Layout",
+    "checked",
     "decide",
     "directions_in_comments",
     "fields",
@@ -46,6 +47,8 @@ _FOREIGN = (
 )
 # In KONECT files with these words the third column counts parallel arcs, or is always 1.
 _KONECT, _COUNTED = re.compile(r"%\s*(sym|asym|bip)\s+(\w+)"), ("unweighted", "positive")
+# In a comment between arcs of integers: an arc that someone has taken out, or the words of a text.
+_TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class Layout:
         The names of the ends in the header, if the header might also be an arc.
     bare : bool
         Whether the columns have no names.
+    rows : sequence of str
+        The lines with arcs, without comments at their ends.
     """
 
     separator: str | None
@@ -77,6 +82,7 @@ class Layout:
     directed: bool
     names: tuple[str, str] | None
     bare: bool
+    rows: Sequence[str] = ()
 
 
 def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> Layout | None:
@@ -94,7 +100,7 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
     Raises
     ------
     LineError
-        The separator is ambiguous, the header is not understood, or it is another format.
+        The separator is ambiguous, the header or a line is not understood, or it is another format.
     """
     rows = list(islice(((i, line) for i, line in enumerate(lines) if is_row(line)), SAMPLE + 1))
     comments = [line for line in lines[: rows[0][0] if rows else len(lines)] if line.strip()]
@@ -105,6 +111,7 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
     told = re.fullmatch(r"sep=([,;|\t ])", rows[0][1]) if rows else None  # as Excel reads it
     rows = rows[bool(told) :]
     if not rows:
+        _refuse_hidden(lines, None)
         return None
     first = rows[0][0]
     try:
@@ -117,6 +124,7 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
                 named, rows = fields(rows[0][1], separator), rows[1:]
                 names = (named[0], named[1]) if found.width == 2 else None
         if not rows:
+            _refuse_hidden(lines, None)
             return None
         row = fields(rows[0][1], separator)
         bare = found is None
@@ -125,7 +133,24 @@ def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> La
     except ValueError as error:
         raise LineError(first + 1, str(error)) from None
     whole = all(is_integer(row[place]) for place in (found.tail, found.head) if place < len(row))
-    return Layout(separator, first, rows[0][0], found, whole, directed, names, bare)
+    start = rows[0][0]
+    return checked(lines, Layout(separator, first, start, found, whole, directed, names, bare))
+
+
+def checked(lines: Sequence[str], layout: Layout) -> Layout:
+    """Return the layout of all lines with their rows.
+
+    Raises
+    ------
+    LineError
+        A line may be read in two ways.
+    """
+    _refuse_hidden(lines, layout)
+    _refuse_blanks(lines, layout)
+    rows = [line for line in lines[layout.start :] if is_row(line)]
+    if layout.separator is None and any("#" in line for line in rows):
+        rows = [without_comment(line, None) for line in rows]
+    return replace(layout, rows=rows)
 
 
 def is_row(line: str) -> bool:
@@ -182,6 +207,58 @@ def _refuse_foreign(rows: list[tuple[int, str]]) -> None:
             fields(line, ",")
         except ValueError as error:
             raise LineError(number + 1, str(error)) from None
+
+
+def _refuse_hidden(lines: Sequence[str], layout: Layout | None) -> None:
+    """Raise an error for comments that may be arcs between names such as ``#python``.
+
+    Where ids are integers, it may be one if one end is a word and the other an integer.
+    """
+    if layout is not None and layout.separator is None:
+        return
+    for number, line in enumerate(lines, start=1):
+        if (
+            line[:1] not in "#%"
+            or not re.match(r"[#%][^\s#%]", line)
+            or len(line) > csv.field_size_limit()
+        ):
+            continue
+        if layout is None:
+            hidden = any(line.count(mark) and mark + line[0] in line for mark in ",;\t")
+        else:
+            tokens, weight = fields(line, layout.separator), layout.columns.weight
+            hidden = len(tokens) == layout.columns.width and not names_columns(tokens)
+            hidden = hidden and (weight is None or is_number(tokens[weight]))
+            if hidden and layout.whole:
+                ends = [tokens[end] for end in (layout.columns.tail, layout.columns.head)]
+                names = [end for end in ends if not is_integer(end)]
+                hidden = len(names) == 1 and not _TAKEN_OUT.search(names[0])
+        if hidden:
+            raise LineError(
+                number,
+                f"this may be a comment or an arc: {line!r}. Put a space after {line[0]!r} or "
+                "quote the name",
+            )
+
+
+def _refuse_blanks(lines: Sequence[str], layout: Layout) -> None:
+    """Raise an error for no-break spaces and the like between columns of a file with white space.
+
+    ``1\u202f000`` is one number, and ``New\u00a0York`` one name, not two columns.
+    """
+    if layout.separator is not None:
+        return
+    for number, line in enumerate(lines, start=1):
+        if line.isascii() or not is_row(line):
+            continue
+        unquoted = re.sub(r'"[^"]*"', "", without_comment(line, None))
+        odd = re.search(r"[^\S\x00-\x7f]", unquoted)
+        if odd is not None:
+            raise LineError(
+                number,
+                f"{odd[0]!r} may separate columns, or be part of a name or number: {line!r}. "
+                "Write a space, or quote the name",
+            )
 
 
 def directions_in_comments(

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from pyapsp.graph.io.layout import Layout
+
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["BLOCK", "HEAD", "columns", "head"]
-
-#: Bytes at the start of a file by which its layout is decided. Files less than twice as long are
-#: parsed line by line.
-HEAD = 2**16
+__all__ = ["BLOCK", "parse"]
 
 #: Bytes that are parsed at once. Their numbers take several times as much memory, until they are
 #: written into the columns of all rows.
@@ -34,49 +32,40 @@ _INT32 = np.iinfo(np.int32)
 _COUNTED = 2.0**53
 
 
-def head(content: bytes) -> bytes | None:
-    """Return the first lines of a long UTF-8 file; None if it is short, or pandas is missing."""
-    if len(content) < 2 * HEAD or importlib.util.find_spec("pandas") is None:
-        return None
-    if content[:1] in (b"\xff", b"\xfe", b"\xef") or _single_returns(content):
-        return None
-    end = content.rfind(b"\n", 0, HEAD)
-    return content[: end + 1] if end > 0 else None
-
-
-def _single_returns(content: bytes) -> bool:
-    """Return whether a carriage return is not followed by a line feed."""
-    return b"\r" in content and content.count(b"\r") != content.count(b"\r\n")
-
-
-def columns(
-    content: bytes, start: int, separator: str | None, width: int
-) -> list[NDArray[np.generic]] | None:
-    """Parse rows of two integers and, if there are three columns, a weight.
+def parse(content: bytes, layout: Layout) -> list[NDArray[np.generic]] | None:
+    """Parse rows of two integers, the tail and the head, and perhaps a weight behind them.
 
     Parameters
     ----------
     content : bytes
         The file.
-    start : int
-        Where the rows begin.
-    separator : str or None
-        Between columns; None is white space.
-    width : int
-        2 or 3 columns.
+    layout : Layout
+        That of its first lines.
 
     Returns
     -------
     list of ndarray or None
-        Ids of int32, or of int64 if a column has one beyond int32; weights of int64 or float64.
-        None if something is not such a number.
+        Tails and heads: int32, or int64 if a column has one beyond int32; weights: int64 or
+        float64. None if something is not such a number, or pandas is missing.
     """
+    places, width = layout.columns, layout.columns.width
+    ends = sorted((places.tail, places.head))
+    if (
+        not layout.whole
+        or places.direction is not None
+        or (ends, width, places.weight) not in (([0, 1], 2, None), ([0, 1], 3, 2))
+        or importlib.util.find_spec("pandas") is None
+    ):
+        return None
+    start = 0
+    for _ in range(layout.start):
+        start = content.index(b"\n", start) + 1
     size = _count(content, b"\n", start) + 1
     kinds: list[DTypeLike] = [np.int32, np.int32, np.int64]
     found: list[np.ndarray] = [np.empty(size, kind) for kind in kinds[:width]]
     rows = 0
     for block in _blocks(content, start):
-        parsed = _columns(block, separator, width)
+        parsed = _columns(block, layout.separator, width)
         if parsed is None:
             return None
         after = rows + len(parsed[0])
@@ -85,7 +74,9 @@ def columns(
             found[place][rows:after] = values
         rows = after
     found = [column[:rows] for column in found]
-    return found if found[-1].dtype.kind == "i" or _sure(found[-1]) else None
+    if found[-1].dtype.kind == "f" and not _sure(found[-1]):
+        return None
+    return [found[places.tail], found[places.head], *found[2:]]
 
 
 def _blocks(content: bytes, start: int) -> Iterator[bytes]:
@@ -125,7 +116,7 @@ def _sure(weights: NDArray[np.float64]) -> bool:
 
 
 def _columns(body: bytes, separator: str | None, width: int) -> list[np.ndarray] | None:
-    """Return columns of int64, and weights of int64 or float64; None as `columns`."""
+    """Return columns of int64, and weights of int64 or float64; None as `parse`."""
     between = b" \t" if separator is None else separator.encode()
     if body.translate(None, _DIGITS + _ENDS + between):
         return None

@@ -13,13 +13,15 @@ from pathlib import Path
 from pyapsp.base.errors import FormatError
 from pyapsp.base.host import available_memory
 
-__all__ = ["LineError", "Source", "check_size", "lines_of", "unpacked"]
+__all__ = ["LineError", "Source", "beginning", "check_size", "lines_of", "unpacked"]
 
 # Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
 # and numbers take several times as much.
 _CHUNK, _PART = 2**24, 4
 # The first bytes of compressed data.
 _GZIP = b"\x1f\x8b"
+# Bytes of the beginning of a file; one less than twice as long has none.
+HEAD = 2**16
 
 
 class LineError(Exception):
@@ -140,3 +142,13 @@ def lines_of(content: bytes) -> list[str]:
     if not lines[-1]:
         lines.pop()
     return lines
+
+
+def beginning(content: bytes) -> list[str] | None:
+    """Return the first lines of long UTF-8 text; None if it is short, or of another encoding."""
+    if len(content) < 2 * HEAD or content[:1] in (b"\xff", b"\xfe", b"\xef"):
+        return None
+    end = content.rfind(b"\n", 0, HEAD)
+    if end <= 0 or (b"\r" in content and content.count(b"\r") != content.count(b"\r\n")):
+        return None  # lines may end in a carriage return alone
+    return lines_of(content[: end + 1])

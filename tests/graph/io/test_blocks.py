@@ -10,7 +10,7 @@ import pytest
 
 from pyapsp.errors import FormatError
 from pyapsp.graph import Graph, read
-from pyapsp.graph.io import layout, plain
+from pyapsp.graph.io import edge_list, layout, plain, source
 
 ROWS = ["7 3", "3 12", "12 7", "100 3", "7 12", "3 3", "44 7"]
 COSTS = [f"{row} {cost}" for row, cost in zip(ROWS, [5, -2, 8, 13, 5, 21, 4], strict=True)]
@@ -19,21 +19,21 @@ COSTS = [f"{row} {cost}" for row, cost in zip(ROWS, [5, -2, 8, 13, 5, 21, 4], st
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take files of a few lines for long ones."""
-    monkeypatch.setattr(plain, "HEAD", 56)
+    monkeypatch.setattr(source, "HEAD", 56)
     monkeypatch.setattr(layout, "SAMPLE", 1)
 
 
 @pytest.fixture
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether the blocks of each file could be parsed."""
-    found, parse = [], plain.columns
+    found, parse = [], plain.parse
 
     def columns(*given):
         columns = parse(*given)
         found.append(columns is not None)
         return columns
 
-    monkeypatch.setattr(plain, "columns", columns)
+    monkeypatch.setattr(plain, "parse", columns)
     return found
 
 
@@ -51,7 +51,7 @@ def in_blocks(path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Graph | str]:
         monkeypatch.setattr(plain, "BLOCK", size)
         outcomes.append(outcome(path))
     with monkeypatch.context() as changed:
-        changed.setattr(plain, "head", lambda content: None)
+        changed.setattr(edge_list, "beginning", lambda content: None)
         return [*outcomes, outcome(path)]
 
 

@@ -17,7 +17,7 @@ import scipy.sparse
 
 from pyapsp.errors import FormatError, GraphError, ParameterError
 from pyapsp.graph import Graph, from_frame, from_networkx, read, write
-from pyapsp.graph.io import FORMATS, plain, spelling
+from pyapsp.graph.io import FORMATS, edge_list, plain, source, spelling
 
 BANNER = "%%MatrixMarket matrix "
 Arcs = list[tuple[object, object, float]]
@@ -278,17 +278,26 @@ def test_long_files_are_read_as_short_ones(
         except FormatError as error:
             return str(error)
 
-    monkeypatch.setattr(plain, "HEAD", 2**10)
+    monkeypatch.setattr(source, "HEAD", 2**10)
     used = []
-    parse = plain.columns
-    monkeypatch.setattr(plain, "columns", lambda *given: used.append(parse(*given)) or used[-1])
+    parse = plain.parse
+    monkeypatch.setattr(plain, "parse", lambda *given: used.append(parse(*given)) or used[-1])
     for content in (rows, [*rows[:300], odd.format(row=rows[0], sep=sep), *rows[300:]]):
         path.write_text("# header\n" + "\n".join(content) + "\n")
         in_bulk = outcome()
         with monkeypatch.context() as changed:
-            changed.setattr(plain, "head", lambda content: None)
+            changed.setattr(edge_list, "beginning", lambda content: None)
             assert in_bulk == outcome()
     assert used[0] is not None
+
+
+@pytest.mark.parametrize("weight", [..., "weight"])
+def test_long_files_with_attributes(tmp_path, monkeypatch, weight):
+    """The weights of a long file were looked for in columns without names, and not found."""
+    monkeypatch.setattr(source, "HEAD", 2**10)
+    path = tmp_path / "graph.txt"
+    path.write_text("".join(f"{i} {i + 1} {{'weight': {i % 7}}}\n" for i in range(200)))
+    assert read(path, weight=weight).weights.tolist() == [i % 7 for i in range(200)]
 
 
 SPELLINGS = ["01", "+1", "001"]
