@@ -50,14 +50,13 @@ def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
     if kernel and not kernels:  # in a folder of the area
         kernels = _found("cl", method.area, f"**/{kernel}*.cl")
-    tests = (
-        _found("tests", method.area, f"**/test_{stem}.py") for stem in [*stems, method.problem]
-    )
+    package = method.area.partition("/")[0]
+    tests = (_found("tests", package, f"**/test_{stem}.py") for stem in [*stems, method.problem])
     return kernels, next(filter(None, tests), [])
 
 
-def _found(tree: str, area: str, pattern: str) -> list[Path]:
-    return sorted(path.relative_to(TOP) for path in (TOP / tree / area).glob(pattern))
+def _found(tree: str, folder: str, pattern: str) -> list[Path]:
+    return sorted(path.relative_to(TOP) for path in (TOP / tree / folder).glob(pattern))
 
 
 def exhibits(name: str) -> dict[str, list[str]]:

@@ -193,7 +193,7 @@ def suited(
 ) -> AllPairsOptions:
     """Return the options for a method that computes distances in this type.
 
-    A method that computes all rows at once gets no sources and no cutoff. `solver.settle` selects
+    A method that computes all rows at once gets no sources and no cutoff. `settle.settle` selects
     the rows of its answer.
     """
     whole = options.sources is None and options.cutoff is None

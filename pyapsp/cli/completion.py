@@ -65,6 +65,7 @@ def _words() -> dict[str, list[str]]:
     import pyapsp
     from pyapsp.base.errors import NoDeviceError
     from pyapsp.graph import datasets
+    from pyapsp.graph.io import FORMATS
     from pyapsp.numbers.precision import DTYPES
     from pyapsp.registry.tuning.objective import OBJECTIVES
     from pyapsp.registry.tuning.tuner import STRATEGIES
@@ -80,6 +81,7 @@ def _words() -> dict[str, list[str]]:
         "TYPE": ["auto", *DTYPES],
         "SPEC": ["gpu", "cpu", *devices],
         "DATASET": datasets.names(),
+        "FORMAT": list(FORMATS),
         "OBJECTIVE": list(OBJECTIVES),
         "STRATEGY": list(STRATEGIES),
     }

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pyapsp.registry import Method
 
 __all__ = [
-    "FORMATS",
     "add_choice",
     "add_cutoff",
     "add_device",
@@ -52,8 +51,6 @@ __all__ = [
     "wants_progress",
 ]
 
-#: The formats of graph files; `pyapsp.graph.io` has them too, and takes long to import.
-FORMATS = ("mtx", "gr", "txt", "csv", "tsv", "graph", "npz")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
 
 
@@ -108,8 +105,8 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     """Add ``--format``, for `read_graph`."""
     parser.add_argument(
         "--format",
-        choices=FORMATS,
-        help="the format of the graph file, if its suffix is not one of these",
+        metavar="FORMAT",
+        help="the format of the graph file, as mtx or csv, if its suffix does not tell it",
     )
 
 

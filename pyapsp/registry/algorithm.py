@@ -51,7 +51,7 @@ class Method(metaclass=_Kind):
     problem : str
         The id of the `Problem` that it solves.
     area : str
-        The folder of its module, e.g. ``all_pairs/dense``.
+        The folder of its module, e.g. ``all_pairs/dense``; `register` sets it.
     summary : str
         One line for tables.
     source : str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TypeVar
@@ -49,7 +50,9 @@ _M = TypeVar("_M", bound=type[Method])
 
 
 def register(cls: _M) -> _M:
-    """Class decorator: register a method under its id."""
+    """Class decorator: register a method under its id. Its area is the folder of its module."""
+    package = sys.modules[cls.__module__].__package__ or ""
+    cls.area = "/".join(package.split(".")[1:3])
     _methods[cls.id] = cls
     return cls
 

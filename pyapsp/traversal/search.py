@@ -97,7 +97,6 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         Whether the whole graph is on the device during a search.
     """
 
-    area = "traversal"
     choices: ClassVar[ParameterValues] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
     fills_device_rows: ClassVar[bool] = True

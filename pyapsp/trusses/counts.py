@@ -75,7 +75,6 @@ class TriangleMethod(BufferedMethod):
     """
 
     problem = "triangles"
-    area = "trusses"
 
     def unmet(self, about: Graph, options: TriangleOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of the device."""

@@ -89,7 +89,6 @@ class TrussMethod(BufferedMethod, Generic[_State]):
     """Base of the methods for trusses: the run around `find`."""
 
     problem = "truss"
-    area = "trusses"
 
     def unmet(self, about: Graph, options: TrussOptions) -> PyApspError | None:
         """Return the error of a graph that is too large, or of the device."""

@@ -55,7 +55,6 @@ class ToyDegrees(Tunable):
 
     id = "toy-degrees"
     problem = "toy"
-    area = "traversal"
     summary = "a work-item for each vertex"
     source = "tests/registry"
     choices: ClassVar = {"group": (1, 16, 64), "wrong": (0, 1)}

@@ -37,7 +37,6 @@ class FwBlocked(FloydWarshall):
     """
 
     id = "fw-blocked"
-    area = "all_pairs/dense"
     summary = "iterative blocked Floyd-Warshall, tiles in local memory"
     source = (
         "Katz and Kider 2008; "

@@ -64,7 +64,6 @@ class FwMinplus(FloydWarshall):
     """
 
     id = "fw-minplus"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall as one tuned min-plus product"
     source = (
         "ours; "

@@ -43,7 +43,6 @@ class FwMm(register_tiles.Iterative):
     """
 
     id = "fw-mm"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall as a matrix product, results in registers"
     source = (
         "Okuyama 2013, sections 4.3.1-4.3.2 and 4.4, https://hdl.handle.net/11094/24957; "

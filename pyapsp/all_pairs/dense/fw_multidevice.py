@@ -70,7 +70,6 @@ class FwMultidevice(AllPairsMethod):
     """
 
     id = "fw-multidevice"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on several devices that hold the matrix together"
     source = "Sao et al. 2021, doi:10.1145/3431379.3460651"
     choices: ClassVar[ParameterValues] = {

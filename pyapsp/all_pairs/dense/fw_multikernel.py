@@ -198,7 +198,6 @@ class FwMultikernel(TileRounds):
     """
 
     id = "fw-multikernel"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall, three kernels per round, P in registers"
     source = (
         "Takafuji 2020, sections 3.2.1-3.2.2, fig. 3.2, table 3.1; "

@@ -30,7 +30,6 @@ class FwNaive(FloydWarshall):
     """
 
     id = "fw-naive"
-    area = "all_pairs/dense"
     summary = "Floyd-Warshall, one launch per intermediate vertex"
     source = "Floyd 1962, doi:10.1145/367766.368168; Okuyama 2013, section 4.2, fig. 4.1"
 

@@ -99,7 +99,6 @@ class FwOutofcore(AllPairsMethod):
     """
 
     id = "fw-outofcore"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall on a matrix larger than the device, several devices"
     source = "Matsumoto, Nakasato and Sedukhin 2012, doi:10.1587/transinf.E95.D.2759"
     choices: ClassVar[ParameterValues] = {

@@ -58,7 +58,6 @@ class FwPacked(TileRounds):
         **TileShape.choices,
         **SoftSync.choices,
     }
-    area = "all_pairs/dense"
     source = (
         "Takafuji 2020, sections 3.2.4 and 3.6, tables 3.2 and 3.10; "
         "chapter 3 as an article: doi:10.1002/cpe.5963"

@@ -152,7 +152,6 @@ class FwRecursive(FloydWarshall):
     """
 
     id = "fw-recursive"
-    area = "all_pairs/dense"
     summary = "recursive blocked Floyd-Warshall, made of min-plus products"
     source = (
         "Buluc, Gilbert and Budak 2010, doi:10.1016/j.parco.2009.12.002; "

@@ -124,7 +124,6 @@ class FwSinglekernel(TileRounds):
     """
 
     id = "fw-singlekernel"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall in one launch with soft synchronisation"
     source = (
         "Takafuji 2020, section 3.2.3, figs. 3.3-3.4, table 3.1; "

@@ -41,7 +41,6 @@ class FwTwolevel(register_tiles.Iterative):
     """
 
     id = "fw-twolevel"
-    area = "all_pairs/dense"
     summary = "blocked Floyd-Warshall, tiles blocked again in local memory"
     source = (
         "Okuyama 2013, sections 4.3.1 and 4.3.3, figs. 4.10-4.11, "

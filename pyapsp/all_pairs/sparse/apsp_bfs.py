@@ -28,7 +28,6 @@ class ApspBfs(TunableBlocks):
     """
 
     id = "apsp-bfs"
-    area = "all_pairs/sparse"
     summary = "unweighted graphs: a breadth-first search from every vertex, one for each work-item"
     source = (
         "Takafuji 2020, section 3.4.1, tables 3.4-3.5; "

@@ -49,7 +49,6 @@ class DijkstraCpu(TunableBlocks):
     """
 
     id = "dijkstra-cpu"
-    area = "all_pairs/sparse"
     summary = "Dijkstra with a heap on every core of the host, one source for each thread"
     source = "Dijkstra 1959, doi:10.1007/BF01386390; Okuyama 2013, section 3.5"
     requires = Weights(non_negative=True)

@@ -62,7 +62,6 @@ class Johnson(SourceBlocks):
     """
 
     id = "johnson"
-    area = "all_pairs/sparse"
     summary = "negative weights: potentials by Bellman-Ford, then another sparse method"
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}

@@ -74,7 +74,6 @@ class MsBfs(TunableBlocks):
     """
 
     id = "ms-bfs"
-    area = "all_pairs/sparse"
     summary = "unweighted graphs: searches as bits, pulled or pushed, distances in bit planes"
     source = "Then et al. 2014, doi:10.14778/2735496.2735507; distances in bit planes: ours"
     requires = Weights(unweighted=True)

@@ -49,7 +49,6 @@ class NearFar(TunableBlocks):
     """
 
     id = "near-far"
-    area = "all_pairs/sparse"
     summary = "work-efficient: near and far lists, a block of sources for each work-group"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45; sources side by side: ours"
     requires = Weights(non_negative=True)

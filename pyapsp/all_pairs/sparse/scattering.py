@@ -35,7 +35,6 @@ class _Scattering(TunableBlocks):
         Whether a group copies its arcs to local memory.
     """
 
-    area = "all_pairs/sparse"
     requires = Weights(non_negative=True)
     shared: ClassVar[bool]
 

@@ -505,7 +505,7 @@ def row_of(method: type[Any], device: Device, **fields: Any) -> Row:
 def _kernels_hash(area: str) -> str:
     """Return a hash of all files that kernels of the area may include."""
     digest = hashlib.sha256()
-    for folder in ("common", area):
+    for folder in ("common", area.partition("/")[0]):
         for path in sorted((source.root() / folder).rglob("*")):
             if path.is_file():
                 digest.update(path.name.encode() + b"\0" + path.read_bytes())

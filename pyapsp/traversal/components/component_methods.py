@@ -86,7 +86,6 @@ class ComponentMethod(BufferedMethod):
     """Base of the methods for components."""
 
     problem = "scc"
-    area = "traversal"
     requires: ClassVar[Arcs] = Arcs()
 
     def unmet(self, about: Graph, options: Options) -> PyApspError | None:

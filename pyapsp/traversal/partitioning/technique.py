@@ -201,7 +201,6 @@ class Technique(BufferedMethod):
     """
 
     problem = "partition"
-    area = "traversal"
     macros: ClassVar[Mapping[str, str]] = {"group": "PYAPSP_GROUP"}
 
     @property
