@@ -56,22 +56,22 @@ if TYPE_CHECKING:
     from pyapsp.mining.miner import mine as mine
     from pyapsp.paths.device_result import DeviceResult as DeviceResult
     from pyapsp.paths.result import Result as Result
-    from pyapsp.queries import AllPaths as AllPaths
-    from pyapsp.queries import Nearest as Nearest
-    from pyapsp.queries import Pairs as Pairs
-    from pyapsp.queries import RankedPaths as RankedPaths
-    from pyapsp.queries import Within as Within
-    from pyapsp.queries import accessibility as accessibility
-    from pyapsp.queries import all_shortest_paths as all_shortest_paths
-    from pyapsp.queries import count_shortest_paths as count_shortest_paths
-    from pyapsp.queries import distances as distances
-    from pyapsp.queries import nearest as nearest
-    from pyapsp.queries import pairs as pairs
-    from pyapsp.queries import reach as reach
-    from pyapsp.queries import shortest_path_dag as shortest_path_dag
-    from pyapsp.queries import within as within
-    from pyapsp.queries import within_blocks as within_blocks
-    from pyapsp.queries import yen as yen
+    from pyapsp.queries.access import accessibility as accessibility
+    from pyapsp.queries.access import reach as reach
+    from pyapsp.queries.cells import Nearest as Nearest
+    from pyapsp.queries.cells import nearest as nearest
+    from pyapsp.queries.ranges import Within as Within
+    from pyapsp.queries.ranges import within as within
+    from pyapsp.queries.ranges import within_blocks as within_blocks
+    from pyapsp.queries.ranked import RankedPaths as RankedPaths
+    from pyapsp.queries.ranked import yen as yen
+    from pyapsp.queries.targets import Pairs as Pairs
+    from pyapsp.queries.targets import distances as distances
+    from pyapsp.queries.targets import pairs as pairs
+    from pyapsp.queries.tied import AllPaths as AllPaths
+    from pyapsp.queries.tied import all_shortest_paths as all_shortest_paths
+    from pyapsp.queries.tied import count_shortest_paths as count_shortest_paths
+    from pyapsp.queries.tied import shortest_path_dag as shortest_path_dag
     from pyapsp.registry import method as method
     from pyapsp.registry import methods as methods
     from pyapsp.registry import problem as problem
@@ -138,23 +138,16 @@ _NAMES = {
     "pyapsp.mining.miner": ("mine",),
     "pyapsp.paths.device_result": ("DeviceResult",),
     "pyapsp.paths.result": ("Result",),
-    "pyapsp.queries": (
+    "pyapsp.queries.access": ("accessibility", "reach"),
+    "pyapsp.queries.cells": ("Nearest", "nearest"),
+    "pyapsp.queries.ranges": ("Within", "within", "within_blocks"),
+    "pyapsp.queries.ranked": ("RankedPaths", "yen"),
+    "pyapsp.queries.targets": ("Pairs", "distances", "pairs"),
+    "pyapsp.queries.tied": (
         "AllPaths",
-        "Nearest",
-        "Pairs",
-        "RankedPaths",
-        "Within",
-        "accessibility",
         "all_shortest_paths",
         "count_shortest_paths",
-        "distances",
-        "nearest",
-        "pairs",
-        "reach",
         "shortest_path_dag",
-        "within",
-        "within_blocks",
-        "yen",
     ),
     "pyapsp.registry": ("method", "methods", "problem", "problems"),
     "pyapsp.simulation.simulate": ("simulate",),

@@ -15,8 +15,8 @@ from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
 from pyapsp.networkx_backend.rows import Lengths, Node
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries import distances
 from pyapsp.queries.cells import cells_of
+from pyapsp.queries.targets import distances
 from pyapsp.queries.workers import asked
 
 __all__ = [

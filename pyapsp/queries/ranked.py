@@ -13,15 +13,13 @@ import pyopencl as cl
 from numpy.typing import DTypeLike
 
 from pyapsp.base.host import as_type
-from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
-from pyapsp.graph.frames import Tabular
-from pyapsp.graph.validation import integer, vertex
+from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions
-from pyapsp.queries.targets import ends_of, searched
+from pyapsp.queries.targets import PathsOfPairs, ends_of, searched
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["RankedPaths", "yen"]
@@ -32,24 +30,8 @@ _VALUES, _FIRST, _MOST = 2**20, 4, 2**16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedPaths(Shown, Tabular):
-    """The result of `yen`.
-
-    Attributes
-    ----------
-    sources, targets : (p,) int64 ndarray
-        The vertices of each pair.
-    labels : (n,) ndarray or None
-        The labels of the vertices.
-    """
-
-    sources: np.ndarray
-    targets: np.ndarray
-    labels: np.ndarray | None
-    _found: list[list[tuple[np.generic, list[int]]]]
-
-    def _facts(self) -> dict[str, object]:
-        return {"pairs": self.sources.size, "paths": sum(map(len, self._found))}
+class RankedPaths(PathsOfPairs[tuple[np.generic, list[int]]]):
+    """The result of `yen`, with the ``sources``, ``targets`` and ``labels`` of the pairs."""
 
     def paths(self, pair: int = 0) -> list[list[int]]:
         """Return the paths of a pair, the shortest first, each with both ends.
@@ -71,9 +53,6 @@ class RankedPaths(Shown, Tabular):
         """
         return np.array([length for length, _ in self._of(pair, "distances")])
 
-    def _of(self, pair: int, name: str) -> list[tuple[np.generic, list[int]]]:
-        return self._found[vertex("pair", f"RankedPaths.{name}", pair, self.sources.size)]
-
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each path, by the labels of the graph.
 
@@ -85,10 +64,9 @@ class RankedPaths(Shown, Tabular):
         """
         counts = [len(some) for some in self._found]
         paths = list(chain.from_iterable(self._found))
-        names = (lambda v: v) if self.labels is None else self.labels.__getitem__
         return {
-            "source": names(np.repeat(self.sources, counts)),
-            "target": names(np.repeat(self.targets, counts)),
+            "source": self._named(np.repeat(self.sources, counts)),
+            "target": self._named(np.repeat(self.targets, counts)),
             "rank": np.array([rank for count in counts for rank in range(1, count + 1)], np.int64),
             "distance": np.array([length for length, _ in paths]),
             "arcs": np.array([len(path) - 1 for _, path in paths], np.int64),

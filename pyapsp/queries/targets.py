@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -18,28 +19,63 @@ from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
-from pyapsp.graph.validation import flag, integer
+from pyapsp.graph.validation import flag, integer, vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
-__all__ = ["Found", "Pairs", "distances", "ends_of", "pairs", "searched"]
+__all__ = ["Found", "OfPairs", "Pairs", "PathsOfPairs", "distances", "ends_of", "pairs", "searched"]
 
 # Distances of a launch and values of its paths, at least those of one search or path; and searches
 # of the first launch for a work-item.
 _DISTANCES, _VALUES, _FIRST = 2**22, 2**20, 4
 _FILE = "queries/targets.cl"
 
+_Path = TypeVar("_Path")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(Shown, Tabular):
-    """The result of `pairs`.
+class OfPairs(Shown, Tabular):
+    """Base of results for pairs of vertices.
 
     Attributes
     ----------
     sources, targets : (p,) int64 ndarray
         The vertices of each pair.
+    labels : (n,) ndarray or None
+        The labels of the vertices.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    labels: np.ndarray | None
+
+    def _named(self, numbers: np.ndarray) -> np.ndarray:
+        names: np.ndarray = numbers if self.labels is None else self.labels[numbers]
+        return names
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PathsOfPairs(OfPairs, Generic[_Path]):
+    """Base of results with several paths of each pair, which are in lists."""
+
+    _found: list[list[_Path]]
+
+    def _facts(self) -> dict[str, object]:
+        return {"pairs": self.sources.size, "paths": sum(map(len, self._found))}
+
+    def _of(self, pair: int, name: str) -> list[_Path]:
+        owner = f"{type(self).__name__}.{name}"
+        return self._found[vertex("pair", owner, pair, self.sources.size)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(OfPairs):
+    """The result of `pairs`, with the ``sources``, ``targets`` and ``labels`` of the pairs.
+
+    Attributes
+    ----------
     distances : (p,) ndarray
         The distance of each pair, `infinity` without a path.
     starts : (p + 1,) int64 ndarray or None
@@ -47,16 +83,11 @@ class Pairs(Shown, Tabular):
         if there is none.
     vertices : int32 ndarray or None
         The vertices of all paths; None without ``paths=True``.
-    labels : (n,) ndarray or None
-        The labels of the vertices.
     """
 
-    sources: np.ndarray
-    targets: np.ndarray
     distances: np.ndarray
     starts: np.ndarray | None
     vertices: np.ndarray | None
-    labels: np.ndarray | None
 
     @property
     def infinity(self) -> int | float:
@@ -126,10 +157,6 @@ class Pairs(Shown, Tabular):
         numbers = np.repeat(np.arange(self.sources.size), np.diff(self.starts))
         return {"pair": numbers, "vertex": self._named(self.vertices)}
 
-    def _named(self, numbers: np.ndarray) -> np.ndarray:
-        names: np.ndarray = numbers if self.labels is None else self.labels[numbers]
-        return names
-
 
 def pairs(
     graph: GraphLike,
@@ -147,7 +174,8 @@ def pairs(
 ) -> Pairs:
     """Find the distance from ``sources[i]`` to ``targets[i]``, for each i, and a shortest path.
 
-    There is one search for each different source. It ends when its last target is found.
+    There is one search for each different source. It ends when its last target is found. Errors are
+    those of `within`.
 
     Parameters
     ----------
@@ -169,13 +197,6 @@ def pairs(
     -------
     Pairs
 
-    Raises
-    ------
-    NegativeWeightError
-        If there is a negative weight.
-    PyApspError
-        As `solve`.
-
     Examples
     --------
     >>> import pyapsp
@@ -192,7 +213,7 @@ def pairs(
     tails, heads = ends_of(sources, targets, graph, "pairs")
     found = searched(graph, options, tails, heads, of_sources(progress))
     starts, path = found.routes.joined() if paths else (None, None)
-    return Pairs(tails, heads, found.distances, starts, path, graph.labels)
+    return Pairs(tails, heads, graph.labels, found.distances, starts, path)
 
 
 def ends_of(

@@ -13,15 +13,13 @@ from pyapsp.all_pairs.one import from_one
 from pyapsp.base.errors import GraphError, PrecisionError
 from pyapsp.base.host import as_type
 from pyapsp.base.progress import of_sources
-from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
-from pyapsp.graph.frames import Tabular
 from pyapsp.graph.names import place_of
-from pyapsp.graph.validation import integer, vertex
+from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.ranges import RangeRows
-from pyapsp.queries.targets import ends_of, searched
+from pyapsp.queries.targets import PathsOfPairs, ends_of, searched
 from pyapsp.queries.workers import asked
 
 __all__ = ["AllPaths", "all_shortest_paths", "count_shortest_paths", "shortest_path_dag"]
@@ -92,27 +90,16 @@ def count_shortest_paths(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllPaths(Shown, Tabular):
-    """The result of `all_shortest_paths`.
+class AllPaths(PathsOfPairs[list[int]]):
+    """The result of `all_shortest_paths`, with the ``sources``, ``targets`` and ``labels``.
 
     Attributes
     ----------
-    sources, targets : (p,) int64 ndarray
-        The vertices of each pair.
     complete : (p,) bool ndarray
         Whether these are all shortest paths of the pair, and not only the first ones.
-    labels : (n,) ndarray or None
-        The labels of the vertices.
     """
 
-    sources: np.ndarray
-    targets: np.ndarray
     complete: np.ndarray
-    labels: np.ndarray | None
-    _paths: list[list[list[int]]]
-
-    def _facts(self) -> dict[str, object]:
-        return {"pairs": self.sources.size, "paths": sum(map(len, self._paths))}
 
     def paths(self, pair: int = 0) -> list[list[int]]:
         """Return the shortest paths of a pair, each with both ends; ``[]`` if there is none.
@@ -122,7 +109,7 @@ class AllPaths(Shown, Tabular):
         ParameterError
             If there is no such pair.
         """
-        return self._paths[vertex("pair", "AllPaths.paths", pair, self.sources.size)]
+        return self._of(pair, "paths")
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each vertex of each path, by the labels of the graph.
@@ -133,15 +120,15 @@ class AllPaths(Shown, Tabular):
             Columns ``pair``, its number from 0; ``path``, its number among those of the pair; and
             ``vertex``, from the source to the target.
         """
-        lengths = [[len(path) for path in some] for some in self._paths]
+        lengths = [[len(path) for path in some] for some in self._found]
         there = np.fromiter(
-            chain.from_iterable(chain.from_iterable(some) for some in self._paths), np.int64
+            chain.from_iterable(chain.from_iterable(some) for some in self._found), np.int64
         )
         numbers = [np.repeat(np.arange(len(some)), some) for some in lengths]
         return {
             "pair": np.repeat(np.arange(len(lengths)), [sum(some) for some in lengths]),
             "path": np.concatenate([np.empty(0, np.int64), *numbers]),
-            "vertex": there if self.labels is None else self.labels[there],
+            "vertex": self._named(there),
         }
 
 
@@ -217,7 +204,7 @@ def all_shortest_paths(
                 found[pair] = list(islice(walk, most))
                 complete[pair] = next(walk, None) is None
             walks.costs[near] = infinity(options.dtype)
-    return AllPaths(tails, heads, complete, graph.labels, found)
+    return AllPaths(tails, heads, graph.labels, found, complete)
 
 
 def shortest_path_dag(
