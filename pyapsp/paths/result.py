@@ -313,17 +313,12 @@ class Result(Explained, Tabular):
                 raise FormatError(
                     path, None, "an array (.npy), not a saved result, which is an .npz file"
                 )
-        try:
-            arrays = archive.load(path, "not a saved result")
-            about = json.loads(str(arrays["about"]))
-            if about["schema"] != _SCHEMA:
-                raise ValueError(f"its schema {about['schema']} is not known")
+
+        def make(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Result:
             stats, reasons = dict(about["stats"]), tuple(map(str, about["reasons"]))
             return cls(**checked_arrays(arrays), stats=stats, reasons=reasons)
-        except FormatError:
-            raise
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise FormatError(path, None, f"not a saved result: {error}") from None
+
+        return archive.restored(path, "not a saved result", "about", _SCHEMA, make)
 
 
 def checked_arrays(file: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -32,12 +32,11 @@ from pyapsp.registry import (
     in_order,
     register_problem,
 )
-from pyapsp.traversal.comparison import compared
+from pyapsp.traversal.comparison import Comparison, compared
 from pyapsp.traversal.components import components
 from pyapsp.traversal.components.component_methods import (
     Arcs,
     ComponentOptions,
-    Labels,
     settle,
 )
 from pyapsp.traversal.request import requested, sourced
@@ -113,7 +112,7 @@ def _components_sample(size: int, family: str, seed: int, requires: Requirements
     return Graph.from_arcs(graph.n, ends[:, 0], ends[:, 1], name=graph.name)
 
 
-def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Check]:
+def _components_oracle(graph: Graph, options: Options) -> Comparison:
     """Return a function that compares labels with SciPy's components.
 
     SciPy's components are numbered in the order of their smallest vertices first.
@@ -125,17 +124,7 @@ def _components_oracle(graph: Graph, options: Options) -> Callable[[Labels], Che
         labels = connected_components(graph.to_scipy(), connection=kind)[1]
     _, smallest, each = np.unique(labels, return_index=True, return_inverse=True)
     expected = np.argsort(np.argsort(smallest))[each]
-
-    def check(answer: Labels) -> Check:
-        return compared(
-            answer.labels,
-            expected,
-            "labels",
-            lambda v: f"vertex {v} is in component",
-            "SciPy, all vertices",
-        )
-
-    return check
+    return compared(expected, "labels", "vertex {} is in component", "SciPy, all vertices")
 
 
 # What the three problems share.

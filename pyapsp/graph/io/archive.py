@@ -6,19 +6,23 @@ on their versions. Here all of them become a `FormatError`.
 
 from __future__ import annotations
 
+import json
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError
 from pyapsp.graph.io.source import LineError, check_size
 
-__all__ = ["load", "mapped"]
+__all__ = ["load", "mapped", "restored"]
 
 # The largest code point of Unicode. Surrogates are no valid characters either.
 _LAST_LETTER = 0x10FFFF
+
+_Object = TypeVar("_Object")
 
 
 def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
@@ -51,6 +55,41 @@ def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
             raise error.of(path) from None
         except Exception as error:  # see above
             raise FormatError(path, None, f"{fault}: {error}") from None
+
+
+def restored(
+    path: str | os.PathLike[str],
+    fault: str,
+    name: str,
+    schema: int,
+    make: Callable[[dict[str, np.ndarray], dict[str, Any]], _Object],
+) -> _Object:
+    """Return an object that was saved as arrays and a JSON text about them.
+
+    Parameters
+    ----------
+    path, fault
+        As for `load`.
+    name : str
+        The array with the text.
+    schema : int
+        The one that is known.
+    make : callable
+        Makes the object of the arrays and the content of the text; a ValueError says what is wrong.
+
+    Raises
+    ------
+    FormatError
+        As `load`, or the object cannot be made.
+    """
+    arrays = load(path, fault)
+    try:
+        about = json.loads(str(arrays[name]))
+        if about["schema"] != schema:
+            raise ValueError(f"its schema {about['schema']} is not known")
+        return make(arrays, about)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise FormatError(path, None, f"{fault}: {error}") from None
 
 
 def mapped(path: str | os.PathLike[str], fault: str) -> np.ndarray:

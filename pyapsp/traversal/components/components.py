@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import FormatError, ParameterError
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import atomic_write, check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
@@ -137,21 +137,16 @@ class Components(Explained, Tabular):
             If `path` is no name of a file.
         """
         path = check_name(path, "Components.load")
-        try:
-            arrays = archive.load(path, "not saved components")
-            about = json.loads(str(arrays["components"]))
-            if about["schema"] != _SCHEMA:
-                raise ValueError(f"its schema {about['schema']} is not known")
+
+        def make(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Components:
             labels, names = arrays["labels"], arrays.get("names")
             if labels.ndim != 1 or labels.dtype != np.int32 or not _is_canonical(labels):
                 raise ValueError("its labels are not those of components")
             if names is not None and names.shape != labels.shape:
                 raise ValueError(f"there are not {labels.size} names")
             return cls(labels, names, dict(about["stats"]), tuple(map(str, about["reasons"])))
-        except FormatError:
-            raise
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise FormatError(path, None, f"not saved components: {error}") from None
+
+        return archive.restored(path, "not saved components", "components", _SCHEMA, make)
 
 
 class DeviceComponents(Components):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from pyapsp.registry import (
-    Check,
     Choice,
     Options,
     Problem,
@@ -15,7 +14,7 @@ from pyapsp.registry import (
     in_order,
     register_problem,
 )
-from pyapsp.traversal.comparison import compared
+from pyapsp.traversal.comparison import Comparison, compared
 from pyapsp.traversal.partitioning.offsets import (
     FAMILIES,
     Offsets,
@@ -23,7 +22,6 @@ from pyapsp.traversal.partitioning.offsets import (
     read_offsets,
 )
 from pyapsp.traversal.partitioning.partition import requested
-from pyapsp.traversal.partitioning.technique import Owners
 
 __all__ = ["PARTITION"]
 
@@ -42,19 +40,9 @@ def _choices(call: Request) -> Iterator[Choice]:
     return in_order(call, [first])
 
 
-def _oracle(data: Offsets, options: Options) -> Callable[[Owners], Check]:
+def _oracle(data: Offsets, options: Options) -> Comparison:
     expected = np.repeat(np.arange(data.n, dtype=np.int32), data.sizes)
-
-    def check(answer: Owners) -> Check:
-        return compared(
-            answer.owners,
-            expected,
-            "owners",
-            lambda unit: f"unit {unit} is of item",
-            "numpy.repeat",
-        )
-
-    return check
+    return compared(expected, "owners", "unit {} is of item", "numpy.repeat")
 
 
 PARTITION = register_problem(
