@@ -14,7 +14,7 @@ import secrets
 import time
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -50,7 +50,7 @@ class _Part(TypedDict):
     crc32: list[int]
 
 
-class SharedCheckpoint:
+class SharedCheckpoint(AbstractContextManager["SharedCheckpoint"]):
     """The snapshots of one run. All ranks call each method together.
 
     At the end of its context the snapshot is removed, if there was no error.
@@ -117,9 +117,6 @@ class SharedCheckpoint:
     def state(self) -> dict[str, Any] | None:
         """The state of the snapshot in the folder."""
         return None if self._content is None else dict(self._content["state"])
-
-    def __enter__(self) -> SharedCheckpoint:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None

@@ -15,11 +15,11 @@ from __future__ import annotations
 import importlib
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from pyapsp.base.errors import ParameterError, SensorError
 from pyapsp.device.model import Device
@@ -156,24 +156,37 @@ def _number(path: Path) -> int:
     return int(path.read_text())
 
 
-class _NvmlSensor(Sensor):
+class _LibrarySensor(Sensor):
     """The energy and the power of a GPU, from the library of its driver."""
 
-    name = "nvml"
+    #: The name of the library's exception.
+    error: ClassVar[str]
 
     def __init__(self, device: Device) -> None:
-        self._library = library = _imported(self.name)
+        self._library = _imported(self.name)
+        self._error: type[Exception] = getattr(self._library, self.error)
         try:
-            library.nvmlInit()
-            self._handle = self._found(device)
-            library.nvmlDeviceGetTotalEnergyConsumption(self._handle)
-        except library.NVMLError as error:
+            self._handle = self._open(device)
+            self.joules()
+        except self._error as error:
             raise SensorError(self.name, str(error)) from error
+
+    @abstractmethod
+    def _open(self, device: Device) -> object:
+        """Start the library, and return its handle of the device."""
+
+
+class _NvmlSensor(_LibrarySensor):
+    name, error = "nvml", "NVMLError"
+
+    def _open(self, device: Device) -> object:
+        self._library.nvmlInit()
+        return self._found(device)
 
     def _found(self, device: Device) -> object:
         """Return the library's handle of the device."""
         if device.pci_address is not None:
-            with suppress(self._library.NVMLError):
+            with suppress(self._error):
                 return self._library.nvmlDeviceGetHandleByPciBusId(device.pci_address)
         if (count := self._library.nvmlDeviceGetCount()) != 1:
             raise SensorError(self.name, f"which of {count} GPUs is {device}, is not known")
@@ -185,7 +198,7 @@ class _NvmlSensor(Sensor):
 
     def watts(self) -> float:
         # the power at this moment; nvmlDeviceGetPowerUsage is a mean over a second on some devices
-        with suppress(self._library.NVMLError, AttributeError):
+        with suppress(self._error, AttributeError):
             field = self._library.NVML_FI_DEV_POWER_INSTANT
             (value,) = self._library.nvmlDeviceGetFieldValues(self._handle, [field])
             if value.nvmlReturn == self._library.NVML_SUCCESS and value.value.uiVal:
@@ -195,28 +208,21 @@ class _NvmlSensor(Sensor):
         return milliwatts / 1e3
 
     def close(self) -> None:
-        with suppress(self._library.NVMLError):
+        with suppress(self._error):
             self._library.nvmlShutdown()
 
 
-class _AmdSmiSensor(Sensor):
-    """The energy and the power of a GPU, from the library of its driver."""
+class _AmdSmiSensor(_LibrarySensor):
+    name, error = "amdsmi", "AmdSmiException"
 
-    name = "amdsmi"
-
-    def __init__(self, device: Device) -> None:
-        self._library = library = _imported(self.name)
-        try:
-            library.amdsmi_init()
-            handles = library.amdsmi_get_processor_handles()
-            if len(handles) != 1:
-                raise SensorError(
-                    self.name, f"it has {len(handles)} GPUs, and which is {device} is not known"
-                )
-            self._handle = handles[0]
-            self.joules()
-        except library.AmdSmiException as error:
-            raise SensorError(self.name, str(error)) from error
+    def _open(self, device: Device) -> object:
+        self._library.amdsmi_init()
+        handles: Sequence[object] = self._library.amdsmi_get_processor_handles()
+        if len(handles) != 1:
+            raise SensorError(
+                self.name, f"it has {len(handles)} GPUs, and which is {device} is not known"
+            )
+        return handles[0]
 
     def joules(self) -> float:
         count = self._library.amdsmi_get_energy_count(self._handle)
@@ -231,7 +237,7 @@ class _AmdSmiSensor(Sensor):
         return None
 
     def close(self) -> None:
-        with suppress(self._library.AmdSmiException):
+        with suppress(self._error):
             self._library.amdsmi_shut_down()
 
 

@@ -58,17 +58,9 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class _Batch:
-    """Edges on the device.
+    """Edges on the device, as `count` ints for each end; `items` are of the other columns.
 
-    Parameters
-    ----------
-    tails, heads : pyopencl.Buffer
-        `count` ints each.
-    items : sequence of pyopencl.Buffer
-        The items of each column but the heads, or nothing.
-    count : int
-    mirrored : bool
-        Whether the reverse of each edge comes behind it.
+    If `mirrored`, the reverse of each edge comes behind it.
     """
 
     tails: cl.Buffer

@@ -253,23 +253,11 @@ class Product(ABC):
     ) -> list[cl.Event]:
         """Enqueue Floyd-Warshall on the pivot block alone, in rounds over its tiles."""
 
-    def round(
-        self,
-        queue: cl.CommandQueue,
-        buffers: list[cl.Buffer],
-        size: int,
-        number: int,
-        *,
-        pitch: int | None = None,
-        graphs: int = 1,
-    ) -> list[cl.Event]:
-        """Enqueue the closing of a pivot block, then its panels and the remainder.
-
-        The buffers are a `size` x `size` matrix, or those of several graphs, and the scratch. Its
-        pitch is `size` unless given.
-        """
-        steps = self.round_steps(queue, buffers, size, number, pitch=pitch, graphs=graphs)
-        return [event for events in steps for event in events]
+    def rounds(self, queue: cl.CommandQueue, buffers: list[cl.Buffer], size: int) -> None:
+        """Enqueue all rounds of a matrix that is dense in memory; see `round_steps`."""
+        for number in range(-(-size // self.p["block"])):
+            for _ in self.round_steps(queue, buffers, size, number):
+                pass
 
     def round_steps(
         self,
@@ -282,7 +270,11 @@ class Product(ABC):
         graphs: int = 1,
         steps: int = 1,
     ) -> Iterator[list[cl.Event]]:
-        """Enqueue the same in a number of steps, each when it is asked for."""
+        """Enqueue the closing of a pivot block, then its panels and the remainder, in steps.
+
+        Each is enqueued when it is asked for. The buffers are a `size` x `size` matrix, or those of
+        several graphs, and the scratch. Its pitch is `size` unless given.
+        """
         first = number * self.p["block"]
         depth = min(self.p["block"], size - first)
         region = Region(size, pitch or size, first, depth, 0, size, graphs)

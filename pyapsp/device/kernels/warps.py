@@ -31,7 +31,7 @@ def build_warps(
     standard: str | None = None,
     optimise: bool = True,
 ) -> Program:
-    """Build a kernel file that includes ``common/logical_warp.h``.
+    """Build a kernel file that includes ``common/logical_warp.h``; returns and errors as `build`.
 
     Parameters
     ----------
@@ -45,15 +45,6 @@ def build_warps(
         kernel of the file gets sub-groups of the width ``PYAPSP_WARP``.
     standard : str or None
         The version of OpenCL C without sub-groups, as for `build`.
-
-    Returns
-    -------
-    Program
-
-    Raises
-    ------
-    KernelBuildError
-        As `build`.
     """
     atomics = int(device.capabilities.int64_atomics)
     plain = {**defines, "PYAPSP_INT64_ATOMICS": atomics, "PYAPSP_SUBGROUPS": 0}

@@ -54,8 +54,7 @@ class RowPanel:
         self._first, self._depth = first, depth
         pivot = self._closed
         product.copy(queue, block, pivot)
-        for number in range(-(-depth // product.p["block"])):
-            product.round(queue, [self._pivot, *self._scratch], depth, number)
+        product.rounds(queue, [self._pivot, *self._scratch], depth)
         product.copy(queue, pivot, block)
 
     def multiply(self, queue: cl.CommandQueue, rows: Rectangle) -> list[cl.Event]:

@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from io import FileIO
 from pathlib import Path
 from queue import SimpleQueue
@@ -44,7 +44,7 @@ _TRIAL = 4
 _T = TypeVar("_T")
 
 
-class Checkpoint:
+class Checkpoint(AbstractContextManager["Checkpoint"]):
     """The snapshots of one run in a folder of its own, locked while this object is open.
 
     The lock belongs to the process, so that it is released when the process ends in any way.
@@ -80,9 +80,6 @@ class Checkpoint:
             except BaseException:
                 self.close()
                 raise
-
-    def __enter__(self) -> Checkpoint:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from itertools import pairwise
 
 import numpy as np
@@ -29,7 +30,7 @@ _PART = 2**22
 _CHUNK = 2**20
 
 
-class Matrix:
+class Matrix(AbstractContextManager["Matrix"]):
     """A matrix of n columns, in memory or mapped from a file, that threads read and write by rows.
 
     It has n rows, or only those from `first` to `last` - 1, which keep their numbers.
@@ -102,9 +103,6 @@ class Matrix:
         assert self._file is not None
         return str(self._file.name)
 
-    def __enter__(self) -> Matrix:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
@@ -134,15 +132,7 @@ class Matrix:
         OSError
             If the file cannot be read.
         """
-        start, into = self._checked("read", first, last, into, columns)
-
-        def copy(some: slice, memory: np.ndarray) -> None:
-            if self._file is None:
-                memory[...] = self._part(some, start, memory)
-            else:
-                self._move(os.preadv, some, start, memory)
-
-        self._share(copy, first, into)
+        self._copy("read", first, last, into, columns)
 
     def write(
         self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)
@@ -158,15 +148,21 @@ class Matrix:
         OSError
             If the file cannot be written.
         """
-        start, source = self._checked("write", first, last, source, columns)
+        self._copy("write", first, last, source, columns)
+
+    def _copy(self, name: str, first: int, last: int, corner: np.ndarray, columns: slice) -> None:
+        """Copy rows from the matrix, to "read", or to it."""
+        start, corner = self._checked(name, first, last, corner, columns)
 
         def copy(some: slice, memory: np.ndarray) -> None:
-            if self._file is None:
-                self._part(some, start, memory)[...] = memory
+            if self._file is not None:
+                self._move(os.preadv if name == "read" else os.pwritev, some, start, memory)
+            elif name == "read":
+                memory[...] = self._part(some, start, memory)
             else:
-                self._move(os.pwritev, some, start, memory)
+                self._part(some, start, memory)[...] = memory
 
-        self._share(copy, first, source)
+        self._share(copy, first, corner)
 
     def minimum(
         self, first: int, last: int, source: np.ndarray, columns: slice = slice(None)

@@ -103,8 +103,7 @@ class Worker:
                     Step(part, self._copy(part, buffers[0], first, inwards=True), None)
                     for part in self._pivot_parts(first, depth)
                 )
-                for number in range(-(-depth // self.product.p["block"])):
-                    self.product.round(self._queue, buffers, depth, number)
+                self.product.rounds(self._queue, buffers, depth)
                 self._steps.run(
                     Step(None, self._copy(part, buffers[0], first, inwards=False), part)
                     for part in self._pivot_parts(first, depth)
