@@ -143,24 +143,23 @@ def read_pieces(
             allowed = ("variables", "exclude", "format", "dtype", *known)
             rule = f"one of {', '.join(allowed)} for such a file"
             raise ParameterError.of(name, "read_trace", rule, value)
-    return _pieces(path, read, dtype, instants, variables, exclude, options)
+    part = tables.Part(
+        instants,
+        None if variables is None else list(dict.fromkeys(variables)),
+        None if exclude is None else list(exclude),
+    )
+    return _pieces(path, read, dtype, part, options)
 
 
 def _pieces(
     path: str | os.PathLike[str],
     read: Callable[..., tables.Columns],
     dtype: str,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None,
+    part: tables.Part,
     options: VcdOptions,
 ) -> Iterator[Trace]:
     first: np.dtype | None = None
-    if variables is not None:
-        variables = list(dict.fromkeys(variables))
-    if exclude is not None:
-        exclude = list(exclude)
-    for columns, facts in read(Path(path), instants, variables, exclude, **options):
+    for columns, facts in read(Path(path), part, **options):
         kind = "float64" if first == np.float64 and dtype == "auto" else dtype
         masks = {
             name: np.ma.getmaskarray(each)
@@ -181,14 +180,9 @@ def _pieces(
         yield trace
 
 
-def _vcd(
-    path: Path,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None,
-    **options: Unpack[VcdOptions],
-) -> tables.Columns:
-    return vcd.columns(path, instants=instants, variables=variables, exclude=exclude, **options)
+def _vcd(path: Path, part: tables.Part, **options: Unpack[VcdOptions]) -> tables.Columns:
+    chosen = {"variables": part.variables, "exclude": part.exclude}
+    return vcd.columns(path, instants=part.instants, **chosen, **options)
 
 
 _FORMATS: dict[str, Callable[..., tables.Columns]] = {

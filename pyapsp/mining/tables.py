@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from csv import reader as fields
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, TypeAlias
@@ -41,23 +42,32 @@ _BLOCK = 2**26
 _HEADER = 2**20
 
 
-def csv(
-    path: Path,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None = None,
-) -> Columns:
+@dataclass(frozen=True)
+class Part:
+    """What of a file is read.
+
+    Attributes
+    ----------
+    instants : int or None
+        Rows of a piece; None: all.
+    variables : sequence of str or None
+        The columns to read.
+    exclude : sequence of str or None
+        Names or patterns of columns that are not read.
+    """
+
+    instants: int | None
+    variables: Sequence[str] | None = None
+    exclude: Sequence[str] | None = None
+
+
+def csv(path: Path, part: Part) -> Columns:
     """Yield the columns of a ``.csv`` file.
 
     Parameters
     ----------
     path : Path
-    instants : int or None
-        Rows of a piece; None: all.
-    variables : sequence of str or None
-        The columns to read.
-    exclude : sequence of str, optional
-        Names or patterns of columns that are not read.
+    part : Part
 
     Raises
     ------
@@ -69,14 +79,15 @@ def csv(
         Polars is not installed.
     """
     polars = _polars(path)
-    _check_header(path, variables)
+    _check_header(path, part.variables)
+    instants = part.instants
     waiting: list[dict[str, np.ndarray]] = []
     rows, line = 0, 2
     for text in _blocks(path):
         try:
             frame = polars.read_csv(text, infer_schema_length=None)
             frame = frame.rename({name: name.strip() for name in frame.columns})
-            chosen = _chosen(path, variables, exclude, frame.columns)
+            chosen = _chosen(path, part, frame.columns)
             columns = {name: _values(path, line, name, frame[name], polars) for name in chosen}
         except _faults(polars) as error:
             said = str(error).splitlines()[0]
@@ -178,19 +189,15 @@ def _values(
     return values if values.dtype == bool else numbers(values, name)
 
 
-def parquet(
-    path: Path,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None = None,
-) -> Columns:
+def parquet(path: Path, part: Part) -> Columns:
     """Yield the columns of a ``.parquet`` file; see `csv`."""
+    instants = part.instants
     polars = _polars(path)
     with open(path, "rb"):
         pass  # an OSError that names the file, where polars may have another error
     try:
         lazy, start = polars.scan_parquet(path), 0
-        lazy = lazy.select(_chosen(path, variables, exclude, lazy.collect_schema().names()))
+        lazy = lazy.select(_chosen(path, part, lazy.collect_schema().names()))
         while True:
             frame = (lazy if instants is None else lazy.slice(start, instants)).collect()
             if not frame.height and start:
@@ -206,13 +213,9 @@ def parquet(
         raise FormatError(path, None, str(error).splitlines()[0]) from None
 
 
-def npy(
-    path: Path,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None = None,
-) -> Columns:
+def npy(path: Path, part: Part) -> Columns:
     """Yield the columns of an ``.npy`` file; see `csv`."""
+    instants = part.instants
     whole = archive.mapped(path, "no array")
     if whole.dtype.names:
         columns = {name: whole[name] for name in whole.dtype.names}
@@ -221,7 +224,7 @@ def npy(
     else:
         said = "no array: a 2-D array or an array with named fields is expected"
         raise FormatError(path, None, said)
-    chosen = _chosen(path, variables, exclude, columns)
+    chosen = _chosen(path, part, columns)
     if any(columns[name].ndim != 1 for name in chosen):
         raise FormatError(path, None, "there must be a 1-D array for each variable")
     for start in range(0, max(len(whole), 1), instants or max(len(whole), 1)):
@@ -229,13 +232,9 @@ def npy(
         yield {name: np.array(columns[name][start:stop]) for name in chosen}, {}
 
 
-def npz(
-    path: Path,
-    instants: int | None,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None = None,
-) -> Columns:
+def npz(path: Path, part: Part) -> Columns:
     """Yield the columns of an ``.npz`` file; see `csv`."""
+    instants = part.instants
     with open(path, "rb"):
         pass
     with ExitStack() as open_files:
@@ -244,7 +243,7 @@ def npz(
             members = {each.removesuffix(".npy"): each for each in arrays.namelist()}
         except Exception as error:  # several kinds for files that are spoilt
             raise FormatError(path, None, f"no archive of arrays: {error}") from None
-        chosen, streams, lengths = _chosen(path, variables, exclude, members), {}, set()
+        chosen, streams, lengths = _chosen(path, part, members), {}, set()
         for name in chosen:
             try:
                 stream = open_files.enter_context(arrays.open(members[name]))
@@ -290,19 +289,18 @@ def _header(stream: IO[bytes]) -> tuple[int, np.dtype]:
 
 def _chosen(
     path: Path,
-    variables: Sequence[str] | None,
-    exclude: Sequence[str] | None,
+    part: Part,
     known: Collection[str],
 ) -> list[str]:
     """Return the variables to read, in the order in which they were asked for."""
-    for name in variables or ():
+    for name in part.variables or ():
         if name not in known:
             raise absent(path, name, known)
     if not known:
         raise FormatError(path, None, "there is no variable")
     names = list(known)
-    out = dict(zip(names, excluded(path, [(name,) for name in names], exclude), strict=True))
-    chosen = [name for name in variables or names if not out[name]]
+    out = dict(zip(names, excluded(path, [(name,) for name in names], part.exclude), strict=True))
+    chosen = [name for name in part.variables or names if not out[name]]
     if not chosen:
         raise ParameterError(f"{path}: all variables are excluded")
     return chosen

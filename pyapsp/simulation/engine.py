@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pyapsp.device import Device
 from pyapsp.device.kernels import build
 from pyapsp.numbers.arithmetic import arithmetic_defines
+from pyapsp.simulation.integrate import Plan
 from pyapsp.simulation.layout import Layout
 from pyapsp.simulation.methods import Reals, Tableau
 
@@ -80,10 +81,8 @@ class DeviceEngine(ABC):
         float64 or float32.
     outputs : sequence of int
         The slots to return.
-    start, step : float
-        The time of step 0, and the length of a step.
-    every : int
-        The steps from one output to the next.
+    plan : Plan
+        The start, the length of a step, and the steps from one output to the next.
 
     Raises
     ------
@@ -98,15 +97,13 @@ class DeviceEngine(ABC):
         tableau: Tableau,
         dtype: np.dtype,
         outputs: Sequence[int],
-        start: float,
-        step: float,
-        every: int,
+        plan: Plan,
     ) -> None:
         self.device, self.layout, self.tableau, self.dtype = device, layout, tableau, dtype
         self._defines = real_defines(device, dtype)
         self.queue = device.queue()
-        self.start, self.step, self.every = start, step, every
-        self._h, self._real_h = step, dtype.type(step)
+        self.start, self.step, self.every = plan.start, plan.step, plan.every
+        self._h, self._real_h = plan.step, dtype.type(plan.step)
         states = layout.states
         self._states = np.int32(states)
         self._size = (-(-states // _GROUP) * _GROUP,), (_GROUP,)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import CapabilityError
 from pyapsp.simulation.bytecode import Op
 from pyapsp.simulation.image import encode
+from pyapsp.simulation.integrate import Plan
 from pyapsp.simulation.layout import Layout
 from pyapsp.simulation.methods import Reals, Tableau
 
@@ -51,14 +52,7 @@ class HostEngine:
     """
 
     def __init__(
-        self,
-        layout: Layout,
-        tableau: Tableau,
-        dtype: np.dtype,
-        outputs: Sequence[int],
-        start: float,
-        step: float,
-        every: int,
+        self, layout: Layout, tableau: Tableau, dtype: np.dtype, outputs: Sequence[int], plan: Plan
     ) -> None:
         image = encode(layout)
         self._tableau, self._dtype = tableau, dtype
@@ -74,7 +68,7 @@ class HostEngine:
         )
         self._states, depth = layout.states, layout.depth
         self._outputs = np.array(outputs, np.int64)
-        self._clock = float(start), float(step), int(every)
+        self._clock = float(plan.start), float(plan.step), int(plan.every)
         self._x = np.zeros(layout.states, dtype)
         self._k = np.zeros((tableau.stages, layout.states), dtype)
         self._f, self._stack = np.zeros(max(layout.functions, 1), dtype), np.zeros(depth + 1, dtype)

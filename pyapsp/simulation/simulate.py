@@ -181,7 +181,7 @@ def simulate(
     model_ = compile_model(system, values, merge=options.merge, sums=bool(options.sum))
     layout = arrange(model_, options, width)
     slots = [layout.slots[name] for name in moving]
-    with_values = (layout, METHODS[method], kind, slots, plan.start, plan.step, plan.every)
+    with_values = (layout, METHODS[method], kind, slots, plan)
     runner: Engine
     if engine == "host":
         runner = HostEngine(*with_values)

@@ -737,7 +737,7 @@ def test_lines_are_joined_once_for_a_block(tmp_path, monkeypatch):
     path, calls, joined = tmp_path / "lines.csv", [], tables._joined
     path.write_text("x\n" + "".join(f"{k}\n" for k in range(100)))
     monkeypatch.setattr(tables, "_joined", lambda waiting: calls.append(1) or joined(waiting))
-    pieces = [found["x"].tolist() for found, _ in tables.csv(path, 7, None)]
+    pieces = [found["x"].tolist() for found, _ in tables.csv(path, tables.Part(7))]
     assert [number for piece in pieces for number in piece] == list(range(100))
     assert [len(piece) for piece in pieces] == [7] * 14 + [2]
     assert len(calls) == 2

@@ -29,6 +29,7 @@ from pyapsp.simulation.generators import (
 )
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.image import encode
+from pyapsp.simulation.integrate import Plan
 from pyapsp.simulation.interpreter import InterpretedEngine, warp_of
 from pyapsp.simulation.layout import Layout, Optimisations, arrange
 from pyapsp.simulation.methods import METHODS
@@ -88,7 +89,8 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     model = _Model(system)
     plain = model.layout(Optimisations.none(), 1)
     common: tuple[Any, ...] = METHODS["euler"], np.dtype(np.float64)
-    silent: tuple[Any, ...] = (*common, [], system.start, _STEP, _STEPS)
+    plan = Plan(system.start, _STEP, _STEPS, _STEPS)
+    silent: tuple[Any, ...] = (*common, [], plan)
     right = model.run(HostEngine(plain, *silent), plain)[1]
 
     def runner(more: Label, make: Callable[[], Any], layout: Layout) -> Runner:
@@ -124,7 +126,7 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
             started = time.perf_counter()
             layout = arrange()
             slots = range(layout.states + layout.functions)
-            made = make(layout, *common, slots, system.start, _STEP, _STEPS)
+            made = make(layout, *common, slots, plan)
             return model.seconds + time.perf_counter() - started, layout, made
 
         def turn() -> Turn:
