@@ -300,6 +300,20 @@ def test_long_files_with_attributes(tmp_path, monkeypatch, weight):
     assert read(path, weight=weight).weights.tolist() == [i % 7 for i in range(200)]
 
 
+def test_long_files_with_the_head_before_the_tail(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "HEAD", 2**10)
+    path = tmp_path / "graph.csv"
+    path.write_text("target,source\n" + "".join(f"{i + 1},{i}\n" for i in range(600)))
+    tails, heads, _ = read(path).arcs()
+    assert (heads - tails == 1).all()
+
+
+def test_two_costs_in_a_row_without_weights(tmp_path):
+    path = tmp_path / "graph.csv"
+    path.write_text("source,target,cost,reverse_cost\n1,2,5,7\n2,3,4,-1\n")
+    assert read(path, weighted=False).weights.tolist() == [1, 1, 1]
+
+
 SPELLINGS = ["01", "+1", "001"]
 
 
