@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from papers.reading import READ, Reader
 from papers.representations import FORMATS, csr_m_on_device, pitch, represent
 
 from pyapsp.errors import GraphError
@@ -81,3 +82,41 @@ def test_csr_m_is_built_on_the_device(of, device):
     made, right = csr_m_on_device(GRAPHS[of], device), represent(GRAPHS[of], "csr-m")
     for name, array in right.arrays.items():
         np.testing.assert_array_equal(made.arrays[name], array)
+
+
+WEIGHTED = ("weighted matrix", "pitched matrix", "weighted csr", "csr of records", "coo of records")
+NONE = 2**31 - 1
+
+
+def least(graph, name, x):
+    """Return the least x + weight over the arcs of each vertex."""
+    best = [NONE] * graph.n
+    for tail, head, weight in zip(*(each.tolist() for each in graph.arcs()), strict=True):
+        if tail != head or "matrix" not in name or name == "matrix":
+            best[tail] = min(best[tail], x[head] + (weight if name in WEIGHTED else 1))
+    return best
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("of", ["random", "undirected", "loop"])
+def test_kernels_read_every_format(device, of, name):
+    graph = {**GRAPHS, "loop": Graph.from_arcs(3, [0, 2], [1, 2], [4, 6])}[of]
+    if name == "half coo" and graph.directed:
+        graph = graph.symmetrized()
+    reader = Reader(device, represent(graph, name))
+    x = np.random.default_rng(5).integers(0, 50, graph.n, np.int32)
+    assert reader.relax(x)[0].tolist() == least(graph, name, x.tolist())
+    pairs = np.argwhere(np.ones((graph.n, graph.n)))
+    found = reader.has(pairs.astype(np.int32))[0]
+    ends = {(tail, head) for tail, head in zip(*graph.arcs()[:2], strict=True)}
+    if "matrix" in name and name != "matrix":
+        ends = {(tail, head) for tail, head in ends if tail != head}
+    assert 0 < len(ends) < len(pairs)
+    assert {tuple(pair) for pair in pairs[found].tolist()} == ends
+
+
+@pytest.mark.parametrize("of", ["fractions", "wide"])
+def test_kernels_read_weights_of_four_bytes(device, of):
+    with pytest.raises(GraphError, match="int32"):
+        Reader(device, represent(GRAPHS[of], "csr of records"))

@@ -10,6 +10,7 @@ from papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from papers.busato_traversal.partition.stand_ins import NAMES
 from papers.measured import Measured
 from papers.published import Published
+from papers.reading import READ
 from papers.representations import FORMATS
 from papers.runner import RunRecord
 from papers.tables import Maker, Row, Rows
@@ -28,7 +29,7 @@ def _formats(measured: Measured) -> Rows:
         family = about["label"]["family"]
         for name, each in FORMATS.items():
             run = measured.run(_FORMATS, n, family=family, format=name)
-            taken = run["bytes"] if run else None
+            taken, seconds = (run["bytes"], run["seconds"]) if run else (None, {})
             yield {
                 "n": n,
                 "arcs": about["m"],
@@ -39,7 +40,10 @@ def _formats(measured: Measured) -> Rows:
                 "neighbours": f"O({each.neighbours})",
                 "bytes: ours": taken,
                 "bytes an arc: ours": ratio(taken, about["m"]),
-                "conversion, ms: ours": milliseconds(run["seconds"]["conversion"] if run else None),
+                "conversion, ms: ours": milliseconds(seconds.get("conversion")),
+                "neighbours of all, ms: ours": milliseconds(seconds.get("neighbours")),
+                "pairs, ms: ours": milliseconds(seconds.get("pairs")),
+                "read by": "formats.cl" if name in READ else "no kernel: two of csr",
             }
 
 

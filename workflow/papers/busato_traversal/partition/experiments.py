@@ -13,6 +13,7 @@ import numpy as np
 from papers.busato_traversal.partition.stand_ins import NAMES, stand_in
 from papers.experiment import Case, InTurns, Request
 from papers.metered import LoadedKernels, Repeated
+from papers.reading import READ, Reader
 from papers.representations import FORMATS, represent
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
@@ -40,6 +41,8 @@ __all__ = [
     "techniques",
 ]
 
+# Pairs of vertices that kernels look up in each format.
+_PAIRS = 100_000
 # [B] figure 5.10 does not give the range of the random sizes: ours
 _LARGEST = 16
 #: Values of IS in figure 5.12, and multiples of the resident groups.
@@ -172,29 +175,47 @@ def _fits(technique: Any, options: Options) -> bool:
 
 
 def _formats(n: int, request: Request) -> Iterator[Case]:
+    draw = np.random.default_rng(31)
     for family in FAMILIES:
         graph = draw_graph(family, n, 3).symmetrized()
-        right = np.stack(graph.arcs()[:2])
-
-        def runner(
-            name: str, graph: Graph = graph, right: np.ndarray = right, of: str = family
-        ) -> Runner:
-            def turn() -> Turn:
-                started = time.perf_counter()
-                made = represent(graph, name)
-                seconds = time.perf_counter() - started
-                require_equal(np.stack(made.arcs()), right, name)
-                return Turn({"conversion": seconds}, {"bytes": made.bytes})
-
-            return Runner({"family": of, "format": name}, turn)
-
+        arcs, chosen = graph.arcs(), draw.integers(0, graph.n, (_PAIRS, 2), np.int32)
+        # half of the pairs are arcs
+        some = draw.integers(0, graph.m, _PAIRS // 2)
+        chosen[: some.size] = np.stack(arcs[:2], axis=1)[some]
+        runners = [_format(name, graph, chosen, request, family) for name in FORMATS]
         about: Record = {
             "label": {"family": family},
             "n": graph.n,
             "m": graph.m,
+            "pairs": _PAIRS,
             "reference": {"what": "the arcs of the graph"},
         }
-        yield Case(about, [runner(name) for name in FORMATS])
+        yield Case(about, runners)
+
+
+def _format(name: str, graph: Graph, pairs: np.ndarray, request: Request, family: str) -> Runner:
+    """Return a runner that converts a graph, and reads what it made in kernels."""
+    tails, heads, weights = graph.arcs()
+    x = np.random.default_rng(32).integers(0, 1000, graph.n, np.int32)
+
+    def turn() -> Turn:
+        started = time.perf_counter()
+        made = represent(graph, name)
+        seconds = {"conversion": time.perf_counter() - started}
+        require_equal(np.stack(made.arcs()), np.stack([tails, heads]), name)
+        if name in READ:
+            reader = Reader(request.device, made)
+            weighted = any("weight" in each or each == "arcs" for each in made.arrays)
+            best = np.full(graph.n, np.iinfo(np.int32).max, np.int32)
+            np.minimum.at(best, tails, x[heads] + (weights if weighted else 1))
+            found, seconds["neighbours"] = reader.relax(x)
+            require_equal(found, best, f"{name}: neighbours")
+            found, seconds["pairs"] = reader.has(pairs)
+            keys = np.isin(pairs @ [graph.n, 1], tails * np.int64(graph.n) + heads)
+            require_equal(found, keys, f"{name}: pairs")
+        return Turn(seconds, {"bytes": made.bytes})
+
+    return Runner({"family": family, "format": name}, turn)
 
 
 def techniques(n: int, request: Request, names: Sequence[str] = NAMES) -> Iterator[Case]:
