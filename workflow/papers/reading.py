@@ -42,6 +42,8 @@ class Reader:
     device : Device
     stored : Representation
         In a format of `READ`, of at least one vertex and one arc.
+    group : int, optional
+        Work-items that share a row of a matrix, a power of two; by default one on a CPU.
 
     Raises
     ------
@@ -49,7 +51,7 @@ class Reader:
         If weights are not whole numbers of 4 bytes.
     """
 
-    def __init__(self, device: Device, stored: Representation) -> None:
+    def __init__(self, device: Device, stored: Representation, group: int | None = None) -> None:
         self._device, self._queue, self._n = device, device.queue(), stored.n
         self._code = READ[stored.format]
         arrays = list(stored.arrays.values())
@@ -59,7 +61,8 @@ class Reader:
             raise GraphError("kernels of formats read weights of int32")
         self._matrix = self._code in _MATRICES
         self._m = len(arrays[0]) if self._code in _LISTS else 0
-        self._group = 1 if self._matrix and device.traits.scalar_groups else _GROUP
+        usual = 1 if self._matrix and device.traits.scalar_groups else _GROUP
+        self._group = usual if group is None else group
         defines = {
             "PYAPSP_FORMAT": self._code,
             "PYAPSP_WEIGHTED": int("weights" in stored.arrays),

@@ -116,6 +116,14 @@ def test_kernels_read_every_format(device, of, name):
     assert {tuple(pair) for pair in pairs[found].tolist()} == ends
 
 
+@pytest.mark.parametrize("group", [2, 16])
+def test_items_share_the_row_of_a_matrix(device, group):
+    graph = GRAPHS["random"]
+    x = np.arange(graph.n, 0, -1, dtype=np.int32)
+    found, _ = Reader(device, represent(graph, "pitched matrix"), group).relax(x)
+    assert found.tolist() == least(graph, "pitched matrix", x.tolist())
+
+
 @pytest.mark.parametrize("of", ["fractions", "wide"])
 def test_kernels_read_weights_of_four_bytes(device, of):
     with pytest.raises(GraphError, match="int32"):
