@@ -95,7 +95,7 @@ def test_what_experiments_time_has_a_row(generated):
 
 def test_exhibits_are_those_of_the_method_alone(generated):
     found = {method.id: generated.exhibits(method.id) for method in pyapsp.methods()}
-    assert found["fw-naive"] == {}
+    assert found["fw-multidevice"] == {}
     assert found["apsp-bfs"] == {"takafuji": ["tables 3.4 and 3.5"]}
     assert "table 3.10" in found["fw-packed8"]["takafuji"]
     assert "table 3.10" not in found["fw-packed4"]["takafuji"]

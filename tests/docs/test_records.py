@@ -174,8 +174,9 @@ def test_what_is_kept_in_the_repository_is_small_and_can_be_shown(records):
     files = sorted(records.RECORDS.rglob("*.json"))
     assert files
     sizes = [path.stat().st_size for path in files]
-    assert max(sizes) < 160_000
-    assert sum(sizes) < 2_000_000
+    # every exhibit of the papers on three devices
+    assert max(sizes) < 300_000
+    assert sum(sizes) < 5_000_000
     for path in files:
         document = json.loads(path.read_text(encoding="utf-8"))
         assert document["command"]
