@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import Device
 from pyapsp.device.kernels import Program
+from pyapsp.device.kernels.source import root
 from pyapsp.profiling.blocks import Instrumented, Probe
 from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.traces import AddressTrace
@@ -28,6 +29,8 @@ _LIMIT = 1 << 28
 _OF_ACCESS = 24
 # Launches that follow each other may differ by this factor in their accesses.
 _SPARE = 1.25
+
+_CLOCK = "profiling/clock.cl"
 
 
 @dataclass(frozen=True)
@@ -252,7 +255,7 @@ class Recorder:
                 _predefined(self.device),
                 standard=self._standard,
                 name=self._name,
-                clock=self.device.vendor_file("profiling/clock.cl"),
+                clock=_clock(self.device),
             )
             # probes put more blocks between barriers than such compilers get right
             optimise = self.device.traits.optimises_barriers
@@ -316,6 +319,12 @@ def _log(
         local.astype(bool),
     )
     return AddressLog(trace, site, every)
+
+
+def _clock(device: Device) -> str:
+    """Return the kernel file with the clock of a device; the portable one for most vendors."""
+    own = device.vendor_file(_CLOCK)
+    return own if (root() / own).is_file() else _CLOCK
 
 
 def _predefined(device: Device) -> Mapping[str, str | int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pyopencl as cl
@@ -11,11 +13,12 @@ import pytest
 from pyapsp.base.errors import ParameterError, ProgramError
 from pyapsp.device import Device
 from pyapsp.device.kernels.source import assemble, root
+from pyapsp.device.quirks import vendor_file
 from pyapsp.profiling import opencl_c, traces
 from pyapsp.profiling.analysis import Analyst
 from pyapsp.profiling.blocks import PROBES
 from pyapsp.profiling.instrument import instrument
-from pyapsp.profiling.record import Recorder, Shape
+from pyapsp.profiling.record import Recorder, Shape, _clock
 
 ITEMS, GROUP = 128, 64
 
@@ -295,6 +298,14 @@ def test_pointers_to_any_address_space(standard):
     assert instrument(GENERIC, "blocks", standard=standard).kernels
     with pytest.raises(ProgramError, match=r"<source>:2: pointers without an address space"):
         instrument(GENERIC, "addresses", standard=standard)
+
+
+@pytest.mark.parametrize("platform", ["Intel(R) OpenCL", "NVIDIA CUDA", "Unknown"])
+def test_every_vendor_has_a_clock(platform):
+    """Its own, or the portable one."""
+    name = _clock(SimpleNamespace(vendor_file=partial(vendor_file, platform_name=platform)))
+    assert (root() / name).is_file()
+    assert ("nvidia" in name) == ("NVIDIA" in platform)
 
 
 def test_groups_must_fill_the_launch():
