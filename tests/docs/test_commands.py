@@ -165,7 +165,7 @@ CHECKED = (
     Checked(r"pyapsp tune .*--quick", check_pyapsp, "takes a minute; tests/cli runs it"),
     Checked(r"pyapsp doctor", check_pyapsp, "takes seconds for each driver; tests/cli runs it"),
     Checked(r"python -m pyapsp.simulation.peers", check_module, "needs a peer; tests/simulation"),
-    Checked(r"python docs/recipes.py", check_nothing, "takes minutes; tests/docs runs it in small"),
+    Checked(r"python docs/(recipes|packages).py", check_nothing, "takes minutes; run in small"),
     Checked(r"python docs/kernels.py", check_files, "needs compilers for all GPUs, takes minutes"),
     Checked(r"python docs/records.py ", check_files, "needs records; tests/docs runs it"),
     Checked(r"(srun|sinfo|sacctmgr|scancel|scontrol) ?", check_nothing, "needs a Slurm cluster"),
