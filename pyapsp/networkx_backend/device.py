@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,8 @@ from pyapsp.base.errors import DeviceError, NegativeCycleError, PrecisionError
 from pyapsp.device import DeviceLike
 
 __all__ = ["device", "networkx_errors"]
+
+_log = logging.getLogger(__name__)
 
 
 def device() -> DeviceLike:
@@ -35,4 +38,5 @@ def networkx_errors() -> Iterator[None]:
     except NegativeCycleError as error:
         raise nx.NetworkXUnbounded(f"Negative cycle detected: {error}.") from error
     except (DeviceError, PrecisionError) as error:
+        _log.info("NetworkX runs a call, because pyapsp cannot: %s", error)
         raise NotImplementedError(str(error)) from error

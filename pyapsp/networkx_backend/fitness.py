@@ -15,7 +15,15 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from pyapsp.networkx_backend import centrality, components, lengths, measures, searches, trusses
+from pyapsp.networkx_backend import (
+    centrality,
+    components,
+    efficiencies,
+    lengths,
+    measures,
+    searches,
+    trusses,
+)
 from pyapsp.networkx_backend.converted import ConvertedGraph, weights_of
 
 __all__ = ["can_run", "function", "should_run"]
@@ -46,6 +54,8 @@ _SEARCHED_ONCE = {
     "voronoi_cells",
     "weakly_connected_components",
 }
+# Functions that search once if a node is given.
+_OF_A_NODE = {"shortest_path", "shortest_path_length"}
 # Functions that count paths: of arcs of length 0, there may be infinitely many.
 _COUNTED = {"betweenness_centrality", "edge_betweenness_centrality"}
 # Whole numbers up to here are floats without rounding; sums of a row are in 64 bits.
@@ -66,15 +76,15 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     -------
     bool or str
     """
-    bound = inspect.signature(function(name)).bind(*args, **kwargs)
-    bound.apply_defaults()
-    call = bound.arguments
+    call = _call(name, args, kwargs)
     graph = call["G"]
     weight = call.get("weight", call.get("distance"))
     if callable(weight):
         return "a weight function would have to be called for every edge"
     if call.get("sp") is not None or call.get("e") is not None:
         return "the distances are given: there is nothing to compute"
+    if call.get("attr") is not None:
+        return "the sums of distances would have to be stored in the nodes"
     if call.get("scc") is not None:
         return "the components are given: there is nothing to compute"
     if name in trusses.__all__:
@@ -87,7 +97,8 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         return "no node is searched from"
     if name == "edge_betweenness_centrality" and graph.is_multigraph():
         return "parallel edges share their betweenness"
-    if name == "center" and weight is None and not call["usebounds"] and _may_be_tree(graph):
+    of_trees = name == "barycenter" or (name == "center" and not call["usebounds"])
+    if of_trees and weight is None and _may_be_tree(graph):
         return "the center of a tree is found without distances"
     try:
         weights = _weights(graph, weight)
@@ -101,13 +112,23 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
 
     Parameters and values are those of `can_run`.
     """
-    graph = args[0] if args else kwargs["G"]
+    call = _call(name, args, kwargs)
+    graph = call["G"]
     least = nx.config.backends.pyapsp.min_nodes
     if len(graph) < least:
         return f"{len(graph)} nodes are fewer than the setting min_nodes={least}"
-    if name in _SEARCHED_ONCE and not _is_converted(graph):
+    of_a_node = call.get("source") is not None or call.get("target") is not None
+    once = name in _SEARCHED_ONCE or (name in _OF_A_NODE and of_a_node)
+    if once and not _is_converted(graph):
         return "one search takes less time than the conversion of the graph"
     return True
+
+
+def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call by their names."""
+    bound = inspect.signature(function(name)).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
@@ -118,7 +139,7 @@ def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
 
 def function(name: str) -> Callable[..., object]:
     """Return the function of this package with a name of NetworkX."""
-    modules = lengths, measures, centrality, searches, components, trusses
+    modules = lengths, measures, centrality, searches, components, trusses, efficiencies
     module = next(each for each in modules if name in each.__all__)
     named: Callable[..., object] = getattr(module, name)
     return named
@@ -154,12 +175,14 @@ def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | 
     if name in _COUNTED and weights.min() <= 0:
         return "shortest paths are counted, and a weight is not above zero"
     sums = name in measures.__all__
-    searched = name in _DIJKSTRA or (sums and method in (None, "dijkstra"))
+    searched = name in _DIJKSTRA or ((sums or name in _OF_A_NODE) and method in (None, "dijkstra"))
     if searched and weights.min() < 0:
         return "Dijkstra's algorithm is undefined for the negative weights"
     longest = float(np.abs(weights).max()) * max(n - 1, 1)
     if sums and weights.dtype.kind == "i" and longest * n >= _LARGEST:
         return "the sum of the distances from a node may not fit into 64 bits"
+    if name == "barycenter" and weights.dtype.kind == "f" and np.any(weights % 1):
+        return "sums are rounded, and decide which nodes have the least"
     if sums and weights.dtype.kind == "f" and longest >= _EXACT:
         return "distances may be so large that sums are rounded"
     return None if math.isfinite(longest) else "distances may be infinite"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from math import fsum
 
 import networkx as nx
 import numpy as np
@@ -20,11 +19,11 @@ from pyapsp.networkx_backend.rows import Lengths, Node
 
 __all__ = [
     "average_shortest_path_length",
+    "barycenter",
     "center",
     "closeness_centrality",
     "diameter",
     "eccentricity",
-    "global_efficiency",
     "periphery",
     "radius",
     "wiener_index",
@@ -131,6 +130,20 @@ def _with(
     return [node for node in far if far[node] == wanted]
 
 
+def barycenter(
+    G: ConvertedGraph, weight: Node | None = None, attr: None = None, sp: None = None
+) -> list[Node]:
+    """Return the nodes with the smallest sum of distances to the others."""
+    if len(G) == 0:
+        return []
+    totals = _sums(G.weighted(weight), list(range(len(G))))
+    if (totals.reached < len(G)).any():
+        raise nx.NetworkXNoPath(
+            "Input graph is disconnected, so every induced subgraph has infinite barycentricity."
+        )
+    return [G.nodes[row] for row in np.flatnonzero(totals.total == totals.total.min()).tolist()]
+
+
 def closeness_centrality(
     G: ConvertedGraph,
     u: Node | None = None,
@@ -155,16 +168,6 @@ def closeness_centrality(
                 if wf_improved:
                     centrality[node] *= (reached - 1.0) / (len(G) - 1)
     return centrality if u is None else centrality[u]
-
-
-def global_efficiency(G: ConvertedGraph) -> float:
-    """Return the mean of 1 / distance over all ordered pairs of different nodes."""
-    pairs = len(G) * (len(G) - 1)
-    if pairs == 0:
-        return 0
-    with networkx_errors():
-        counts = summaries.distance_histogram(G.weighted(None), device=device())
-    return fsum(count / steps for steps, count in enumerate(counts.tolist()) if count) / pairs
 
 
 def _sums(graph: Graph, rows: list[int]) -> Totals:

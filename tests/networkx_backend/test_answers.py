@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from pyapsp.networkx_backend import get_info
+from pyapsp.networkx_backend import efficiencies, get_info
 
 FUNCTIONS = sorted(get_info()["functions"])
 PATHS = ["all_pairs_shortest_path", "all_pairs_dijkstra_path", "all_pairs_bellman_ford_path"]
@@ -19,7 +19,7 @@ SINGLE = [name for name in FUNCTIONS if name.startswith(("single_source", "dijks
 OTHERS = sorted(
     set(FUNCTIONS)
     - set(SINGLE)
-    - {*PATHS, "all_pairs_dijkstra", "floyd_warshall_predecessor_and_distance"}
+    - {*PATHS, "all_pairs_dijkstra", "shortest_path", "floyd_warshall_predecessor_and_distance"}
     - {"floyd_warshall_numpy", "condensation", "strongly_connected_components", "k_truss"}
     - {"voronoi_cells", "betweenness_centrality", "edge_betweenness_centrality"}
     - {"connected_components", "weakly_connected_components", "node_connected_component"}
@@ -111,7 +111,7 @@ def test_numbers_are_those_of_networkx(kind, weight):
         options = arguments(name, weight)
         if refused(name, GRAPHS[kind], **options):
             continue  # what test_backend.py lists
-        if name == "global_efficiency" and GRAPHS[kind].is_directed():
+        if name.endswith("_efficiency") and GRAPHS[kind].is_directed():
             continue
         found = outcome(name, GRAPHS[kind], "pyapsp", **options)
         assert_same(found, outcome(name, GRAPHS[kind], "networkx", **options))
@@ -143,6 +143,51 @@ def test_paths_are_as_short_as_those_of_networkx(kind, name):
             length = nx.path_weight(graph, path, weight) if weight else len(path)
             other = nx.path_weight(graph, others[target], weight) if weight else len(others[target])
             assert length == pytest.approx(other, rel=1e-14)
+
+
+ENDS = [(None, None), (0, None), (None, 2), (0, 2), (0, 0), (2, 0), (99, 0), (0, 99), (None, 99)]
+
+
+@pytest.mark.parametrize("method", ["dijkstra", "bellman-ford", "no such"])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("kind", sorted(set(GRAPHS) - {"odd nodes"}))
+def test_shortest_paths_of_every_signature(kind, weight, method):
+    graph = GRAPHS[kind]
+    for source, target in ENDS:
+        options = {"source": source, "target": target, "weight": weight, "method": method}
+        if refused("shortest_path", graph, **options):
+            assert (kind, weight, method) == ("negative", "weight", "dijkstra")
+            assert refused("shortest_path_length", graph, **options)
+            continue
+        found, expected = (outcome("shortest_path_length", graph, b, **options) for b in BACKENDS)
+        assert_same(found, expected)
+        paths, others = (outcome("shortest_path", graph, b, **options) for b in BACKENDS)
+        if isinstance(others, type):
+            assert paths is others
+            continue
+        if source is None and target is None:
+            pairs = [(paths[u], found[u], (u, None)) for u in expected]
+            assert paths.keys() == others.keys()
+        else:
+            pairs = [(paths, found, (source, target))]
+        for some, lengths, (start, end) in pairs:
+            some = some if isinstance(some, dict) else {None: some}
+            lengths = lengths if isinstance(lengths, dict) else {None: lengths}
+            assert some.keys() == lengths.keys()
+            for node, path in some.items():
+                assert path[0] == (node if start is None else start)
+                assert path[-1] == (node if end is None else end)
+                length = nx.path_weight(graph, path, weight) if weight else len(path) - 1
+                assert length == pytest.approx(lengths[node], rel=1e-14)
+
+
+def test_the_neighborhoods_are_searched_in_blocks(monkeypatch):
+    graph = nx.barbell_graph(8, 3)
+    graph.add_edges_from([(0, 0), (9, 9), (20, 21)])
+    expected = nx.local_efficiency(graph, backend="networkx")
+    for block in (1, 50, 10**6):
+        monkeypatch.setattr(efficiencies, "_BLOCK", block)
+        assert nx.local_efficiency(graph, backend="pyapsp") == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("kind", GRAPHS)

@@ -33,6 +33,11 @@ def test_networkx_finds_the_backend():
 def test_what_is_announced_is_there():
     others = {"can_run", "convert_from_nx", "convert_to_nx", "should_run"}
     assert set(interface.__all__) == {*FUNCTIONS, *others}
+    # NetworkX takes whatever has the name of a function
+    assert (
+        not (vars(interface).keys() - interface.__all__)
+        & nx.utils.backends._registered_algorithms.keys()
+    )
     for name in FUNCTIONS:
         assert "pyapsp" in getattr(nx, name).backends
         assert "OpenCL" in getattr(nx, name).__doc__
@@ -194,6 +199,9 @@ def test_whole_numbers_stay_exact():
         ("all_pairs_shortest_path_length", {"cutoff": -1}, "cutoff"),
         ("all_pairs_dijkstra_path_length", {"cutoff": math.nan}, "cutoff"),
         ("center", {}, "tree"),
+        ("barycenter", {}, "tree"),
+        ("barycenter", {"attr": "sum"}, "stored in the nodes"),
+        ("barycenter", {"sp": {0: {0: 0}}}, "nothing to compute"),
         ("condensation", {"scc": [{0}, {1}, {2}]}, "nothing to compute"),
     ],
 )
@@ -214,6 +222,25 @@ def test_dijkstra_with_negative_weights_stays_with_networkx(name):
     assert interface.can_run("johnson", (graph,), {}) is True
     given = {"weight": "weight", "method": "bellman-ford"}
     assert interface.can_run("average_shortest_path_length", (graph,), given) is True
+
+
+def test_nodes_with_the_least_sum_of_rounded_numbers_stay_with_networkx():
+    assert "rounded" in interface.can_run("barycenter", (edge(0.1),), {"weight": "weight"})
+    assert interface.can_run("barycenter", (edge(2.0),), {"weight": "weight"}) is True
+
+
+def test_what_networkx_runs_is_logged(caplog, monkeypatch, settings):
+    caplog.set_level(logging.INFO, "pyapsp.networkx_backend")
+    graph = nx.path_graph(10)
+    with nx.config.backend_priority(algos=["pyapsp"]):
+        nx.diameter(graph)
+        assert "diameter: NetworkX, because 10 nodes are fewer" in caplog.text
+        nx.center(nx.path_graph(300))
+        assert "center: NetworkX, because the center of a tree" in caplog.text
+        settings.device = "no such device"
+        nx.diameter(nx.cycle_graph(300))
+    assert "pyapsp cannot: No OpenCL device matches" in caplog.text
+    assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 def test_small_graphs_stay_with_networkx_unless_asked(log, settings):
@@ -271,6 +298,16 @@ def test_one_search_runs_here_where_the_graph_was_converted_before(log):
         log.clear()
         assert nx.single_source_shortest_path_length(graph, 0) == expected
         assert any("Using backend 'pyapsp'" in line for line in log)
+
+
+def test_shortest_paths_of_a_node_run_here_where_the_graph_was_converted_before():
+    graph = nx.connected_watts_strogatz_graph(300, 6, 0.1, seed=1)
+    for name in ("shortest_path", "shortest_path_length"):
+        assert interface.should_run(name, (graph,), {}) is True
+        for options in ({"source": 0}, {"target": 0}, {"source": 0, "target": 1}):
+            assert "than the conversion" in interface.should_run(name, (graph,), options)
+            converted = interface.convert_from_nx(graph)
+            assert interface.should_run(name, (converted,), options) is True
 
 
 def test_a_converted_graph_is_a_graph_to_networkx():
