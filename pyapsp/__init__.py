@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pyapsp.csgraph.patching import unpatch as unpatch
     from pyapsp.device import devices as devices
     from pyapsp.graph import Graph as Graph
+    from pyapsp.graph import Graphs as Graphs
     from pyapsp.graph import read as read
     from pyapsp.graph import write as write
     from pyapsp.graph.device_graph import DeviceGraph as DeviceGraph
@@ -132,7 +133,7 @@ _NAMES = {
     "pyapsp.cluster.shards": ("open_rows",),
     "pyapsp.csgraph.patching": ("patch", "unpatch"),
     "pyapsp.device": ("devices",),
-    "pyapsp.graph": ("Graph", "read", "write"),
+    "pyapsp.graph": ("Graph", "Graphs", "read", "write"),
     "pyapsp.graph.device_graph": ("DeviceGraph",),
     "pyapsp.matching.search": ("match", "match_many"),
     "pyapsp.mining.miner": ("mine",),

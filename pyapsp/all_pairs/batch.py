@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from os import PathLike
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,17 +21,26 @@ from pyapsp.all_pairs.dense.batch import (
     automatic,
     maker,
 )
-from pyapsp.all_pairs.dense.batch.jobs import Group, Listed, Part, padded
+from pyapsp.all_pairs.dense.batch.jobs import (
+    Group,
+    Listed,
+    Packed,
+    Part,
+    Stacked,
+    narrowest,
+    padded,
+)
 from pyapsp.all_pairs.dense.batch.pinned import is_pinned
 from pyapsp.all_pairs.dense.batch.predecessors import find_predecessors
 from pyapsp.all_pairs.dense.fw_packed import lost
 from pyapsp.all_pairs.solver import solve
-from pyapsp.base.errors import ParameterError, PyApspError
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.convert import is_sparse
 from pyapsp.graph.families import FAMILIES
+from pyapsp.graph.graphs import Graphs, numbered
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import infinity, resolve
@@ -54,6 +63,9 @@ from pyapsp.registry.trials import fault_of
 
 __all__ = ["Batch", "Solved", "batch_of", "check_nameless"]
 
+#: The padded size, the names of the types of distances and of weights, the place, the graph.
+_Entry: TypeAlias = tuple[tuple[int, str, str], int, Any]
+
 # Graphs of an iterable are collected until their distances take this many bytes.
 _WINDOW = 2**28
 # Number of vertices of the graphs of the self test. It is no multiple of a vector width.
@@ -70,9 +82,11 @@ class Solved:
 
     def results(self) -> Iterator[tuple[int, Result]]:
         """Yield the number and the result of each graph."""
+        every = np.arange(self.group.distances.shape[1])
+        every.flags.writeable = False
         for place, number in enumerate(self.group.numbers):
             distances, before = self.group.answer(place)
-            labels, rows = self.group.labels(place), np.arange(len(distances))
+            labels, rows = self.group.labels(place), every[: len(distances)]
             yield number, Result(distances, before, rows, labels, self.stats, self.reasons)
 
 
@@ -110,31 +124,64 @@ class Batch:
         if single or not isinstance(graphs, Iterable):
             rule = "a 3-D array or an iterable of graphs"
             raise ParameterError.of("graphs", "solve_many", rule, type(graphs).__name__)
+        if isinstance(graphs, Graphs):
+            check_nameless(self.weight)
+            return self._packed(graphs, dtype)
         return self._windows(graphs, dtype)
 
+    def _packed(self, graphs: Graphs, dtype: DTypeLike | None) -> Iterator[Solved]:
+        """Solve graphs that are arrays of their arcs; those of about the same size together."""
+        n = int(graphs.sizes.max(initial=0))
+        automatic = isinstance(dtype, str) and dtype == "auto"
+        chosen = narrowest(graphs.weights, n) if automatic else _type(dtype)
+        lengths = np.array([padded(size) for size in range(n + 1)])[graphs.sizes]
+        order = np.argsort(lengths, kind="stable")
+        for numbers in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+            if numbers.size:
+                most = int(graphs.sizes[numbers].max())
+                make = partial(
+                    Packed,
+                    graphs=graphs,
+                    n=most,
+                    dtype=chosen,
+                    directed=self.directed,
+                    predecessors=self.predecessors,
+                )
+                yield from self._solved(numbers.size, most, chosen, _slices(make, numbers))
+
     def _windows(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
-        window: list[tuple[tuple[int, str], int, Graph]] = []
+        window: list[_Entry] = []
         size = 0
+        same = None if isinstance(dtype, str) and dtype == "auto" else _type(dtype)
         for number, source in enumerate(graphs):
-            with _named(number):
-                # an iterator may fill the same array again for the next graph
-                graph = as_graph(source, self.directed, weight=self.weight)
-                chosen, _ = resolve(graph, dtype, "solve_many")
-                check_weights(graph, chosen)
-            window.append(((padded(graph.n), chosen.name), number, graph))
-            size += chosen.itemsize * graph.n**2
+            # an iterator may fill the same array again for the next graph
+            if same is not None and self.weight is ... and _is_plain(source):
+                entry: np.ndarray | Graph = source.copy()
+                n, chosen, kind = len(source), same, source.dtype.str
+            else:
+                with numbered(number):
+                    graph = as_graph(source, self.directed, weight=self.weight)
+                    chosen, _ = resolve(graph, dtype, "solve_many")
+                    check_weights(graph, chosen)
+                entry, n, kind = graph, graph.n, ""
+            window.append(((padded(n), chosen.str, kind), number, entry))
+            size += chosen.itemsize * n**2
             if size >= _WINDOW:
                 yield from self._window(window)
                 window, size = [], 0
         yield from self._window(window)
 
-    def _window(self, window: list[tuple[tuple[int, str], int, Graph]]) -> Iterator[Solved]:
+    def _window(self, window: list[_Entry]) -> Iterator[Solved]:
         """Solve the graphs of a window; those of about the same size are solved together."""
-        for (_, name), entries in groupby(sorted(window, key=lambda each: each[:2]), itemgetter(0)):
+        for (_, name, kind), entries in groupby(
+            sorted(window, key=lambda each: each[:2]), itemgetter(0)
+        ):
             _, numbers, graphs = zip(*entries, strict=True)
-            n, dtype = max(graph.n for graph in graphs), np.dtype(name)
-            groups = partial(_lists, numbers, graphs, n, dtype, self.predecessors)
-            yield from self._solved(len(graphs), n, dtype, groups)
+            n = max(map(len, graphs)) if kind else max(graph.n for graph in graphs)
+            common = {"n": n, "dtype": np.dtype(name), "predecessors": self.predecessors}
+            make = partial(Stacked, directed=self.directed) if kind else Listed
+            groups = _slices(partial(make, **common), numbers, graphs)
+            yield from self._solved(len(graphs), n, np.dtype(name), groups)
 
     def _solved(
         self,
@@ -197,7 +244,7 @@ class Batch:
         self, group: Group, place: int, method: str | Method, options: AllPairsOptions
     ) -> Result:
         """Solve one graph by itself."""
-        with _named(group.numbers[place]):
+        with numbered(group.numbers[place]):
             result = solve(
                 group.graph(place),
                 "auto" if method == ONE_GROUP else method,
@@ -259,18 +306,33 @@ def _fault(form: str, options: AllPairsOptions) -> str | None:
     return fault_of(f"{form} for batches", options, trial)
 
 
-def _lists(
-    numbers: Sequence[int],
-    graphs: Sequence[Graph],
-    n: int,
-    dtype: np.dtype,
-    predecessors: bool,
-    size: int,
-) -> Iterator[Group]:
-    """Yield groups of `size` graphs."""
-    for start in range(0, len(graphs), size):
-        some = slice(start, start + size)
-        yield Listed(numbers[some], graphs[some], n, dtype, predecessors=predecessors)
+def _slices(
+    make: Callable[..., Group], *lists: Sequence[Any] | np.ndarray
+) -> Callable[[int], Iterator[Group]]:
+    """Return a function that yields groups of a given number of graphs, made of parts of lists."""
+
+    def groups(size: int) -> Iterator[Group]:
+        for start in range(0, len(lists[0]), size):
+            yield make(*(each[start : start + size] for each in lists))
+
+    return groups
+
+
+def _type(dtype: DTypeLike | None) -> np.dtype:
+    """Return the type of the distances of all graphs."""
+    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
+
+
+def _is_plain(source: GraphLike) -> TypeGuard[np.ndarray]:
+    """Return whether a graph is a matrix that the kernels read as `Graph.from_dense` does."""
+    return (
+        type(source) is np.ndarray
+        and source.ndim == 2
+        and source.shape[0] == source.shape[1]
+        and source.dtype.kind in "biuf"
+        and source.dtype.itemsize <= 8
+        and source.dtype.isnative
+    )
 
 
 def batch_of(
@@ -307,14 +369,3 @@ def check_nameless(weight: Weight) -> None:
     if weight is not ...:
         rule = "absent for an array, whose weights have no names"
         raise ParameterError.of("weight", "solve_many", rule, weight)
-
-
-@contextmanager
-def _named(number: int) -> Iterator[None]:
-    """Add the number of the graph to an error."""
-    try:
-        yield
-    except PyApspError as error:
-        error.args = (f"graph {number}: {error}", *error.args[1:])
-        error.graph = number
-        raise

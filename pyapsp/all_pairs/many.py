@@ -121,7 +121,7 @@ def solve_many(
     ----------
     graphs : (m, n, n) ndarray, or iterable of graphs
         An array of weights, where 0 and inf mean "no arc", as in `solve`; or anything that
-        `solve` takes, of equal or different sizes.
+        `solve` takes, of equal or different sizes. `Graphs` are made fastest.
     method : str or Method
         ``"auto"``; ``"fw-onegroup"``, which solves each graph in one work-group;
         ``fw-multikernel``, ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` or ``fw-minplus``,
@@ -132,8 +132,8 @@ def solve_many(
     weight : hashable, callable or None, optional
         As for `solve`, for graphs of an iterable.
     dtype : dtype-like or "auto", optional
-        As for `solve`. ``"auto"`` selects one type for all graphs of an array, and a type for each
-        graph of an iterable.
+        As for `solve`. ``"auto"`` selects one type for all graphs of an array or of `Graphs`, and a
+        type for each graph of another iterable.
     predecessors : bool
         Also compute the last vertex before j on each path.
     out : (m, n, n) ndarray, optional

@@ -7,6 +7,7 @@ from pyapsp.graph.attributes import Weight
 from pyapsp.graph.coerce import GraphLike, as_graph, as_structure
 from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
 from pyapsp.graph.frames import from_frame
+from pyapsp.graph.graphs import Graphs
 from pyapsp.graph.io import read, write
 from pyapsp.graph.model import Facts, Graph
 from pyapsp.graph.names import Vertex, Vertices
@@ -15,6 +16,7 @@ __all__ = [
     "Facts",
     "Graph",
     "GraphLike",
+    "Graphs",
     "Vertex",
     "Vertices",
     "Weight",

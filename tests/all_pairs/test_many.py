@@ -20,7 +20,7 @@ from pyapsp.errors import (
     ParameterError,
     PrecisionError,
 )
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, Graphs
 
 BATCHED = [method for method in pyapsp.methods("all-pairs") if method.batched]
 # those that hold the distances of the graphs here, one that takes graph after graph, and a form
@@ -298,6 +298,89 @@ def test_a_negative_self_loop_is_a_negative_cycle(device):
     weights[1, 4, 4] = -1
     with pytest.raises(NegativeCycleError, match=r"graph 1: .*4 -> 4"):
         pyapsp.solve_many(weights, device=device)
+
+
+def packed(weighted, seed=3, count=70):
+    """Return graphs of 0 to 40 vertices, with loops, parallel arcs, and weights of 0."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 41, count)
+    counts = 2 * sizes
+    ends = np.repeat(sizes, counts)
+    weights = rng.integers(0, 9, ends.size) if weighted else None
+    return Graphs(sizes, counts, *rng.integers(0, ends, (2, ends.size)), weights)
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [None, "float32", "uint16", "auto"])
+@pytest.mark.parametrize("method", ["auto", "fw-naive"])
+def test_graphs_as_arrays(method, dtype, weighted, directed, device):
+    graphs = packed(weighted)
+    options = {"dtype": dtype, "directed": directed, "predecessors": True, "device": device}
+    found = pyapsp.solve_many(graphs, method, **options)
+    assert len({each.distances.dtype for each in found}) == 1
+    for result, graph in zip(found, graphs, strict=True):
+        alone = pyapsp.solve(graph, dtype=found[0].distances.dtype, directed=directed)
+        np.testing.assert_array_equal(result.distances, alone.distances)
+        assert result.sources.tolist() == list(range(graph.n))
+        assert (result.predecessors >= 0).sum() == (
+            (alone.distances < alone.infinity).sum() - graph.n
+        )
+    both = Graphs(
+        graphs.sizes, graphs.counts, graphs.tails, graphs.heads, graphs.weights, directed=False
+    )
+    for result, graph in zip(pyapsp.solve_many(both, device=device), both, strict=True):
+        np.testing.assert_array_equal(result.distances, pyapsp.solve(graph).distances)
+
+
+@pytest.mark.parametrize(
+    ("weight", "dtype", "error"),
+    [
+        (-1, "uint16", PrecisionError),
+        (0.5, "int32", PrecisionError),
+        (-2, None, NegativeCycleError),
+    ],
+)
+def test_an_arc_that_is_refused_names_its_graph(weight, dtype, error, device):
+    graphs = Graphs([5, 3, 20], [1, 2, 1], [0, 0, 1, 0], [1, 1, 0, 1], [1, weight, 1, 1])
+    with pytest.raises(error, match=r"^graph 1: ") as caught:
+        pyapsp.solve_many(graphs, dtype=dtype, device=device)
+    assert caught.value.graph == 1
+    assert [each.distances.shape for each in pyapsp.solve_many(Graphs([], [], [], []))] == []
+    with pytest.raises(ParameterError, match="weight"):
+        pyapsp.solve_many(graphs, weight="km", device=device)
+
+
+def test_matrices_of_several_types_and_sizes(device):
+    rng = np.random.default_rng(4)
+    matrices = []
+    for number, dtype in enumerate([bool, np.int64, np.float32, np.float64, np.uint8, ">f8"] * 6):
+        n = int(rng.integers(0, 50))
+        matrices.append((rng.integers(0, 4, (n, n)) * (number + 1) % 7).astype(dtype))
+    matrices[9] = np.where(matrices[9] == 0, np.inf, matrices[9])
+    matrices[9].flags.writeable = False
+    for directed in (True, False):
+        for dtype in (None, "float32", "auto"):
+            found = pyapsp.solve_many(matrices, directed=directed, dtype=dtype, device=device)
+            for matrix, result in zip(matrices, found, strict=True):
+                alone = pyapsp.solve(matrix, directed=directed, dtype=dtype)
+                assert result.distances.dtype == alone.distances.dtype
+                np.testing.assert_array_equal(result.distances, alone.distances)
+
+
+@pytest.mark.parametrize(
+    ("weight", "dtype"), [(2**53 + 1, None), (2**24 + 1, "float32"), (-(2**53) - 1, "float64")]
+)
+def test_whole_numbers_are_not_rounded(weight, dtype, device):
+    weights = np.zeros((3, 2, 2), np.int64)
+    weights[1, 0, 1] = weight
+    graphs = Graphs([2, 2], [0, 1], [0], [1], [weight])
+    for given in (weights, list(weights), graphs):
+        with pytest.raises(PrecisionError, match=f"graph 1: .* does not hold the weight {weight}"):
+            pyapsp.solve_many(given, dtype=dtype, device=device)
+    weights[1, 0, 1] = np.sign(weight) * (abs(weight) - 1)
+    assert pyapsp.solve_many(weights, dtype=dtype, device=device)[1, 0, 1] == weights[1, 0, 1]
 
 
 BAD = [

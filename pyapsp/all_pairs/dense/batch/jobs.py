@@ -10,10 +10,21 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch.pipeline import Job
 from pyapsp.base.errors import GraphError, ParameterError
-from pyapsp.graph import Graph
+from pyapsp.base.reuse import empty
+from pyapsp.graph import Graph, Graphs
 from pyapsp.numbers.precision import infinity, resolve
 
-__all__ = ["Group", "Listed", "Part", "array_dtype", "check_out", "narrowest", "padded"]
+__all__ = [
+    "Group",
+    "Listed",
+    "Packed",
+    "Part",
+    "Stacked",
+    "array_dtype",
+    "check_out",
+    "narrowest",
+    "padded",
+]
 
 
 class Group(Job):
@@ -76,15 +87,43 @@ class Part(Group):
 
     def weights(self) -> np.ndarray:
         """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
-        weights = self._array if self._directed else _symmetrized(self._array)
-        values, wrong = _converted(weights, self.distances.dtype)
-        if wrong is not None:
-            self.suspects.update(np.flatnonzero(wrong.any(axis=(1, 2))).tolist())
-        return np.ascontiguousarray(values)
+        values, suspects = _weights(self._array, self.distances.dtype, self._directed)
+        self.suspects.update(suspects)
+        return values
 
 
-class Listed(Group):
+class Padded(Group):
     """Graphs with at most n vertices, padded with isolated vertices."""
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        sizes: Sequence[int],
+        n: int,
+        dtype: np.dtype,
+        *,
+        predecessors: bool,
+    ) -> None:
+        shape = (len(sizes), n, n)
+        before = empty(shape, np.int32) if predecessors else None
+        super().__init__(numbers, empty(shape, dtype), before)
+        self._sizes = sizes
+
+    def answer(self, place: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return its distances and predecessors, parts of `distances` and of `before`."""
+        n = self._sizes[place]
+        before = None if self.before is None else self.before[place, :n, :n]
+        return self.distances[place, :n, :n], before
+
+    def _filled(self, value: float, dtype: np.dtype) -> np.ndarray:
+        """Return matrices of one value, in memory of earlier groups."""
+        matrices = empty(self.distances.shape, dtype)
+        matrices.fill(value)
+        return matrices
+
+
+class Listed(Padded):
+    """Graphs as objects."""
 
     zero_is_arc = True
 
@@ -97,20 +136,13 @@ class Listed(Group):
         *,
         predecessors: bool,
     ) -> None:
-        shape = (len(graphs), n, n)
-        before = np.empty(shape, np.int32) if predecessors else None
-        super().__init__(numbers, np.empty(shape, dtype), before)
+        sizes = [graph.n for graph in graphs]
+        super().__init__(numbers, sizes, n, dtype, predecessors=predecessors)
         self._graphs = graphs
 
     def graph(self, place: int) -> Graph:
         """Return a graph, counted in this group."""
         return self._graphs[place]
-
-    def answer(self, place: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return its distances and predecessors, parts of `distances` and of `before`."""
-        n = self._graphs[place].n
-        before = None if self.before is None else self.before[place, :n, :n]
-        return self.distances[place, :n, :n], before
 
     def labels(self, place: int) -> np.ndarray | None:
         """Return the names of its vertices."""
@@ -118,11 +150,86 @@ class Listed(Group):
 
     def weights(self) -> np.ndarray:
         """Return the weights; those of the graphs must fit the dtype."""
-        far = infinity(self.distances.dtype)
-        matrices = np.full(self.distances.shape, far, self.distances.dtype)
+        matrices = self._filled(infinity(self.distances.dtype), self.distances.dtype)
         for graph, matrix in zip(self._graphs, matrices, strict=True):
             tails, heads, weights = graph.arcs()
             matrix[tails, heads] = weights
+        return matrices
+
+
+class Stacked(Padded):
+    """Matrices of weights of one type, in which zero and infinity mean "no arc"."""
+
+    zero_is_arc = False
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        matrices: Sequence[np.ndarray],
+        n: int,
+        dtype: np.dtype,
+        *,
+        directed: bool,
+        predecessors: bool,
+    ) -> None:
+        super().__init__(numbers, list(map(len, matrices)), n, dtype, predecessors=predecessors)
+        self._matrices, self._directed = matrices, directed
+
+    def graph(self, place: int) -> Graph:
+        """Return a graph, counted in this group."""
+        return Graph.from_dense(self._matrices[place], directed=self._directed)
+
+    def weights(self) -> np.ndarray:
+        """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
+        stack = self._filled(0, self._matrices[0].dtype)
+        for matrix, given, n in zip(stack, self._matrices, self._sizes, strict=True):
+            matrix[:n, :n] = given
+        values, suspects = _weights(stack, self.distances.dtype, self._directed)
+        self.suspects.update(suspects)
+        return values
+
+
+class Packed(Padded):
+    """Some of many graphs that are arrays of their arcs."""
+
+    zero_is_arc = True
+
+    def __init__(
+        self,
+        numbers: np.ndarray,
+        graphs: Graphs,
+        n: int,
+        dtype: np.dtype,
+        *,
+        directed: bool,
+        predecessors: bool,
+    ) -> None:
+        sizes = graphs.sizes[numbers].tolist()
+        super().__init__(numbers.tolist(), sizes, n, dtype, predecessors=predecessors)
+        self._graphs, self._directed = graphs, directed
+
+    def graph(self, place: int) -> Graph:
+        """Return a graph, counted in this group."""
+        graph = self._graphs[self.numbers[place]]
+        return graph if self._directed else graph.symmetrized()
+
+    def weights(self) -> np.ndarray:
+        """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
+        numbers, n, dtype = np.array(self.numbers), self.distances.shape[1], self.distances.dtype
+        matrices = self._filled(infinity(dtype), dtype)
+        arcs = self._graphs.arcs_of(numbers)
+        places = np.repeat(np.arange(numbers.size), self._graphs.counts[numbers])
+        tails, heads = self._graphs.tails[arcs], self._graphs.heads[arcs]
+        values, wrong = _converted(self._graphs.weights[arcs], dtype)
+        if wrong is not None:
+            self.suspects.update(np.unique(places[wrong]).tolist())
+        both = not (self._directed and self._graphs.directed)
+        for one, other in ((tails, heads), (heads, tails))[: 1 + both]:
+            entries = (places * n + one) * n + other
+            if self._graphs.is_unweighted:
+                matrices.reshape(-1)[entries] = 1
+            else:
+                np.minimum.at(matrices.reshape(-1), entries, values)
         return matrices
 
 
@@ -135,8 +242,8 @@ def padded(n: int) -> int:
     return -(-n // step) * step
 
 
-def narrowest(weights: np.ndarray) -> np.dtype:
-    """Return the narrowest integer type proved exact for a 3-D array, else a float type.
+def narrowest(weights: np.ndarray, n: int) -> np.dtype:
+    """Return the narrowest integer type proved exact for n vertices, else a float type.
 
     The proof is the bound (n - 1) max |w|, as in `pyapsp.numbers.precision.resolve` for one graph.
     """
@@ -144,7 +251,7 @@ def narrowest(weights: np.ndarray) -> np.dtype:
     arcs = weights[np.isfinite(weights)] if is_float else weights
     low, high = (arcs.min().item(), arcs.max().item()) if arcs.size else (0, 0)
     if not is_float or bool((arcs == np.floor(arcs)).all()):
-        longest = max(weights.shape[1] - 1, 1) * max(abs(low), abs(high))
+        longest = max(n - 1, 1) * max(abs(low), abs(high))
         for name in ("uint16", "int16", "int32", "int64"):
             dtype = np.dtype(name)
             if longest < infinity(dtype) and not (dtype.kind == "u" and low < 0):
@@ -161,7 +268,7 @@ def array_dtype(weights: np.ndarray, dtype: DTypeLike | None) -> np.dtype:
     if weights.dtype.kind not in "biuf" or weights.dtype.itemsize > 8:
         raise GraphError(f"weights must be real numbers of at most 64 bits, not {weights.dtype}")
     if isinstance(dtype, str) and dtype == "auto":
-        return narrowest(weights)
+        return narrowest(weights, weights.shape[1])
     return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
@@ -178,6 +285,13 @@ def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
         rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
         got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
         raise ParameterError.of("out", "solve_many", rule, got)
+
+
+def _weights(stack: np.ndarray, dtype: np.dtype, directed: bool) -> tuple[np.ndarray, list[int]]:
+    """Return matrices in another type, contiguous, and which have a weight it may not hold."""
+    values, wrong = _converted(stack if directed else _symmetrized(stack), dtype)
+    suspects = [] if wrong is None else np.flatnonzero(wrong.any(axis=(1, 2))).tolist()
+    return np.ascontiguousarray(values), suspects
 
 
 def _symmetrized(weights: np.ndarray) -> np.ndarray:
@@ -206,10 +320,11 @@ def _converted(weights: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.nda
             return values, ((values == 0) & (weights != 0)) | (
                 np.isinf(values) & np.isfinite(weights)
             )
-        if np.can_cast(weights.dtype, dtype, "safe"):
-            return values, None
+        # numbers are exact up to here; one that is rounded to it is larger
         exact = 2 ** (np.finfo(dtype).nmant + 1)
-        return values, np.abs(values) > exact
+        if weights.dtype.kind == "b" or np.iinfo(weights.dtype).max <= exact:
+            return values, None
+        return values, np.abs(values) >= exact
     far = infinity(dtype)
     if weights.dtype.kind == "f":
         none = np.isposinf(weights)
