@@ -331,7 +331,6 @@ def _is_plain(source: GraphLike) -> TypeGuard[np.ndarray]:
         and source.shape[0] == source.shape[1]
         and source.dtype.kind in "biuf"
         and source.dtype.itemsize <= 8
-        and source.dtype.isnative
     )
 
 
