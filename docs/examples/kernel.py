@@ -34,7 +34,7 @@ def after(graphs):
         lengths = result.distances[tails, heads]
         found.append([np.full(len(tails), number), labels[tails], labels[heads], lengths])
     number, *path = np.concatenate(found, axis=1).astype(int)
-    kind = np.unique(path, axis=1, return_inverse=True)[1]
+    kind = np.ravel_multi_index(path, np.max(path, axis=1) + 1)
     counts = csr_array((np.ones(len(kind)), (number, kind)), shape=(len(graphs), kind.max() + 1))
     return (counts @ counts.T).toarray()
 
