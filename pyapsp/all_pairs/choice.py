@@ -8,7 +8,8 @@ installed. Their distances have the same bits: sums of a path are made from the 
 
 The ranking is cached by graph facts, options and database version. A method predicts its time from
 the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
-arcs, also for methods that search from sources: for k sources these take k m n / (4 rate).
+arcs, also for methods that search from sources: for k sources these take about k m n / (4 rate),
+on CPUs more for few sources, and less for many arcs (`TunableBlocks`, `NearFar`).
 
 A device may hold distances in a narrower integer type than that of the answer, if it is proved that
 the numbers are the same (`pyapsp.numbers.bounds`). A proof is only tried if it takes less time than

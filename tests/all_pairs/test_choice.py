@@ -284,6 +284,70 @@ def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, monkeypatch, scal
         assert 1e-3 < deep < 1e-2
 
 
+def predicted(device, name, facts, rows, dtype="float32"):
+    return pyapsp.method(name).predict(facts, AllPairsOptions(device, np.dtype(dtype)), rows)
+
+
+@pytest.mark.parametrize("scalar", [True, False])
+def test_many_arcs_take_less_than_in_proportion_on_a_cpu(rows, device, monkeypatch, scalar):
+    """A skewed graph of 13 arcs a vertex took 0.6 of a time in proportion to arcs."""
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows(("near-far", "float32", 1000, 1e9))
+    facts = random_graph(1000, 4000, 9, seed=1).facts
+    few, usual, many = (
+        predicted(device, "near-far", replace(facts, m=m, reach=0.5), 1000)
+        for m in (3000, 4000, 64000)
+    )
+    assert few == pytest.approx(usual * 3 / 4)
+    assert many == pytest.approx(usual * (4 if scalar else 16))
+    # the part that is reached counts, not the arcs of the part
+    assert usual == pytest.approx(
+        predicted(device, "near-far", replace(facts, m=4000, reach=1.0), 1000) / 2
+    )
+
+
+@pytest.mark.parametrize("name", ["near-far", "apsp-tasks"])
+@pytest.mark.parametrize("scalar", [True, False])
+def test_vectors_of_few_sources_are_narrow_on_a_cpu(rows, device, monkeypatch, scalar, name):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    rows((name, "float32", 20000, 1e12))
+    facts = random_graph(20000, 80000, 9, seed=1).facts
+    one, all_rows = (predicted(device, name, facts, count) for count in (1, 20000))
+    each = 20000**2 / 1e12
+    assert all_rows == pytest.approx(20000 * each)
+    if scalar:  # one source has a vector and the constant of a call; two cores have 16 sources
+        assert 1e-3 + 4 * each < one < 1e-3 + 100 * each
+    else:
+        assert one == pytest.approx(each)
+
+
+def test_a_search_without_vectors_takes_its_share(rows, device):
+    rows(("dijkstra-cpu", "float32", 20000, 1e12))
+    facts = random_graph(20000, 80000, 9, seed=1).facts
+    one, two = (predicted(device, "dijkstra-cpu", facts, count) for count in (1, 2))
+    assert two - one == pytest.approx(20000**2 / 1e12, rel=1e-3)
+
+
+def test_a_call_has_a_constant_on_a_cpu(rows, device, monkeypatch):
+    """Methods that search are compared with methods that compute the matrix of a small graph."""
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    rows(("ms-bfs", "float32", 1000, 1e15), ("near-far", "float32", 1000, 1e15))
+    facts = random_graph(1000, 4000, 1, seed=1).facts
+    for name in ("ms-bfs", "near-far"):
+        assert 9e-4 < predicted(device, name, facts, 1) < 1.1e-3
+        assert predicted(device, name, facts, 1000) < 1e-4
+
+
+def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, monkeypatch):
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    rows(("near-far", "float32", 40000, 1e9))
+    mesh = replace(random_graph(40000, 160000, 9, seed=1).facts, family="mesh")
+    uniform = replace(mesh, family="uniform")
+    for count, least, most in ((40000, 1, 1), (20000, 1.2, 1.5), (256, 3, 4), (64, 3, 4)):
+        apart = predicted(device, "near-far", mesh, count)
+        assert least <= apart / predicted(device, "near-far", uniform, count) <= most
+
+
 def test_a_search_in_float64_is_not_twice_as_slow(rows, device):
     rows(("near-far", "float32", 1000, 1e9))
     narrow, wide = (

@@ -62,6 +62,10 @@ class DijkstraCpu(TunableBlocks):
             return CapabilityError("dijkstra-cpu needs Numba: pip install numba")
         return super().unmet(about, options)
 
+    def full(self, options: AllPairsOptions, rows: int) -> float:
+        """Return the number of sources: there are no vectors."""
+        return rows
+
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield one thread for each core."""
         yield {"threads": cores()}

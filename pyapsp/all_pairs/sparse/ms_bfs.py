@@ -162,7 +162,8 @@ class MsBfs(TunableBlocks):
         words = (_BITS + arcs + _VISIT * levels) / (_BITS + _ARC[scalar] * ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
-        return graph.n * graph.n * rows * words / rate + levels * _LEVEL
+        work = graph.n * graph.n * rows * words / rate + levels * _LEVEL
+        return work + self.constant(graph, options, rows)
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
         """Return False on the host, where kernels write the rows."""

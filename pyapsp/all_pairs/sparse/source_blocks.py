@@ -14,6 +14,7 @@ from `SourceBlocks` compute all rows, and the rows are selected afterwards.
 
 from __future__ import annotations
 
+import math
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -47,11 +48,21 @@ from pyapsp.registry import AnyPlan, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = ["BlockSolver", "Built", "Programs", "Session", "SourceBlocks", "TunableBlocks"]
+__all__ = [
+    "BlockSolver",
+    "Built",
+    "Programs",
+    "Session",
+    "SourceBlocks",
+    "TunableBlocks",
+    "usual_sources",
+]
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
 # for devices with scalar groups (CPUs).
 _BEFORE = {True: 0.75, False: 0.4}
+# Seconds of a call that do not depend on the number of sources; on GPUs not measured.
+_CALL = {True: 1e-3, False: 0.0}
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
@@ -301,6 +312,11 @@ class Session:
         self._seconds += time.perf_counter() - started
 
 
+def usual_sources(options: AllPairsOptions) -> int:
+    """Return the usual number of sources of a block on CPUs, where these are a vector."""
+    return max(8, options.device.traits.lanes(options.dtype.itemsize))
+
+
 class TunableBlocks(BufferedMethod, SourceBlocks):
     """Base of the methods with parameters."""
 
@@ -311,7 +327,7 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
         check_weights(graph, options.dtype)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Predict from the tuning rows around n, in proportion to sources and reached arcs.
+        """Predict from the tuning rows around n, in proportion to sources and `steps`.
 
         Rows tell the time without predecessors, unless the kernels find these.
         """
@@ -320,4 +336,25 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
             return None
         after = options.predecessors and not self.carries_predecessors
         more = 1 + _BEFORE[options.device.traits.scalar_groups] * after
-        return graph.n * rows * max(graph.reach * graph.m, graph.n) * more / (ARCS * rate)
+        sources = self.full(options, rows)
+        work = graph.n * sources * self.steps(graph, options, rows) * more / (ARCS * rate)
+        return work + self.constant(graph, options, rows)
+
+    def full(self, options: AllPairsOptions, rows: int) -> float:
+        """Return how many sources in full vectors take as long as these; on GPUs as many.
+
+        On CPUs the vectors of few sources are narrow, or in part empty: a vector of 2 sources took
+        a quarter of the time of 16.
+        """
+        if not options.device.traits.scalar_groups:
+            return rows
+        at_once = options.device.capabilities.compute_units * usual_sources(options)
+        return max(rows, math.sqrt(rows * at_once))
+
+    def constant(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
+        """Return the seconds of a call that the rate does not show, since it is that of n rows."""
+        return _CALL[options.device.traits.scalar_groups] * (1 - rows / max(graph.n, 1))
+
+    def steps(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
+        """Return the steps of a search: the arcs that it reaches, and at least n."""
+        return max(graph.reach * graph.m, graph.n)
