@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyapsp.all_pairs.solver import solve
+from pyapsp.device import DeviceLike, choose
 from pyapsp.graph import Graph
 from pyapsp.paths.result import Result
 from pyapsp.traversal.sssp.sssp import sssp
@@ -37,6 +38,15 @@ def from_one(
     Result
         It has one row.
     """
-    if graph.m >= _ARCS and not graph.has_negative:
+    wide = graph.m >= _ARCS and not graph.has_negative
+    if wide and not _ends_early(options.get("cutoff"), options.get("device")):
         return sssp(graph, [source], targets=targets, **options).rows
     return solve(graph, sources=[source], **options)
+
+
+def _ends_early(cutoff: float | None, device: DeviceLike) -> bool:
+    """Return whether the search may take less time than a launch over the whole device.
+
+    `solve` searches on the host up to a cutoff if the device is a CPU.
+    """
+    return cutoff is not None and choose(device).kind == "cpu"

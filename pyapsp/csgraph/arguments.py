@@ -25,10 +25,11 @@ Matrix: TypeAlias = Graph | ArrayLike | sparray | spmatrix
 def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
     """Return the graph, with weights rounded to float64, as SciPy does."""
     if isinstance(csgraph, Graph):
-        graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
+        graph = csgraph
+        if graph.dtype != np.float64:
+            graph = csgraph.with_weights(csgraph.weights.astype(np.float64))
     elif issparse(csgraph := in_scipy(csgraph)):
-        compressed.sparse(csgraph)  # SciPy's conversions do not check index arrays
-        graph = as_graph(_rounded(csgraph), copy=False)
+        graph = as_graph(_in_float64(csgraph), copy=False)
     else:
         try:
             masked = isinstance(csgraph, np.ma.MaskedArray)
@@ -39,6 +40,13 @@ def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
                 raise
             raise GraphError(f"no matrix of weights: {error}") from None
     return graph.with_weights(np.ones(graph.m)) if unweighted else graph
+
+
+def _in_float64(matrix: compressed.Sparse) -> compressed.Sparse:
+    """Return a sparse matrix with weights in float64, if they are numbers."""
+    if matrix.dtype != np.float64:
+        compressed.sparse(matrix)  # SciPy's conversions do not check index arrays
+    return _rounded(matrix)
 
 
 def _rounded(values: np.ndarray | sparray) -> np.ndarray | sparray:

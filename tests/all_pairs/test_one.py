@@ -41,6 +41,18 @@ def test_what_is_taken(graph, arcs, problem, device, monkeypatch):
     assert verify.certificate(graph, result, device=device).ok
 
 
+@pytest.mark.parametrize(("kind", "problem"), [("cpu", "all-pairs"), ("gpu", "sssp")])
+def test_a_search_on_a_cpu_that_may_end_early_is_no_launch(device, monkeypatch, kind, problem):
+    monkeypatch.setattr(one, "_ARCS", 1)
+    monkeypatch.setitem(vars(device), "kind", kind)
+    result = one.from_one(RANDOM, 3, cutoff=9, device=device)
+    assert result.stats["problem"] == problem
+    assert one.from_one(RANDOM, 3, device=device).stats["problem"] == "sssp"
+    expected = csgraph.dijkstra(RANDOM.to_scipy(), indices=3, limit=9)
+    found = np.where(result.distances[0] < result.infinity, result.distances[0], np.inf)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_the_same_answers_as_scipy(device, monkeypatch):
     monkeypatch.setenv("PYAPSP_DEVICE", device.id)
     monkeypatch.setattr(one, "_ARCS", 1)

@@ -16,6 +16,8 @@ from scipy.sparse import csgraph as scipy_csgraph
 import pyapsp
 from pyapsp import csgraph, errors
 from pyapsp.all_pairs import choice
+from pyapsp.csgraph.arguments import graph_of
+from pyapsp.graph import compressed
 from pyapsp.graph.convert import from_scipy
 
 
@@ -545,3 +547,31 @@ def test_arrays_of_pydata(fill, monkeypatch):
     for ours in (csgraph.dijkstra, csgraph.connected_components, pyapsp.solve):
         with pytest.raises(errors.GraphError, match="fill value 7"):
             ours(SparseArray(matrix, 7.0))
+
+
+def test_a_graph_in_float64_is_not_converted():
+    matrix = sparse.csr_array(np.array([[0, 2.5], [0, 0]]))
+    graph = from_scipy(matrix)
+    assert graph_of(graph, False) is graph
+    whole = from_scipy(matrix.astype(np.int32))
+    assert graph_of(whole, False).dtype == np.float64
+    assert whole.dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_wrong_indices_are_refused_in_any_type(dtype, kind):
+    """SciPy's conversions read beyond arrays."""
+    matrix = sparse.csr_array(np.eye(4, dtype=dtype)).asformat(kind)
+    matrix.indices = matrix.indices.copy()
+    matrix.indices[0] = 1 << 20
+    with pytest.raises(errors.GraphError, match="indices must lie in 0"):
+        csgraph.dijkstra(matrix, indices=0, limit=2.0)
+
+
+def test_index_arrays_are_checked_once(monkeypatch):
+    checked = []
+    plain = compressed.rows
+    monkeypatch.setattr(compressed, "rows", lambda *args: checked.append(1) or plain(*args))
+    csgraph.dijkstra(sparse.csr_array(np.eye(4)), indices=[0, 1], limit=2.0)
+    assert len(checked) == 1
