@@ -73,7 +73,9 @@ def _flows(
 
 
 def nodes(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """Yield a node and all that it contains."""
-    yield node
-    for _, child in node.children():
-        yield from nodes(child)
+    """Yield a node and all that it contains, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(child for _, child in reversed(found.children()))

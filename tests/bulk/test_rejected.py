@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from pycparser import c_ast
 
 from pyapsp.bulk import load, translate
+from pyapsp.bulk.flows import nodes
 from pyapsp.cli import main
 from pyapsp.errors import ProgramError
 
@@ -514,3 +516,16 @@ def test_what_is_not_outside_runs(text, written, assert_same):
     numbers = np.arange(40, dtype=np.int32).reshape(5, 8)
     scalars = np.zeros(5, np.int32)
     assert_same(written(f"{BOUNDED}{text}\n}}\n"), {"a": numbers, "s": scalars})
+
+
+def test_a_walk_through_nested_statements_takes_each_node_once():
+    """A chain of generators, one for each level, would take a step of each for every node."""
+    depth = 3000
+    innermost = c_ast.EmptyStatement()
+    tree = innermost
+    for _ in range(depth):
+        tree = c_ast.Compound([tree, c_ast.Break()])
+    found = list(nodes(tree))
+    assert len(found) == 2 * depth + 1
+    assert found[0] is tree
+    assert found[depth] is innermost  # before the statements that follow it

@@ -569,9 +569,17 @@ def test_wrong_indices_are_refused_in_any_type(dtype, kind):
         csgraph.dijkstra(matrix, indices=0, limit=2.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_lists_that_differ_in_length_are_refused_in_any_type(dtype):
+    matrix = sparse.lil_array(np.eye(4, dtype=dtype))
+    matrix.rows[0] = [0, 1]
+    with pytest.raises(errors.GraphError, match="differ in length"):
+        csgraph.dijkstra(matrix, indices=0, limit=2.0)
+
+
 def test_index_arrays_are_checked_once(monkeypatch):
     checked = []
     plain = compressed.rows
     monkeypatch.setattr(compressed, "rows", lambda *args: checked.append(1) or plain(*args))
-    csgraph.dijkstra(sparse.csr_array(np.eye(4)), indices=[0, 1], limit=2.0)
+    assert graph_of(sparse.csr_array(np.eye(4)), False).m == 4
     assert len(checked) == 1
