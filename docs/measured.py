@@ -15,7 +15,7 @@ from papers import SOURCES, index
 from papers.exhibits import shown
 from papers.measured import Measured
 
-from pyapsp.bench.report import figures, tables
+from pyapsp.bench.report import comparison, figures, tables
 from pyapsp.bench.report.figures import inline
 from pyapsp.bench.report.records import OVER, collect
 
@@ -41,13 +41,12 @@ def overview() -> str:
     parts = []
     for folder in records.devices():
         found = collect(sorted(folder.glob("*.json")))
-        best = tables.fastest(found.runs, found.peers)
+        best = comparison.fastest(found.runs, found.peers)
         device = best.iloc[0]
         title = f"{device.device}, {device.platform}"
         ahead, compared = best["ratio"].ge(1).sum(), best["ratio"].notna().sum()
         caption = f"{title}. As fast as the fastest other function, or faster, on {ahead} of "
-        caption += f"{compared}. A graph is too small to compare where that function takes less "
-        caption += f"than {tables.seconds(tables.SMALL)}."
+        caption += f"{compared}."
         parts += [f"## {title}", _figure(figures.fastest(best), folder.name), caption]
     return "\n\n".join(parts)
 
@@ -78,9 +77,9 @@ def automatic() -> str:
                 str(row["n"]),
                 row["dtype"],
                 row["method"],
-                *(tables.seconds(row[key]) for key in ("seconds", "predicted_seconds")),
+                *(comparison.seconds(row[key]) for key in ("seconds", "predicted_seconds")),
                 row["best"],
-                tables.seconds(row["best_seconds"]),
+                comparison.seconds(row["best_seconds"]),
                 f"{row['ratio']:.2f}",
             ]
             for row in sorted(rows, key=lambda row: -row["ratio"])
@@ -136,9 +135,8 @@ def _others(peers: pd.DataFrame) -> dict[tuple[str, str, int], str]:
     found: dict[tuple[str, str, int], list[str]] = {}
     for row in peers.itertuples():
         what = " (product)" if row.what == "product" else ""
-        words = (
-            f"{row.calls} ({row.name} {row.version}){what}: {tables.seconds(row.median_seconds)}"
-        )
+        words = f"{row.calls} ({row.name} {row.version}){what}: "
+        words += comparison.seconds(row.median_seconds)
         words += "" if row.verified else ", wrong"
         found.setdefault((row.problem, row.input, row.n), []).append(words)
     return {key: "; ".join(words) for key, words in found.items()}

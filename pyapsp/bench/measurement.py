@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
-from pyapsp.base.errors import ParameterError, SensorError
+from pyapsp.base.errors import ParameterError, PyApspError, SensorError
 from pyapsp.base.json import Json, Record
 from pyapsp.bench.peers import Peer, peer
 from pyapsp.device import Device, DeviceLike, choose
@@ -28,10 +28,24 @@ from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
 from pyapsp.registry.roofs import METERS, Meter, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
-__all__ = ["Argument", "Comparison", "Outcome", "PeerRecord", "dense_graph", "run"]
+__all__ = [
+    "SHORTLIST",
+    "Argument",
+    "Comparison",
+    "Outcome",
+    "PeerRecord",
+    "dense_graph",
+    "run",
+    "shortlist",
+]
 
 #: The value of an argument of `Problem.ask`.
 Argument: TypeAlias = Json | np.ndarray
+
+#: In place of a method: those of `shortlist`.
+SHORTLIST = "shortlist"
+# A method is on the shortlist if it is predicted to take at most this many times the least time.
+_WITHIN = 10
 
 _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "joules_per_unit", "joules_per_distance"),
@@ -79,6 +93,7 @@ class PeerRecord(TypedDict):
     rate: float
     times: dict[str, list[float]]
     verified: bool
+    oracle: str
 
 
 @dataclass
@@ -101,7 +116,7 @@ class Outcome:
         ``energy_error``, as in `Energy`; they are None without a sensor.
     peers : list of dict
         ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
-        ``verified``.
+        ``times``, ``verified``, ``oracle``.
     left_out : dict of str to str
         Contenders that did not run -> the reason.
     devices : dict of str to str
@@ -199,7 +214,7 @@ def run(
     data : object
         The input.
     methods : sequence of str or Method
-        ``"auto"``, or methods of the problem.
+        ``"auto"``, methods of the problem, or ``"shortlist"`` for those of `shortlist`.
     dtypes : sequence of str
         Number types of the answers.
     devices : sequence
@@ -236,9 +251,13 @@ def run(
         raise ParameterError.of("repeat", "bench", "at least 1", repeat)
     about = problem.about(data)
     outcome, judge = Outcome(problem, about), _Judge(problem)
+    chosen, arguments = [choose(device) for device in devices], arguments or {}
+    if SHORTLIST in methods:
+        some = shortlist(problem, data, dtypes, chosen, arguments)
+        methods = list(dict.fromkeys([*(each for each in methods if each != SHORTLIST), *some]))
     everybody = [
-        _Own(problem, data, method, dtype, device, arguments or {}, judge, kernels)
-        for method, dtype, device in product(methods, dtypes, map(choose, devices))
+        _Own(problem, data, method, dtype, device, arguments, judge, kernels)
+        for method, dtype, device in product(methods, dtypes, chosen)
     ]
 
     def report(text: str) -> None:
@@ -278,6 +297,39 @@ def run(
         if isinstance(each, _Own)
     ]
     return outcome
+
+
+def shortlist(
+    problem: Problem,
+    data: Any,
+    dtypes: Sequence[str],
+    devices: Sequence[Device],
+    arguments: Mapping[str, Argument],
+) -> list[str]:
+    """Return "auto", and the methods that one would consider for an input.
+
+    Where the time of methods is predicted, these are predicted to take at most 10 times as long as
+    the fastest. For other problems, they are all methods that can answer.
+
+    Parameters
+    ----------
+    problem, data, dtypes, devices, arguments
+        As for `run`.
+    """
+    found = ["auto"]
+    for dtype, device in product(dtypes, devices):
+        asked = dict(arguments) | {"dtype": dtype, "device": device}
+        try:
+            choices = list(problem.choices(problem.ask(data, "auto", **asked)))
+        except PyApspError:
+            continue  # that of "auto" says why
+        known = [each.seconds for each in choices if each.seconds is not None]
+        found += [
+            each.method.id
+            for each in choices
+            if each.seconds is None or each.seconds <= _WITHIN * min(known)
+        ]
+    return list(dict.fromkeys(found))
 
 
 class _Judge:
@@ -488,6 +540,7 @@ class _Other(_Checked):
             "rate": self._work / seconds,
             "times": self.times,
             "verified": self.verified,
+            "oracle": self.turns[-1].facts["check"].oracle,
         }
 
 

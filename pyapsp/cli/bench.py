@@ -96,8 +96,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=["auto"],
         metavar="METHOD",
-        help="see 'pyapsp methods'; 'all' for every method (auto). With auto and others, the time "
-        "of the automatic choice is compared with that of the fastest other",
+        help="see 'pyapsp methods'; 'all' for every method; 'shortlist' for auto and the methods "
+        "that are predicted to take at most 10 times as long as the fastest (auto). With auto and "
+        "others, the time of the automatic choice is compared with that of the fastest other",
     )
     parser.add_argument(
         "--dtype", nargs="+", metavar="TYPE", help="number types (float64; for dense: float32)"
@@ -151,6 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, and print a table for each graph."""
     import pyapsp
     from pyapsp.base.errors import ParameterError
+    from pyapsp.bench.measurement import SHORTLIST
     from pyapsp.registry import method_of
     from pyapsp.registry import problem as find_problem
 
@@ -159,7 +161,8 @@ def run(arguments: argparse.Namespace) -> int:
     if "all" in methods:
         methods = [method.id for method in pyapsp.methods(problem.id)]
     for name in methods:
-        method_of(problem.id, name, "bench")
+        if name != SHORTLIST:
+            method_of(problem.id, name, "bench")
     if arguments.kernels and arguments.energy is None:
         raise ParameterError("--kernels is for --energy")
     with meters(arguments) as meter_of:

@@ -31,7 +31,7 @@ from pyapsp.cli.options import (
     method_of,
     reading_of,
 )
-from pyapsp.cli.output import check_outputs, commit, print_json, refusals, write_json
+from pyapsp.cli.output import check_outputs, dated, print_json, refusals, write_json
 
 if TYPE_CHECKING:
     from pyapsp.base.json import Record
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
         "max_error": check.max_error,
         "set": asked["set"],
     }
-    record = {**solved.record, **outcome, "commit": commit()}
+    record = {**solved.record, **outcome, **dated()}
     if arguments.json:
         print_json(record)
     else:
@@ -141,7 +141,7 @@ def _run_area(area: Area, arguments: argparse.Namespace) -> int:
         "verified": fault is None,
         "oracle": area.oracle,
     }
-    record = {**origin(), **about, **outcome, "commit": commit()}
+    record = {**origin(), **about, **outcome, **dated()}
     if arguments.json:
         print_json(record)
     else:

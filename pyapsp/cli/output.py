@@ -30,6 +30,7 @@ __all__ = [
     "check_suffix",
     "checked_graph",
     "commit",
+    "dated",
     "facts",
     "is_special",
     "made",
@@ -82,8 +83,8 @@ def took(stats: Mapping[str, Any], output: str | None, *rates: str) -> str:
 
 
 def recorded(arguments: argparse.Namespace, stats: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the record of a run with the commit, and write it to the file of ``--record``."""
-    record = {**stats, "commit": commit()}
+    """Return the record of a run with its date, and write it to the file of ``--record``."""
+    record = {**stats, **dated()}
     if arguments.record:
         write_json(arguments.record, record)
     return record
@@ -259,8 +260,13 @@ def is_special(path: str | Path) -> bool:
 
 def made(arguments: argparse.Namespace) -> Record:
     """Return the origin of a document: command, date and commit."""
+    return {"command": arguments.line, **dated()}
+
+
+def dated() -> Record:
+    """Return the date and the commit."""
     today = datetime.datetime.now(datetime.timezone.utc).date()
-    return {"command": arguments.line, "date": today.isoformat(), "commit": commit()}
+    return {"date": today.isoformat(), "commit": commit()}
 
 
 def commit() -> str | None:

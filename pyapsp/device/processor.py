@@ -8,6 +8,7 @@ the compiler supports and whose instructions this processor has.
 
 from __future__ import annotations
 
+import platform
 import re
 import struct
 import threading
@@ -21,7 +22,7 @@ from pyapsp.device.quirks import nearest_processor, told_processor
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["compiled_for", "features"]
+__all__ = ["compiled_for", "features", "model"]
 
 # Bytes of the device object that are searched for the address of the name.
 _OBJECT = 4096
@@ -88,19 +89,28 @@ def _read(memory: IO[bytes], address: int, count: int) -> bytes:
         return b""
 
 
+def model() -> str:
+    """Return the name of the host's processor; that of its architecture if Linux does not say."""
+    return _said().get("model name") or platform.machine()
+
+
 @cache
 def features() -> frozenset[str]:
     """Return the instruction sets of the host's processor, as Linux names them, and its family.
 
     The family is one string with the vendor, ``"<vendor_id> <cpu family>"``.
     """
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return frozenset()
-    # the entry of the first processor; the others are the same
-    said = dict(re.findall(r"^(\w[^\t:]*)\t*: (.*)$", text.partition("\n\n")[0], re.MULTILINE))
+    said = _said()
     found = said.get("flags", "").split()
     if "vendor_id" in said and "cpu family" in said:
         found.append(f"{said['vendor_id']} {said['cpu family']}")
     return frozenset(found)
+
+
+def _said() -> dict[str, str]:
+    """Return what Linux says of the first processor; the others are the same."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return {}
+    return dict(re.findall(r"^(\w[^\t:]*)\t*: (.*)$", text.partition("\n\n")[0], re.MULTILINE))

@@ -9,10 +9,12 @@ from functools import cache
 import numpy as np
 import scipy
 
+from pyapsp.base.host import cores
 from pyapsp.base.json import Record
 from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.loader import opencl
+from pyapsp.device.processor import model
 from pyapsp.numbers.precision import name_of
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Problem, Request
@@ -147,11 +149,12 @@ def about_device(device: Device) -> Record:
 
 @cache
 def _environment() -> dict[str, str]:
-    """Return the versions of the software that a run depends on."""
+    """Return the versions of the software that a run depends on, and the host's processor."""
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "pyopencl": opencl().VERSION_TEXT,
         "os": platform.platform(),
+        "processor": f"{model()}, {cores()} cores",
     }

@@ -21,10 +21,14 @@ from pyapsp.registry import (
 from pyapsp.trusses import triangles, truss, truss_serial
 from pyapsp.trusses.counts import Counts, TriangleOptions
 from pyapsp.trusses.decomposition import Trussness, TrussOptions
-from pyapsp.trusses.products import adjacency, triangles_by_products, trussness_by_products
+from pyapsp.trusses.sets import triangles_by_sets, trussness_by_sets
 from pyapsp.trusses.simple import edge_count, sample
 
 __all__ = ["TRIANGLES", "TRUSS"]
+
+
+# What answers are compared with.
+_ORACLE = "sets of neighbours, in Python"
 
 
 def _triangle_choices(request: Request) -> Iterator[Choice]:
@@ -46,8 +50,8 @@ def _is_like(values: np.ndarray, expected: np.ndarray, dtype: type) -> bool:
 
 
 def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Counts], Check]:
-    """Return a function that compares counts with the product of the matrix and itself."""
-    expected = triangles_by_products(adjacency(graph))
+    """Return a function that compares counts with those by sets."""
+    expected = triangles_by_sets(graph)
 
     def check(answer: Counts) -> Check:
         fault, values = None, answer.per_vertex
@@ -58,14 +62,14 @@ def _triangles_oracle(graph: Graph, options: TriangleOptions) -> Callable[[Count
         elif values is not None and (wrong := np.flatnonzero(values != expected)).size:
             v = wrong[0]
             fault = f"vertex {v} is in {expected[v]} triangles, not {values[v]}"
-        return Check(fault is None, fault, "products of SciPy's matrices")
+        return Check(fault is None, fault, _ORACLE)
 
     return check
 
 
 def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], Check]:
-    """Return a function that compares the trussness with that by products of the matrix."""
-    expected = trussness_by_products(graph, adjacency(graph), options.k)
+    """Return a function that compares the trussness with that by sets."""
+    expected = trussness_by_sets(graph, options.k)
     tails, heads, _ = graph.arcs()
 
     def check(answer: Trussness) -> Check:
@@ -75,7 +79,7 @@ def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], 
         elif (wrong := np.flatnonzero(values != expected)).size:
             a = wrong[0]
             fault = f"edge {tails[a]}-{heads[a]} has trussness {expected[a]}, not {values[a]}"
-        return Check(fault is None, fault, "products of SciPy's matrices")
+        return Check(fault is None, fault, _ORACLE)
 
     return check
 

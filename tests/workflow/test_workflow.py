@@ -69,6 +69,12 @@ def checkout(tmp_path):
     return Checkout(tmp_path / "a checkout")
 
 
+def sampled(config: dict) -> list[str]:
+    """The graphs on which every method is run."""
+    most = config["shortlist_above"]
+    return [name for name in config["datasets"]["all-pairs"] if datasets.get(name).n <= most]
+
+
 def jobs(graphs: int, runs: int, timed: int = 0, areas: int = 0) -> dict[str, int]:
     counts = {
         "fetch_dataset": graphs,
@@ -115,14 +121,26 @@ def held(graphs, types, problems=None) -> list[tuple[str, str, str, str]]:
 
 def test_the_default_config_plans_every_method_on_the_samples(checkout):
     config = checkout.config("config")
-    runs = len(held(config["datasets"], config["dtypes"]))
+    named, samples = config["datasets"], sampled(config)
+    assert named.keys() == {problem.id for problem in pyapsp.problems()}
+    assert all(set(samples) < set(names) for names in named.values())
+    runs = len(held(samples, config["dtypes"]))
     assert set(config["dtypes"]) == {"float64", "int32"}
     assert config["predecessors"] is True
-    graphs = len(config["datasets"])
+    graphs = len(set().union(*named.values()))
     assert config["peers"] == ["scipy"]
-    timed = graphs * len(pyapsp.problems())
-    plan = checkout.plan("--cores", "2")
+    timed = sum(map(len, named.values()))
+    plan = checkout.plan("--cores", "2", "--printshellcmds")
     assert checkouts.jobs(plan) == jobs(graphs, runs, timed=timed, areas=len(AREAS))
+    # on the others, a grid, a scale-free and a dense graph, those that one would consider
+    for problem, names in named.items():
+        for name in names:
+            (command,) = re.findall(
+                rf"pyapsp bench results/graphs/{name}.npz --problem {problem} .*", plan
+            )
+            assert (" --method shortlist --dtype " in command) is (name not in samples)
+            assert name in samples or 2000 <= datasets.get(name).n <= 4000
+    assert {*named["all-pairs"]} - {*samples} == {"grid-50x50", "rmat-11-16", "dense-2048"}
     # a method without a job would never be checked
     found = re.findall(r" output: results/checked/([^/]+)/[^/]+/([^/]+)/", plan)
     assert {*found} == {(method.problem, method.id) for method in pyapsp.methods()}
@@ -234,6 +252,22 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
     assert all(options in command for command in benches)
 
 
+@pytest.mark.slow
+def test_a_shortlist_needs_all_methods_and_a_peer(checkout):
+    options = ["--config", "datasets={scc: [rmat-7, grid-50x50]}", "problems=[scc]", "areas=[]"]
+    methods = len(pyapsp.methods("scc"))
+    for more, runs in (
+        ([], methods),
+        (["peers=[]"], 2 * methods),
+        (["methods=[scc-tarjan,scc-colouring]"], 4),
+        (["shortlist_above=5000"], 2 * methods),
+        (["variants=published"], methods),
+    ):
+        planned = checkout.planned("--cores", "2", *options, *more)
+        assert planned["run_method"] == runs, more
+        assert planned.get("time_methods", 0) == (0 if more == ["peers=[]"] else 2), more
+
+
 @pytest.mark.every(7)
 @pytest.mark.parametrize(
     ("setting", "words"),
@@ -303,7 +337,7 @@ def test_every_problem_is_a_target(checkout):
     config = checkout.config("config")
     for problem in pyapsp.problems():
         planned = checkout.planned("--cores", "2", problem.id)
-        runs = held(config["datasets"], config["dtypes"], [problem.id])
+        runs = held(sampled(config), config["dtypes"], [problem.id])
         assert planned["run_method"] == len(runs) > 0
         assert "write_report" not in planned
 
@@ -386,7 +420,8 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
     table, _, _ = (report / "summary.txt").read_text().partition("\n\n")  # then notes follow
     # a row for each number type
     named = {tuple(line.split()[:2]) for line in table.splitlines()[2:]}
-    assert Counter(name for _, name in named) == Counter([*datasets * len(problems), "squares"])
+    assert Counter(name for _, name in named) == Counter(datasets * len(problems))
+    assert "areas, an example of each, one run: sweep ok." in (report / "summary.txt").read_text()
 
     again = checkout.snakemake("--cores", "2", *options)
     assert "Nothing to be done" in again.stdout

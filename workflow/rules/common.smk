@@ -11,6 +11,7 @@ from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import validate
 
 import pyapsp
+from pyapsp.bench.measurement import SHORTLIST
 from pyapsp.bench.peers import PEERS
 from pyapsp.cli.areas import AREAS
 from pyapsp.cli.attempt import failure
@@ -117,11 +118,12 @@ def known(key, known_values, also=()):
 GRAPHS = list(dict.fromkeys([*NAMED, *known("datasets", list(LISTED))]))
 if not GRAPHS:
     raise WorkflowError("config: there is no graph under 'graphs' or 'datasets'")
-PROBLEMS = known("problems", [problem.id for problem in pyapsp.problems()])
+REGISTERED = [problem.id for problem in pyapsp.problems()]
+PROBLEMS = known("problems", REGISTERED)
 METHODS = known("methods", [method.id for method in pyapsp.methods()], also=["auto"])
-if isinstance(config["datasets"], dict) and config["datasets"].keys() - PROBLEMS:
+if isinstance(config["datasets"], dict) and config["datasets"].keys() - REGISTERED:
     raise WorkflowError(
-        f"config key 'datasets': its keys must be problems: {', '.join(PROBLEMS)}"
+        f"config key 'datasets': its keys must be problems: {', '.join(REGISTERED)}"
     )
 CHECKED_AREAS = known("areas", list(AREAS))
 DATASETS = pd.DataFrame(
@@ -162,6 +164,22 @@ def chosen_methods(problem, graph):
     ]
 
 
+def is_shortlisted(problem, graph):
+    """Return whether only the methods that one would consider for a graph are run, which are timed with other packages."""
+    most = config["shortlist_above"]
+    return (
+        most is not None
+        and config["methods"] == "all"
+        and bool(chosen_peers(problem))
+        and int(DATASETS.at[graph, "n"]) > most
+    )
+
+
+def checked_graphs(problem):
+    """Return the graphs of a problem on which each method is run and checked."""
+    return [graph for graph in graphs(problem) if not is_shortlisted(problem, graph)]
+
+
 def published_variants(method):
     """Return each value of each option that is a choice between variants, not a size: words, or a switch."""
     return [
@@ -180,7 +198,9 @@ def variants(problem):
     if config["variants"] == "none":
         return []
     largest = {}
-    for graph in sorted(graphs(problem), key=lambda name: DATASETS.at[name, "n"]):
+    for graph in sorted(
+        checked_graphs(problem), key=lambda name: DATASETS.at[name, "n"]
+    ):
         largest |= dict.fromkeys(chosen_methods(problem, graph), graph)
     return [
         (graph, f"{method},{option}")
@@ -197,7 +217,7 @@ def checked_files(*problems):
     runs = [
         (problem, graph, method, dtype)
         for problem in problems
-        for graph in graphs(problem)
+        for graph in checked_graphs(problem)
         for method in chosen_methods(problem, graph)
         for dtype in types(problem)
     ]
@@ -385,7 +405,9 @@ def run_options(wildcards):
 
 
 def bench_methods(wildcards):
-    """Return the methods that can solve the problem on the graph."""
+    """Return the methods that can solve the problem on the graph, or the word for those that one would consider."""
+    if is_shortlisted(wildcards.problem, wildcards.graph):
+        return [SHORTLIST]
     return chosen_methods(wildcards.problem, wildcards.graph)
 
 
@@ -470,7 +492,7 @@ def bench_seconds(wildcards):
     """Return the time limit of a bench: four turns of all, each with 10^9 updates a second, or that of the config."""
     turns = (
         (config["repeat"] + 1)
-        * len(bench_methods(wildcards))
+        * len(chosen_methods(wildcards.problem, wildcards.graph))
         * len(bench_types(wildcards))
     )
     if config["time_limit"]:

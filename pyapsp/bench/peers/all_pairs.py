@@ -200,8 +200,16 @@ PEERS = (
         dijkstra,
         package="scipy",
         some=True,
+        non_negative=True,
     ),
-    Peer("networkit", "float64", "networkit.distance.APSP or SPSP", networkit_distances, some=True),
+    Peer(
+        "networkit",
+        "float64",
+        "networkit.distance.APSP or SPSP",
+        networkit_distances,
+        some=True,
+        non_negative=True,
+    ),
     Peer(
         "rustworkx-bfs",
         "float64",

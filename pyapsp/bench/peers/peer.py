@@ -48,6 +48,8 @@ class Peer:
         Whether it can compute only the rows of some sources.
     unweighted : bool
         Whether it counts arcs, so that all weights must be 1.
+    non_negative : bool
+        Whether it is only right without negative weights.
     oracle : callable or None
         A function like `Problem.oracle`, if a call computes something other than the answer.
     """
@@ -61,6 +63,7 @@ class Peer:
     package: str = ""
     some: bool = False
     unweighted: bool = False
+    non_negative: bool = False
     oracle: Callable[..., Callable[..., Check]] | None = None
 
     @property
@@ -81,6 +84,8 @@ class Peer:
             return "computes all rows"
         if self.unweighted and not graph.is_unweighted:
             return "counts arcs"
+        if self.non_negative and graph.has_negative:
+            return "not for negative weights"
         return None
 
 

@@ -125,7 +125,15 @@ PEERS = (
     ),
     Peer("igraph", "int32", "igraph.Graph.distances", _igraph_bfs, problem="bfs", some=True),
     Peer("networkit", "int32", "networkit.distance.BFS", _networkit_bfs, problem="bfs", some=True),
-    Peer("scipy", "float64", "scipy.sparse.csgraph.dijkstra", dijkstra, problem="sssp", some=True),
+    Peer(
+        "scipy",
+        "float64",
+        "scipy.sparse.csgraph.dijkstra",
+        dijkstra,
+        problem="sssp",
+        some=True,
+        non_negative=True,
+    ),
     Peer(
         "igraph", "float64", "igraph.Graph.distances", igraph_distances, problem="sssp", some=True
     ),
@@ -136,6 +144,7 @@ PEERS = (
         networkit_distances,
         problem="sssp",
         some=True,
+        non_negative=True,
     ),
     Peer("scipy", "int32", "scipy.sparse.csgraph.connected_components", _scipy_scc, problem="scc"),
     Peer("igraph", "int32", "igraph.Graph.connected_components", _igraph_scc, problem="scc"),

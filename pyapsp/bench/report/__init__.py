@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from pyapsp.base.files import atomic_write
-from pyapsp.bench.report import figures, page, tables
+from pyapsp.bench.report import comparison, figures, page, tables
 from pyapsp.bench.report.records import collect
 
 __all__ = ["PARTS", "write_report"]
@@ -49,14 +49,15 @@ def write_report(
         If a file is neither a record nor a document of a bench.
     """
     collected = collect(paths)
-    best = tables.fastest(collected.runs, collected.peers)
-    answered = collected.runs[collected.runs["wall_seconds"].notna()]
+    runs, areas = collected.runs, comparison.of_areas(collected.runs)
+    best = comparison.fastest(runs, collected.peers)
+    answered = runs[runs["wall_seconds"].notna() & ~areas]
     texts = {}
     if "tables" in parts:
-        for name, runs in tables.by_problem(collected.runs).items():
-            texts[f"tables/{name}.csv"] = tables.csv_table(runs)
-        texts["runs.md"] = tables.markdown_tables(collected.runs, collected.peers)
-        texts["summary.txt"] = tables.summary(best, tables.count_states(collected.runs))
+        for name, some in tables.by_problem(runs).items():
+            texts[f"tables/{name}.csv"] = tables.csv_table(some)
+        texts["runs.md"] = tables.markdown_tables(runs, collected.peers)
+        texts["summary.txt"] = tables.summary(best, comparison.count_states(runs), runs[areas])
     if "page" in parts:
         drawn = {
             name: (figures.svg(figure), caption)

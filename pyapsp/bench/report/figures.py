@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import textwrap
 from collections.abc import Iterator
@@ -22,15 +23,24 @@ from matplotlib.ticker import (
     ScalarFormatter,
 )
 
+from pyapsp.bench.report.comparison import (
+    device_name,
+    function,
+    is_once,
+    method_name,
+    seconds,
+)
 from pyapsp.bench.report.records import OVER
-from pyapsp.bench.report.tables import by_problem, device_name, function, method_name, seconds
+from pyapsp.bench.report.tables import by_problem
 
 __all__ = ["Drawn", "by_input", "drawn", "fastest", "inline", "kinds", "svg", "times"]
 
 # The colours of Okabe and Ito, which colour-blind readers can tell apart, without the yellow, which
-# is too faint for a line. With the markers there are 56 pairs.
+# is too faint for a line; and a marker for each. More lines than these cannot be told apart.
 _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000"]
-_MARKERS = "os^Dv*Xp"
+_MARKERS = "os^Dv*X"
+# Panels beside each other, if each has the names of its methods.
+_ACROSS = 4
 
 
 class Drawn(NamedTuple):
@@ -48,7 +58,7 @@ def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[s
     runs, peers : pandas.DataFrame
         Those of `pyapsp.bench.report.records.Collected`.
     best : pandas.DataFrame
-        The result of `pyapsp.bench.report.tables.fastest`.
+        The result of `pyapsp.bench.report.comparison.fastest`.
 
     Returns
     -------
@@ -76,16 +86,15 @@ def _of_the_fastest(best: pd.DataFrame) -> str:
         return f"{caption}."
     caption += " and of the fastest function of another package (ring). "
     caption += "The number says how many times as long that function took"
-    return caption + (": below 1, it is faster." if best["ratio"].lt(1).any() else ".")
+    caption += ": below 1, it is faster." if best["ratio"].lt(1).any() else "."
+    return caption + (" ~: the turns of both overlap." if best["even"].eq(True).any() else "")
 
 
-def _lines(runs: pd.DataFrame) -> str:
-    """Say what the lines of a figure connect, if it has lines."""
-    sizes = [len(kind) for kind in kinds(runs)]
-    if max(sizes, default=0) < 2:
-        return ""
-    alone = "; other inputs stand alone" if 1 in sizes else ""
-    return f" Lines connect inputs of one kind that differ in their size{alone}."
+def _drawing(runs: pd.DataFrame) -> str:
+    """Say how a figure of `by_input` is to be read."""
+    if _by_size(runs):
+        return " Lines connect inputs of one kind that differ in their size."
+    return " A panel for each graph, the largest first; its methods, the best one first."
 
 
 def _of_problem(
@@ -99,7 +108,7 @@ def _of_problem(
             Drawn(
                 by_input(runs, "rate", f"{unit}/s in kernels"),
                 f"{problem}, speed in kernels: {unit} per second of kernel time, without transfers "
-                f"and the host.{_lines(runs)}",
+                f"and the host.{_drawing(runs)}",
             ),
         )
     if runs["fraction_of_roof"].notna().any():
@@ -108,21 +117,22 @@ def _of_problem(
             Drawn(
                 by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
                 f"{problem}, speed in kernels as a fraction of the roof: of the {unit} per second "
-                f"that the device does in registers, for methods that do every one.{_lines(runs)}",
+                f"that the device does in registers, for methods that do every one."
+                f"{_drawing(runs)}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
         if runs[column].notna().any():
             peer = column.removeprefix(OVER)
-            called = function(peers, problem, peer)
+            called = function(peers, problem, peer, runs["dtype"])
             slower = runs[column].lt(1).any()
             yield (
                 f"speed-up-{peer}",
                 Drawn(
                     by_input(runs, column, f"times as fast as\n{called}", level=1),
                     f"{problem}: how many times as long {called} took as the whole call of a "
-                    f"method.{f' Below the dashed line, {called} is faster.' if slower else ''}"
-                    f"{_lines(runs)}",
+                    f"method.{f' Below 1, the dashed line, {called} is faster.' if slower else ''}"
+                    f"{_drawing(runs)}",
                 ),
             )
 
@@ -135,7 +145,7 @@ def fastest(best: pd.DataFrame) -> Figure:
     Parameters
     ----------
     best : pandas.DataFrame
-        The result of `pyapsp.bench.report.tables.fastest`, without rows that have no time.
+        The result of `pyapsp.bench.report.comparison.fastest`, without rows that have no time.
 
     Returns
     -------
@@ -147,7 +157,7 @@ def fastest(best: pd.DataFrame) -> Figure:
     groups = []
     for title, some in best.assign(label=inputs).groupby(names, sort=False):
         called = some["compared"].dropna().unique()
-        words = [f"{row.shown} {seconds(row.wall_seconds)}" for row in some.itertuples()]
+        words = [_words(row) for row in some.itertuples()]
         for place, row in enumerate(some.itertuples()):
             if pd.notna(row.compared):
                 other = f"{row.compared} " if len(called) > 1 else ""
@@ -171,7 +181,7 @@ def fastest(best: pd.DataFrame) -> Figure:
                 both = [row.wall_seconds, row.peer_seconds]
                 axes.plot(both, [place, place], color="#999999", zorder=1)
                 axes.plot(row.peer_seconds, place, zorder=2, **theirs)
-                _beside(axes, place, 8, f"{row.ratio:.3g} x", "bold")
+                _beside(axes, place, 8, f"{row.ratio:.3g} x{' ~' if row.even else ''}", "bold")
             if pd.notna(row.least_seconds):
                 turns = [row.least_seconds, row.greatest_seconds]
                 axes.plot(turns, [place, place], color=_COLOURS[0], linewidth=3, zorder=1)
@@ -186,6 +196,12 @@ def fastest(best: pd.DataFrame) -> Figure:
     handles = [Line2D([], [], **look) for look in ((ours, theirs) if compared else (ours,))]
     figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
     return figure
+
+
+def _words(row: Any) -> str:
+    """Name the fastest method, how many are as fast, and its time."""
+    ties = f" (+{row.ties} as fast)" if row.ties else ""
+    return f"{row.shown}{ties} {seconds(row.wall_seconds)}{', one run' if is_once(row) else ''}"
 
 
 def times(runs: pd.DataFrame, peers: pd.DataFrame) -> Figure:
@@ -266,91 +282,155 @@ def _beside(axes: Axes, place: float, points: float, words: str, weight: str = "
 
 
 def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
-    """Draw a column for each input, with a panel for each device and dtype.
+    """Draw the values of each method on each input.
 
-    Each method has a colour and a marker. A line connects its values on inputs of one kind, see
-    `kinds`. If all inputs are of one kind, the horizontal axis is n; else each input has its place
-    there. Values that are not positive are left out, as axes are logarithmic. The median of runs on
-    the same input is drawn.
+    If all inputs are of one kind, see `kinds`, and the methods are few, there is a panel for each
+    device and type: n is across, and a line connects the values of a method. Otherwise there is a
+    panel for each device and input: its methods are below each other, the best one first, with a
+    mark for each type.
+
+    Values that are not positive are left out, as axes are logarithmic. The median of runs on the
+    same input is drawn.
 
     Parameters
     ----------
     runs : pandas.DataFrame
         The runs of `pyapsp.bench.report.records.Collected`.
     column : str
+        Its values are the better the larger they are.
     label : str
         The label of the values.
     level : float, optional
-        Value at which a horizontal line is drawn.
+        Value at which a line is drawn.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
     where = [device_name(row.device, row.platform) for row in runs.itertuples()]
-    runs = runs.assign(where=where)
-    # the styles are of all runs, so that a method has the same style in every figure
+    shown = runs.assign(where=where)[(runs["n"] > 0) & (runs[column] > 0)]
+    return (_sizes if _by_size(runs) else _panels)(shown, column, label, level)
+
+
+def _by_size(runs: pd.DataFrame) -> bool:
+    """Whether the inputs differ in nothing but their size, and lines can be told apart."""
+    series = kinds(runs[runs["n"] > 0])
+    return len(series) == 1 < len(series[0]) and runs["method"].nunique() <= len(_COLOURS)
+
+
+def _sizes(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
+    """Draw a line for each method against n, in a panel for each device and type."""
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
-    styles = dict(zip(methods, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
-    shown = runs[(runs["n"] > 0) & (runs[column] > 0)]
-    series = kinds(shown)
-    inputs = sorted((each for one in series for each in one), key=lambda each: (each[1], each[0]))
-    by_size = len(series) == 1 and len(inputs) > 1
-    across = {each: each[1] if by_size else place for place, each in enumerate(inputs)}
-    legend_rows = -(-len(methods) // 4)
-    width = 3.8 if by_size else max(3.8, 0.5 * len(inputs))
+    styles = dict(zip(methods, zip(_COLOURS, _MARKERS, strict=True), strict=False))
     figure = Figure(
-        figsize=(max(1 + width * len(dtypes), 7), 0.8 + 2.8 * len(devices) + 0.22 * legend_rows),
-        layout="constrained",
+        figsize=(max(1 + 3.8 * len(dtypes), 7), 1 + 2.8 * len(devices)), layout="constrained"
     )
     panels = figure.subplots(len(devices), len(dtypes), squeeze=False, sharex=True, sharey=True)
     for device, row in zip(devices, panels, strict=True):
         for dtype, axes in zip(dtypes, row, strict=True):
-            here = shown[(shown["where"] == device) & (shown["dtype"] == dtype)]
+            here = runs[(runs["where"] == device) & (runs["dtype"] == dtype)]
             for method, some in here.groupby("method"):
-                values = some.groupby(["input", "n"])[column].median()
+                values = some.groupby("n")[column].median()
                 colour, marker = styles[method]
-                for kind in series:
-                    line = [each for each in kind if each in values.index]
-                    axes.plot(
-                        [across[each] for each in line],
-                        [values[each] for each in line],
-                        color=colour,
-                        marker=marker,
-                        alpha=0.8,
-                        label=method,
-                    )
+                axes.plot(
+                    list(values.index),
+                    list(values),
+                    color=colour,
+                    marker=marker,
+                    alpha=0.8,
+                    label=method,
+                )
             if level is not None:
                 axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
             axes.set_title(textwrap.fill(f"{dtype} on {device}", 50), fontsize="small")
             axes.set_yscale("log")
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axes.yaxis.set_major_formatter(FuncFormatter(_tick))
-            axes.yaxis.set_minor_formatter(NullFormatter())
+            _values(axes.yaxis, (1, 2, 5))
             axes.grid(alpha=0.3)
-            if by_size:
-                axes.set_xscale("log", base=2)
-                axes.xaxis.set_major_formatter(ScalarFormatter())
-            else:
-                names = [f"{name} (n = {n})" for name, n in inputs]
-                axes.set_xticks(
-                    range(len(inputs)), names, rotation=30, ha="right", fontsize="small"
-                )
-                axes.margins(x=0.1)
-    if by_size:
-        for axes in panels[-1]:
-            axes.set_xlabel("n")
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+    for axes in panels[-1]:
+        axes.set_xlabel("n")
     for axes in panels[:, 0]:
         axes.set_ylabel(label)
     handles = [
         Line2D([], [], color=colour, marker=marker, label=method)
         for method, (colour, marker) in styles.items()
-        if method in set(shown["method"])
     ]
     figure.legend(
         handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
     )
     return figure
+
+
+def _panels(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
+    """Draw the methods below each other, in a panel for each device and input."""
+    dtypes = sorted(runs["dtype"].unique())
+    styles = dict(zip(dtypes, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
+    several = runs["where"].nunique() > 1
+    ordered = runs.sort_values(["where", "n", "input"], ascending=[True, False, True])
+    groups = list(ordered.groupby(["where", "n", "input"], sort=False))
+    across = min(len(groups), _ACROSS)
+    rows = [groups[start : start + across] for start in range(0, len(groups), across)]
+    longest = [max(some["method"].nunique() for _, some in row) for row in rows]
+    height = 0.8 + 0.17 * (sum(longest) + 2.5 * len(rows))
+    figure = Figure(figsize=(max(3.1 * across, 7), height), layout="constrained")
+    panels = figure.subplots(
+        len(rows),
+        across,
+        squeeze=False,
+        sharex=level is not None,
+        height_ratios=[places + 2.5 for places in longest],
+    )
+    for row, line, places in zip(rows, panels, longest, strict=True):
+        for axes in line[len(row) :]:
+            axes.remove()
+        for ((where, n, name), some), axes in zip(row, line, strict=False):
+            values = some.groupby(["method", "dtype"])[column].median()
+            order = list(values.groupby("method").max().sort_values(ascending=False).index)
+            for (method, dtype), value in values.items():
+                colour, marker = styles[dtype]
+                axes.plot(
+                    [value],
+                    [order.index(method)],
+                    linestyle="",
+                    color=colour,
+                    marker=marker,
+                    markersize=5,
+                    alpha=0.8,
+                    label=dtype,
+                )
+            if level is not None:
+                axes.axvline(level, color="black", linewidth=0.8, linestyle="--")
+            else:  # whole decades, so that there are ticks
+                ends = math.floor(math.log10(values.min())), math.ceil(math.log10(values.max()))
+                axes.set_xlim(10.0 ** ends[0] / 1.2, 10.0 ** max(ends[1], ends[0] + 1) * 1.2)
+            axes.set_yticks(range(len(order)), order, fontsize="x-small")
+            axes.set_ylim(places - 0.5, -0.5)
+            axes.tick_params(labelbottom=True)
+            title = f"{name} (n = {n})" + (f"\n{where}" if several else "")
+            axes.set_title(title, loc="left", fontsize="small", fontweight="bold")
+            axes.set_xscale("log")
+            _values(axes.xaxis, (1,))
+            axes.tick_params(axis="x", labelsize="x-small")
+            axes.grid(alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(label.replace("\n", " "), fontsize="small")
+    if len(dtypes) > 1:
+        handles = [
+            Line2D([], [], linestyle="", color=colour, marker=marker, label=dtype)
+            for dtype, (colour, marker) in styles.items()
+        ]
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=4, frameon=False, fontsize="small"
+        )
+    return figure
+
+
+def _values(axis: Any, steps: tuple[int, ...]) -> None:
+    """Label a logarithmic axis of values."""
+    axis.set_major_locator(LogLocator(subs=steps, numticks=5))
+    axis.set_major_formatter(FuncFormatter(_tick))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def kinds(runs: pd.DataFrame) -> list[list[tuple[str, int]]]:

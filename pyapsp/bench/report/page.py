@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 
-from pyapsp.bench.report import tables
+from pyapsp.bench.report import comparison, tables
 from pyapsp.bench.report.figures import inline
 from pyapsp.bench.report.records import OVER
 from pyapsp.registry import problems as registered
@@ -40,46 +40,53 @@ def report_page(
     ----------
     collected : Collected
     best : pandas.DataFrame
-        The result of `pyapsp.bench.report.tables.fastest`.
+        The result of `pyapsp.bench.report.comparison.fastest`.
     figures : mapping of str to (str, str)
         Name -> SVG document and caption; the first one is at the top of the page.
     """
-    runs, listed, problems = collected.runs, {}, []
+    every, areas = collected.runs, comparison.of_areas(collected.runs)
+    runs, listed, problems = every[~areas], {}, []
+    several = len(collected.devices) > 1
     summaries = {each.id: each.summary for each in registered()}
     for name, some in tables.by_problem(runs).items():
-        listed[f"runs-{name}"] = tables.runs_table(some, collected.peers)
+        listed[f"runs-{name}"] = tables.runs_table(some, collected.peers, devices=several)
         problems.append({"id": name, "summary": summaries.get(name, "")})
     listed |= {
-        "fastest": tables.table(best, tables.fastest_columns(best)),
+        "fastest": tables.fastest_table(best),
+        "areas": tables.areas_table(every),
         "devices": tables.table(collected.devices, tables.DEVICES),
         "peers": tables.peers_table(runs, collected.peers),
         "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
         "software": tables.table(collected.software, tables.SOFTWARE),
     }
+    answered = runs[~runs["status"].isin(("refused", "failed"))]
+    once = runs["turns"].fillna(1).eq(1)
     return template("page.html.j2").render(
-        count=len(runs),
-        inputs=runs["input"].nunique(),
+        count=len(every),
+        graphs=runs["input"].nunique(),
+        areas=int(areas.sum()),
         problems=problems,
-        methods=runs.loc[~runs["status"].isin(("refused", "failed")), "method"].nunique(),
-        states=tables.count_states(runs),
+        methods=answered["method"].nunique(),
+        states=comparison.count_states(every),
         types=sorted(runs["dtype"].unique()),
         units=set(runs["unit"]),
         columns={
             column for name in listed if name.startswith("runs-") for column in listed[name].columns
         },
-        timed=runs["turns"].notna().any(),
+        timed=not once.all(),
         turns=sorted(runs["turns"].dropna().unique()),
         above=runs["fraction_of_roof"].gt(1).any(),
-        ranges=best["span"].ne("").any(),
-        untimed=runs["turns"].isna().any(),
+        ranges=best["ties"].gt(0).any(),
+        once=(once & runs["wall_seconds"].notna()).any(),
         slower=runs.filter(regex=f"^{OVER}").lt(1).any(axis=None),
         certified=runs["verified_by"].str.contains("certificate").any(),
         narrower=best["shown"].str.endswith(")").any(),
-        others=_other_types(best, collected.peers),
+        typed=best["same_type"].eq(False).any(),
+        dates=" to ".join(dict.fromkeys(collected.dates[:1] + collected.dates[-1:])),
+        hosts=_hosts(collected.software),
         twins=_twins(collected.devices),
         compared=_compared(best),
         dotted=_dotted,
-        small=tables.seconds(tables.SMALL),
         tables=listed,
         figures={
             name: {"svg": Markup(inline(svg, name)), "caption": caption}
@@ -88,15 +95,14 @@ def report_page(
     )
 
 
+def _hosts(software: pd.DataFrame) -> str:
+    """Return the processors of the hosts."""
+    return "; ".join(software["version"][software["name"].eq("processor")])
+
+
 def _dotted(text: str) -> Markup:
     """Return a text that may be broken after its dots, as the names of functions are long."""
     return Markup(".<wbr>").join(text.split("."))
-
-
-def _other_types(best: pd.DataFrame, peers: pd.DataFrame) -> list[str]:
-    """Return the types of other packages, if a row is compared with one of another type."""
-    differ = best["compared"].ne(best["calls"]) & best["calls"].notna()
-    return sorted(peers["dtype"].unique()) if differ.any() else []
 
 
 def _twins(devices: pd.DataFrame) -> list[tuple[str, str]]:
@@ -111,19 +117,30 @@ def _twins(devices: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _compared(best: pd.DataFrame) -> dict[str, int | str]:
-    """Count the rows on which the fastest method was faster than another package, and slower."""
+    """Count the rows on which the fastest method was faster than another package, and slower.
+
+    Rows on which the other function answers in another type only count if all do.
+    """
 
     def told(place: int) -> str:
         row = best.loc[place]
         return f"{row.ratio:.3g} times as fast as {row.calls} ({row.problem}, {row.input})"
 
-    timed = best["ratio"].dropna()
-    faster, slower = timed[timed >= 1], timed[timed < 1]
+    with_others, same = best["ratio"].notna(), best["same_type"].eq(True)
+    counted = best[with_others & same] if (with_others & same).any() else best[with_others]
+    even = counted["even"].eq(True)
+    faster = counted["ratio"][counted["ratio"].ge(1) & ~even].astype(float)
+    slower = counted["ratio"][counted["ratio"].lt(1) & ~even].astype(float)
+    inside = best["kernel_seconds"].ge(best["peer_seconds"])[slower.index]
     found: dict[str, int | str] = {
-        "timed": len(timed),
+        "timed": len(counted),
+        "same": bool(same.any()),
+        "others": int(with_others.sum()) - len(counted),
         "faster": len(faster),
+        "even": int(even.sum()),
         "slower": len(slower),
-        "small": int(best["peer_seconds"][slower.index].lt(tables.SMALL).sum()),
+        "kernels": int(inside.sum()),
+        "outside": int((~inside).sum()),
     }
     if len(faster):
         found |= {"least": told(faster.idxmin()), "most": told(faster.idxmax())}

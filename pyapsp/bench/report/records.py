@@ -73,7 +73,7 @@ _TEXTS = [
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
-    *("median_seconds", *_RANGE, "rate", "verified"),
+    *("median_seconds", *_RANGE, "rate", "verified", "oracle"),
 )
 _LEFT_OUT = ("problem", "input", "n", "what", "why")
 
@@ -93,14 +93,16 @@ class Collected:
         of the device and the input is missing.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
-        least_seconds, greatest_seconds, rate, verified.
+        least_seconds, greatest_seconds, rate, verified, oracle.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (for which kernels are compiled), units,
         memory (bytes; the most that a record has).
     left_out : pandas.DataFrame
         problem, input, n, what, why.
     software : pandas.DataFrame
-        name and version of the packages that the runs depend on.
+        name and version of the packages that the runs depend on, and of the host's processor.
+    dates : tuple of str
+        The days of the runs, the first day first.
     """
 
     runs: pd.DataFrame
@@ -108,6 +110,7 @@ class Collected:
     devices: pd.DataFrame
     left_out: pd.DataFrame
     software: pd.DataFrame
+    dates: tuple[str, ...]
 
 
 def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
@@ -131,10 +134,12 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     FormatError
         If a file is neither a record nor a document of a bench.
     """
-    solved, timed = [], []
+    solved, timed, dates = [], [], set()
     benches: list[dict[str, list[Record]]] = []
     for path in map(Path, paths):
         document = _read(path)
+        if isinstance(document, Mapping) and isinstance(date := document.get("date"), str):
+            dates.add(date)
         if _is_bench(document):
             benches.append(document)
             timed += [_Run.of(record, path) for record in document["runs"]]
@@ -153,6 +158,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
         devices=_devices([_part(record, "device") for record in records]),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
+        dates=tuple(sorted(dates)),
     )
 
 

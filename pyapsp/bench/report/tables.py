@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
+from pyapsp.bench.report.comparison import (
+    beside,
+    function,
+    is_once,
+    of_areas,
+    reason,
+    seconds,
+)
 from pyapsp.bench.report.records import OVER
 
 __all__ = [
+    "AREAS",
     "DEVICES",
     "FASTEST",
     "LEFT_OUT",
     "PEERS",
     "RUNS",
-    "SMALL",
     "SOFTWARE",
-    "STATES",
     "Cell",
     "Column",
     "Table",
+    "areas_table",
     "by_problem",
-    "count_states",
     "csv_table",
-    "device_name",
-    "fastest",
     "fastest_columns",
-    "function",
+    "fastest_table",
     "markdown_tables",
-    "method_name",
     "peers_table",
     "runs_columns",
     "runs_table",
-    "seconds",
     "summary",
     "table",
 ]
 
 
-#: Another package that is done within so many seconds has too little to do for a comparison.
-SMALL = 0.01
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 _PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
@@ -70,19 +70,6 @@ def _rate(value: float) -> str:
     rounded = float(f"{value:.3g}")
     prefix, scale = next((each for each in _PREFIXES if rounded >= each[1]), _PREFIXES[-1])
     return f"{rounded / scale:.3g} {prefix}".rstrip()
-
-
-def _ratio(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.3g}" + (" (slower)" if value < 1 else "")
-
-
-def seconds(value: float) -> str:
-    """Format a time with three digits."""
-    if pd.isna(value):
-        return ""
-    rounded = float(f"{value:.3g}")
-    unit, scale = next((each for each in _UNITS if rounded >= each[1]), _UNITS[-1])
-    return f"{rounded / scale:.3g} {unit}"
 
 
 def _memory(value: float) -> str:
@@ -151,6 +138,7 @@ PEERS = {
     "rate": Column("units/s", _rate, True),
     "unit": Column("unit"),
     "verified": Column("verified", _verdict, True),
+    "oracle": Column("verified by"),
 }
 DEVICES = {
     "name": Column("device"),
@@ -176,21 +164,25 @@ FASTEST = {
     "place": Column("device"),
     "shown": Column("fastest method"),
     "tied": Column("tied with"),
-    "wall_seconds": Column("time", *_TIME),
-    "span": Column("of its turns"),
-    "ratio": Column("times as fast", _ratio, True),
+    "wall_seconds": Column("time (turns)", *_TIME),
+    "ratio": Column("times as fast", _measured(3), True),
     "compared": Column("compared with"),
     "peer_seconds": Column("time of that", *_TIME),
     "slower": Column("if slower, why"),
     "outcomes": Column("configurations right"),
 }
-# the columns with values of the run itself
-_OF_THE_FASTEST = (
-    *("method", "held_dtype", "kernel_seconds", "wall_seconds", "least_seconds"),
-    "greatest_seconds",
-)
-#: The states of runs, in the order in which they are counted.
-STATES = ("ok", "wrong", "unchecked", "refused", "failed")
+# The examples of areas.
+AREAS = {
+    "problem": Column("area"),
+    "input": Column("example"),
+    "n": Column("n", _whole, True),
+    "dtype": Column("type"),
+    "device": Column("device"),
+    "status": Column("status"),
+    "wall_seconds": Column("one run", *_TIME),
+    "verified_by": Column("verified by"),
+    "why": Column("why"),
+}
 
 
 class Cell(NamedTuple):
@@ -226,8 +218,8 @@ def runs_columns(runs: pd.DataFrame, peers: pd.DataFrame) -> dict[str, Column]:
         elif name in RUNS:
             columns[name] = RUNS[name]
         elif name.startswith(OVER):
-            called = function(peers, problem, name.removeprefix(OVER))
-            columns[name] = Column(f"times as fast as {called}", _ratio, True)
+            called = function(peers, problem, name.removeprefix(OVER), runs["dtype"])
+            columns[name] = Column(f"times as fast as {called}", _measured(3), True)
     empty = [name for name in columns if name.startswith((OVER, "fraction")) or name in _RANGE]
     for name in empty:
         if runs[name].isna().all():
@@ -240,12 +232,25 @@ def runs_columns(runs: pd.DataFrame, peers: pd.DataFrame) -> dict[str, Column]:
     return columns
 
 
-def runs_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
-    """Make the table of the runs of one problem: a run slower than another package says why."""
-    ratio = runs[[name for name in runs.columns if name.startswith(OVER)]].min(axis=1)
-    told = runs.assign(ratio=ratio, peer_seconds=ratio * runs["wall_seconds"])
-    told["why"] = [row.why or _why_slower(row) for row in told.itertuples()]
-    return table(told, runs_columns(told[runs.columns], peers))
+def runs_table(runs: pd.DataFrame, peers: pd.DataFrame, *, devices: bool = True) -> Table:
+    """Make the table of the runs of one problem: a run slower than another package says why.
+
+    Without `devices` it has no columns for the device and its driver.
+    """
+    told = runs.assign(
+        why=[run.why or reason(run, beside(run, peers)) for _, run in runs.iterrows()]
+    )
+    columns = runs_columns(told, peers)
+    if not devices:
+        del columns["device"], columns["platform"]
+    return table(told, columns)
+
+
+def areas_table(runs: pd.DataFrame) -> Table:
+    """Make the table of the examples of areas, each of which is run once."""
+    some = runs[of_areas(runs)]
+    told = [name for name in AREAS if name != "why" or some["why"].ne("").any()]
+    return table(some, {name: AREAS[name] for name in told})
 
 
 def peers_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
@@ -260,21 +265,34 @@ def peers_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
 
 
 def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
-    """Return the columns of the table of `fastest`, without those in which nothing is told."""
+    """Return the columns of `fastest_table`, without those in which nothing is told."""
     alone = best["ratio"].isna().all()
     empty = {"ratio", "compared", "peer_seconds"} if alone else set()
-    empty |= {name for name in ("slower", "tied", "span") if best[name].eq("").all()}
+    empty |= {name for name in ("slower", "tied") if best[name].eq("").all()}
     empty |= {name for name in ("problem", "place") if best[name].nunique() == 1}
     return {name: column for name, column in FASTEST.items() if name not in empty}
 
 
-def function(peers: pd.DataFrame, problem: str, name: str) -> str:
-    """Return the function that was called of a package; its name if no record of it is there."""
-    called = peers[peers["problem"].eq(problem) & peers["name"].eq(name)]
-    if called.empty:
-        return name
-    words = str(called["calls"].iloc[0])
-    return f"{words} (one product)" if called["what"].iloc[0] == "product" else words
+def fastest_table(best: pd.DataFrame) -> Table:
+    """Make the table of the fastest methods.
+
+    Beside a time are the shortest and the longest turn. A ratio says in words that it is below 1,
+    or chance.
+
+    Parameters
+    ----------
+    best : pandas.DataFrame
+        The result of `pyapsp.bench.report.comparison.fastest`.
+    """
+    made = table(best, fastest_columns(best))
+    for cells, row in zip(made.rows, best.itertuples(), strict=True):
+        if row.span:
+            whole = cells["wall_seconds"]
+            cells["wall_seconds"] = Cell(f"{whole.text} ({row.span})", whole.value)
+        word = "" if pd.isna(row.ratio) else "even" if row.even else "slower" * (row.ratio < 1)
+        if word:
+            cells["ratio"] = Cell(f"{cells['ratio'].text} ({word})", cells["ratio"].value)
+    return made
 
 
 def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
@@ -296,154 +314,32 @@ def table(values: pd.DataFrame, columns: Mapping[str, Column]) -> Table:
     )
 
 
-def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
-    """Return the fastest method and the fastest other package on each input, type and device.
-
-    Parameters
-    ----------
-    runs, peers : pandas.DataFrame
-        Those of `pyapsp.bench.report.records.Collected`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each problem, input, number type of the answer and device: problem, input, n,
-        dtype; device, platform, and place, which says both where they are needed; method,
-        held_dtype, kernel_seconds, wall_seconds, least_seconds and greatest_seconds of the verified
-        run with the fastest whole call (missing if none was verified); shown, the method with the
-        type in which it computed; span, the times of its turns; tied, the other methods with a turn
-        that took no longer than its longest; calls, the function of another package with the least
-        time in the same turns and a right answer; compared, the function with its type if that is
-        another; peer_seconds; ratio, its time divided by that of the run; slower, the reason if
-        that is below 1; right and count, the numbers of verified runs and of all runs; outcomes,
-        the number of runs in each state, as in "5 of 6, 1 refused": 5 right.
-    """
-    rows = []
-    groups = runs.groupby(["problem", "input", "n"], sort=False, dropna=False)
-    for (problem, name, n), every in groups:
-        for dtype, some in every.groupby("dtype"):
-            for (device, platform), here in _on_devices(some):
-                right = here[here["verified"].eq(True)]
-                row = {"problem": problem, "input": name, "n": n, "dtype": dtype}
-                row |= {"device": device, "platform": platform}
-                row |= {
-                    "tied": "",
-                    "right": len(right),
-                    "count": len(here),
-                    "outcomes": _outcomes(here),
-                }
-                if len(right):
-                    run = right.loc[right["wall_seconds"].idxmin()]
-                    row |= {column: run[column] for column in _OF_THE_FASTEST}
-                    row |= {"tied": _tied(run, right)} | _fastest_other(run, peers)
-                rows.append(row)
-    names = [*FASTEST, "device", "platform", "right", "count", "calls"]
-    best = pd.DataFrame(rows, columns=list(dict.fromkeys([*names, *_OF_THE_FASTEST])))
-    one = best["platform"].nunique() == 1
-    best["place"] = [
-        row.device if one else device_name(row.device, row.platform) for row in best.itertuples()
-    ]
-    best["shown"] = [method_name(row) for row in best.itertuples()]
-    best["slower"] = [_why_slower(row) for row in best.itertuples()]
-    best["span"] = [
-        "" if pd.isna(least) else _span(seconds(least), seconds(greatest))
-        for least, greatest in zip(best["least_seconds"], best["greatest_seconds"], strict=True)
-    ]
-    return best.astype({"n": "Int64"})
-
-
-def device_name(device: str, platform: str) -> str:
-    """Name a device and its driver: one processor can have several drivers."""
-    return f"{device} ({platform} driver)" if platform else device
-
-
-def _span(least: str, greatest: str) -> str:
-    """Say from which time to which, with the unit once if it is the same."""
-    number, unit = least.split()
-    return f"{number if greatest.endswith(f' {unit}') else least} to {greatest}"
-
-
-def _tied(fastest: pd.Series, runs: pd.DataFrame) -> str:
-    """Name the other methods that had a turn no longer than the longest one of the fastest."""
-    names = pd.Series([method_name(row) for row in runs.itertuples()], runs.index)
-    near = names[runs["least_seconds"].le(fastest["greatest_seconds"])]
-    return ", ".join(near[near.ne(names[fastest.name])].unique())
-
-
-def _outcomes(runs: pd.DataFrame) -> str:
-    """Say how many runs are right, and how many are in each other state."""
-    states = count_states(runs)
-    right = f"{states.pop('ok')} of {len(runs)}"
-    return ", ".join([right, *(f"{count} {state}" for state, count in states.items() if count)])
-
-
-def _fastest_other(run: pd.Series, peers: pd.DataFrame) -> dict[str, str | float]:
-    """Return what is told of the fastest right answer of another package beside a run."""
-    same = peers["problem"].eq(run.problem) & peers["input"].eq(run.input) & peers["n"].eq(run.n)
-    untold = same & (peers["what"].eq("product") | ~peers["verified"].eq(True))
-    ratios = run[[column for column in run.index if column.startswith(OVER)]].dropna()
-    ratios = ratios.drop(OVER + peers["name"][untold], errors="ignore")
-    if ratios.empty:
-        return {}
-    column = ratios.astype(float).idxmin()
-    name = column.removeprefix(OVER)
-    calls = function(peers, run.problem, name)
-    dtypes = peers["dtype"][same & peers["name"].eq(name) & peers["dtype"].ne(run["dtype"])]
-    return {
-        "calls": calls,
-        "compared": calls if dtypes.empty else f"{calls} ({dtypes.iloc[0]})",
-        "ratio": ratios[column],
-        "peer_seconds": ratios[column] * run.wall_seconds,
-    }
-
-
-def _on_devices(runs: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
-    """Yield the runs on each device; a run that failed before it had one belongs to each."""
-    nowhere = runs["platform"].eq("")
-    if nowhere.all():
-        yield (str(runs["device"].iloc[0]), ""), runs
-    for (device, platform), _ in runs[~nowhere].groupby(["device", "platform"], sort=False):
-        here = runs["device"].eq(device) & runs["platform"].eq(platform)
-        yield (str(device), str(platform)), runs[here | nowhere]
-
-
-def _why_slower(row: pd.Series) -> str:
-    """Say what the time of a run goes into, if another package took less."""
-    if not row.ratio < 1 or pd.isna(row.kernel_seconds):
-        return ""
-    if row.kernel_seconds > row.peer_seconds:
-        return f"the kernels take {seconds(row.kernel_seconds)}"
-    outside = seconds(row.wall_seconds - row.kernel_seconds)
-    if row.peer_seconds < SMALL:
-        return f"too small: under {seconds(SMALL)}; {outside} of ours is outside kernels"
-    return f"host and transfers take {outside}"
-
-
-def count_states(runs: pd.DataFrame) -> dict[str, int]:
-    """Return the number of runs in each state."""
-    return {state: int(runs["status"].eq(state).sum()) for state in STATES}
-
-
-def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
+def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) -> str:
     """Write the result of `fastest` as a plain-text table that fits a terminal.
 
     Parameters
     ----------
     best : pandas.DataFrame
+        The result of `pyapsp.bench.report.comparison.fastest`.
     states : mapping of str to int
-        The result of `count_states`.
+        The result of `pyapsp.bench.report.comparison.count_states`.
+    areas : pandas.DataFrame
+        The runs of areas.
     """
-    small = best["peer_seconds"].lt(SMALL) & best["ratio"].notna()
+    ties = best["ties"].map(lambda count: f" +{count}" if count else "")
+    once = pd.Series([is_once(row) and row.right > 0 for row in best.itertuples()], best.index)
+    even, typed = best["even"].eq(True), best["same_type"].eq(False)
     columns = {
         ("problem", "<"): best["problem"],
         ("graph", "<"): best["input"],
         ("n", ">"): best["n"].map(_whole),
         ("type", "<"): best["dtype"],
         ("device", "<"): best["place"],
-        ("fastest method", "<"): best["shown"],
-        ("time", ">"): best["wall_seconds"].map(seconds),
-        ("other", ">"): best["peer_seconds"].map(seconds),
-        ("ratio", ">"): best["ratio"].map(_measured(3)) + small.map({True: "*", False: ""}),
+        ("fastest method", "<"): best["shown"] + ties,
+        ("time", ">"): best["wall_seconds"].map(seconds)
+        + once.map({True: "\N{DEGREE SIGN}", False: ""}),
+        ("other", ">"): best["peer_seconds"].map(seconds) + typed.map({True: "*", False: ""}),
+        ("ratio", ">"): best["ratio"].map(_measured(3)) + even.map({True: "~", False: ""}),
         ("right", "<"): best["outcomes"],
     }
     if best["place"].nunique() == 1:
@@ -458,25 +354,28 @@ def summary(best: pd.DataFrame, states: Mapping[str, int]) -> str:
         lines.append([f"{cell:{side}{width}}" for cell in (heading, "-" * width, *values)])
     notes = [f"runs: {', '.join(f'{count} {state}' for state, count in states.items())}."]
     notes.append("n: number of vertices. Times are those of whole calls.")
+    if best["ties"].any():
+        notes.append("+1: one more method is as fast; their turns overlap.")
+    if once.any():
+        notes.append("°: one run; the times of others are medians of turns.")
     if best["ratio"].notna().any():
         called = best.dropna(subset="calls").groupby("calls", sort=False)["problem"].unique()
         others = ", ".join(f"{name} ({', '.join(problems)})" for name, problems in called.items())
         notes += textwrap.wrap(f"other: {others}.", 96, subsequent_indent="  ")
         notes.append("ratio: time of the other / time of the method. Above 1, pyapsp is faster.")
-    if small.any():
-        notes.append(f"*: too small to compare: the other takes less than {seconds(SMALL)}.")
+    if typed.any():
+        notes.append("*: the other answers in another type.")
+    if even.any():
+        notes.append("~: as fast; the turns of both overlap.")
     if best["shown"].str.endswith(")").any():
         notes.append("(type): computed in this narrower type, which gives the same numbers.")
+    if len(areas):
+        shown = (f"{row.problem} {row.status}" for row in areas.itertuples())
+        notes += textwrap.wrap(
+            f"areas, an example of each, one run: {', '.join(shown)}.", 96, subsequent_indent="  "
+        )
     table = ("  ".join(row).rstrip() for row in zip(*lines, strict=True))
     return "\n".join([*table, "", *notes]) + "\n"
-
-
-def method_name(row: pd.Series) -> str:
-    """Return the method of a row, with the type in which it computed if the answer has another."""
-    if pd.isna(row.method):
-        return "none"
-    narrower = row.held_dtype != row.dtype
-    return f"{row.method} ({row.held_dtype})" if narrower else str(row.method)
 
 
 def csv_table(runs: pd.DataFrame) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyapsp.bench.report import tables, write_report
+from pyapsp.bench.report import comparison, write_report
 from pyapsp.bench.report.page import report_page
 from pyapsp.bench.report.records import collect
 
@@ -122,7 +122,7 @@ class Maker:
     def page(self, *documents) -> str:
         """Make the page of these without figures, which take longer than all else."""
         collected = collect(self.save(*documents))
-        return report_page(collected, tables.fastest(collected.runs, collected.peers), {})
+        return report_page(collected, comparison.fastest(collected.runs, collected.peers), {})
 
     def report(self, *documents) -> Path:
         """Write the report of these, and return its folder."""

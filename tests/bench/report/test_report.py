@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyapsp.bench.report import figures, tables, write_report
+from pyapsp.bench.report import comparison, figures, tables, write_report
 from pyapsp.bench.report.records import collect
 from pyapsp.cli import report as command
 from pyapsp.errors import FormatError, PyApspError
@@ -63,12 +63,12 @@ class Page(HTMLParser):
         return [[cell["text"] for cell in row] for row in self.tables[table]]
 
 
-UNITS = {"": 1, "s": 1, "ms": 1e-3, "us": 1e-6, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9}
+UNITS = {"": 1, "s": 1, "ms": 1e-3, "µs": 1e-6, "%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 def number(text):
     """The number that a cell of a formatted table shows."""
-    value, _, unit = text.removesuffix("(slower)").strip().partition(" ")
+    value, _, unit = text.partition(" ")
     return float(value) * UNITS[unit]
 
 
@@ -135,7 +135,7 @@ def test_csv_markdown_and_page_agree(whole):
         assert row["status"] == states[row.pop("verified")]
         assert row.pop("options") == row.pop("verified_by") == row.pop("why") == ""
     names = list(in_csv[0])
-    beside = "times as fast as scipy.sparse.csgraph.floyd_warshall"
+    beside = "times as fast as scipy.sparse.csgraph.floyd_warshall (float64)"
     headings = [tables.RUNS[name].heading if name in tables.RUNS else beside for name in names]
     headings[names.index("rate")] = "updates/s"
     assert headings[:5] == ["input", "n", "method", "type", "device"]
@@ -317,16 +317,12 @@ def test_lines_connect_only_inputs_that_can_be_compared(make):
     ]
     runs = collect(make.save(*(make.record(name, n) for name, n in inputs))).runs
     figure = figures.by_input(runs, "rate", "updates/s")
-    (axes,) = figure.axes
-    # in the order of their sizes, each at its own place
-    assert [label.get_text() for label in axes.get_xticklabels()] == [
-        *("grid-8x8 (n = 64)", "other (n = 70)", "grid-50x50 (n = 2500)"),
-        *("rome99 (n = 3353)", "big (n = 4000)"),
+    # else each has a panel, the largest first
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        *("big (n = 4000)", "rome99 (n = 3353)", "grid-50x50 (n = 2500)"),
+        *("other (n = 70)", "grid-8x8 (n = 64)"),
     ]
-    assert sorted(lines_of(axes)["fw-naive"]) == [
-        [[0, 2e9], [2, 2e9]],
-        *([[place, 2e9]] for place in (1, 3, 4)),
-    ]
+    assert [lines_of(axes) for axes in figure.axes] == [{"float64": [[[2e9, 0]]]}] * 5
 
 
 @pytest.mark.parametrize(
@@ -351,37 +347,55 @@ def test_inputs_are_of_one_kind_if_they_differ_in_size_alone(inputs, together):
 def test_of_runs_on_one_input_the_median_is_drawn(make):
     records = [make.record(rate=u, sources=u) for u in (1, 5, 30)]
     figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
-    assert lines_of(figure.axes[0]) == {"fw-naive": [[[0, 5]]]}
+    assert lines_of(figure.axes[0]) == {"float64": [[[5, 0]]]}
 
 
-def test_methods_look_different_up_to_fifty_of_them(make):
-    records = [make.record(method=f"m{number}") for number in range(50)]
+@pytest.mark.parametrize("many", [7, 8])
+def test_lines_that_cannot_be_told_apart_are_named_marks(make, many):
+    """Each of a few methods has a colour and a marker; many have their names beside the marks."""
+    names = [f"m{number}" for number in range(many)]
+    records = [
+        make.record(f"ring-{n}", n, name, rate=float(n + place))
+        for n in (50, 100)
+        for place, name in enumerate(names)
+    ]
     figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
-    looks = [(line.get_color(), line.get_marker()) for line in figure.axes[0].lines]
-    assert len(set(looks)) == len(looks) == 50
+    if many <= 7:
+        (axes,) = figure.axes
+        looks = [(line.get_color(), line.get_marker()) for line in axes.lines]
+        assert len({*looks}) == len({colour for colour, _ in looks}) == many
+        return
+    assert [axes.get_title("left") for axes in figure.axes] == [
+        *("ring-100 (n = 100)", "ring-50 (n = 50)")
+    ]
+    for axes, n in zip(figure.axes, (100, 50), strict=True):
+        # the best one first
+        assert [label.get_text() for label in axes.get_yticklabels()] == names[::-1]
+        points = {tuple(*line.get_xydata().tolist()) for line in axes.lines}
+        assert points == {(n + place, many - 1 - place) for place in range(many)}
 
 
 def test_figures_are_of_what_was_measured(make):
     solved = collect(make.save(*make.several())).runs
     no_peers = collect(make.save(make.record())).peers
-    nothing = tables.fastest(solved, no_peers).assign(wall_seconds=np.nan)
+    nothing = comparison.fastest(solved, no_peers).assign(wall_seconds=np.nan)
     assert list(figures.drawn(solved, no_peers, nothing)) == ["all-pairs-speed"]
     alone = solved[solved["input"].eq("grid") & solved["method"].eq("fw-naive")]
     assert list(figures.drawn(alone, no_peers, nothing)) == []
     timed = collect(make.save(make.bench(make.several(), ["scipy", "igraph"])))
-    best = tables.fastest(timed.runs, timed.peers)
+    best = comparison.fastest(timed.runs, timed.peers)
     drawn = figures.drawn(timed.runs, timed.peers, best)
     assert list(drawn) == [
         "fastest",
         *(f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy", "speed-up-igraph")),
     ]
     del drawn["fastest"]
-    heights = {
-        name: {y for axes in each.figure.axes for line in axes.lines for y in line.get_ydata()}
+    values = {
+        name: {x for axes in each.figure.axes for line in axes.lines for x in line.get_xdata()}
         for name, each in drawn.items()
     }
     # with a line at one, where the roof and the other package are
-    assert heights == {
+    assert values == {
         "all-pairs-speed": {4e9},
         "all-pairs-roof": {0.7, 1},
         "all-pairs-speed-up-scipy": {2.5, 1},
@@ -533,7 +547,7 @@ def test_a_report_of_runs_without_any_answer(make):
 def fastest(make, *documents):
     """The table of the fastest of these, as a dictionary for each row."""
     found = collect(make.save(*documents))
-    return tables.fastest(found.runs, found.peers)
+    return comparison.fastest(found.runs, found.peers)
 
 
 def test_the_fastest_was_verified(make):
@@ -546,17 +560,18 @@ def test_the_fastest_was_verified(make):
         make.record("c", 5, "only"),
     ]
     best = fastest(make, *runs)
+    # the largest first
     assert best[["input", "right", "count"]].values.tolist() == [
-        ["c", 1, 1],
-        ["a", 2, 4],
         ["b", 0, 1],
+        ["a", 2, 4],
+        ["c", 1, 1],
     ]
-    assert best["method"].fillna("none").tolist() == ["only", "fast", "none"]
+    assert best["method"].fillna("none").tolist() == ["none", "fast", "only"]
     page = Page(make.page(*runs))
     assert cells(page, "fastest", "input", "fastest method", "configurations right") == [
-        ["c", "only", "1 of 1"],
-        ["a", "fast", "2 of 4, 1 wrong, 1 unchecked"],
         ["b", "none", "0 of 1, 1 unchecked"],
+        ["a", "fast", "2 of 4, 1 wrong, 1 unchecked"],
+        ["c", "only", "1 of 1"],
     ]
 
 
@@ -614,9 +629,9 @@ def test_each_number_type_has_its_fastest_method(make):
     page = Page(make.page(make.bench(runs)))
     scipy = "scipy.sparse.csgraph.floyd_warshall"
     # of a function that computes in another type, it is said
-    assert cells(page, "fastest", "type", "fastest method", "time", "compared with") == [
-        ["float64", "fast", "1 s", scipy],
-        ["int32", "slow", "500 ms", f"{scipy} (float64)"],
+    assert cells(page, "fastest", "type", "fastest method", "time (turns)", "compared with") == [
+        ["float64", "fast", "1 s (800 ms to 1.2 s)", scipy],
+        ["int32", "slow", "500 ms (400 to 600 ms)", f"{scipy} (float64)"],
     ]
     head, _, *rows = summary(make, *runs).splitlines()[:4]
     assert "type" in head.split()
@@ -636,14 +651,124 @@ def test_methods_whose_turns_overlap_are_tied(make):
     seconds = {"fast": 1.0, "near": 1.4, "far": 1.6}
     runs = [make.record("a", 10, name, wall_seconds=2 * t) for name, t in seconds.items()]
     page = Page(make.page(make.bench(runs)))
-    assert cells(page, "fastest", "fastest method", "tied with", "of its turns") == [
-        ["fast", "near", "800 ms to 1.2 s"]
+    assert cells(page, "fastest", "fastest method", "tied with", "time (turns)") == [
+        ["fast", "near", "1 s (800 ms to 1.2 s)"]
     ]
+    text = summary(make, make.bench(runs))
+    assert text.splitlines()[2].split()[3:6] == ["fast", "+1", "1"]
+    assert "+1: one more method is as fast" in text
+    figure = figures.fastest(fastest(make, make.bench(runs)))
+    assert "fast (+1 as fast) 1 s; 2.5 s" in [text.get_text() for text in figure.axes[0].texts]
     turns = cells(page, "runs-all-pairs", "method", "shortest turn", "longest turn")
     assert turns[0] == ["far", "1.28 s", "1.92 s"]
-    # nothing is said of runs without turns
-    headings = Page(make.page(*runs)).texts("fastest")[0]
-    assert not {"tied with", "of its turns"} & set(headings)
+    # runs without turns are called what they are
+    page = Page(make.page(*runs))
+    assert "tied with" not in page.texts("fastest")[0]
+    assert cells(page, "fastest", "time (turns)") == [["2 s (one run)"]]
+    assert "2 s°" in summary(make, *runs)
+    assert "°: one run" in summary(make, *runs)
+    figure = figures.fastest(fastest(make, *runs))
+    assert [text.get_text() for text in figure.axes[0].texts] == ["fast 2 s, one run"]
+
+
+def test_of_many_ties_a_few_are_named(make):
+    runs = [make.record("a", 10, f"m{number}", wall_seconds=2.0) for number in range(6)]
+    page = Page(make.page(make.bench(runs)))
+    assert cells(page, "fastest", "fastest method", "tied with") == [["m0", "m1, m2 and 3 more"]]
+    page = Page(make.page(make.bench(runs[:4])))
+    assert cells(page, "fastest", "tied with") == [["m1, m2, m3"]]
+
+
+def test_a_peer_whose_turns_overlap_is_even(make):
+    bench = make.bench([make.record("a", 10, wall_seconds=2.0)])  # turns of 0.8 to 1.2 s
+    for turns, word, why in (
+        ([1.1, 1.3], "1.1 (even)", ""),
+        ([0.7, 0.9], "0.9 (even)", "as fast: the turns overlap"),
+        ([0.5, 0.7], "0.6 (slower)", "1 s are outside kernels (123 µs in transfers)"),
+        ([1.3, 1.5], "1.4", ""),
+    ):
+        bench["peers"][0]["times"]["wall"] = turns
+        bench["runs"][0]["ratios"] = {"scipy": float(word.split()[0])}
+        text = make.page(bench)
+        (row,) = cells(Page(text), "fastest", "times as fast")
+        assert row == [word]
+        assert ("if slower, why" in Page(text).texts("fastest")[0]) is bool(why)
+        if why:
+            assert cells(Page(text), "fastest", "if slower, why") == [[why]]
+        marks = summary(make, bench).splitlines()[2].split()
+        assert (f"{row[0].split()[0]}~" in marks) is ("even" in word)
+        assert ("On 1 it is as fast: turns of both overlap." in text) is ("even" in word)
+        figure = figures.fastest(fastest(make, bench))
+        assert ("~" in figure.axes[0].texts[0].get_text()) is ("even" in word)
+
+
+def test_a_peer_of_the_same_type_comes_first(make):
+    runs = [make.record("a", 10, dtype=dtype) for dtype in ("float64", "int32")]
+    bench = make.bench(runs, ["wide", "whole"])
+    bench["peers"][1]["dtype"] = "int32"
+    for run in bench["runs"]:
+        run["ratios"] = {"wide": 7.0, "whole": 3.0}
+    text = make.page(bench)
+    assert cells(Page(text), "fastest", "type", "times as fast", "compared with") == [
+        ["float64", "7", "scipy.sparse.csgraph.wide"],
+        ["int32", "3", "scipy.sparse.csgraph.whole"],
+    ]
+    assert "*" not in summary(make, bench)
+    # without one, it is said, and the row does not count
+    bench["peers"] = bench["peers"][:1]
+    text = make.page(bench)
+    assert cells(Page(text), "fastest", "type", "times as fast", "compared with") == [
+        ["float64", "7", "scipy.sparse.csgraph.wide"],
+        ["int32", "7", "scipy.sparse.csgraph.wide (float64)"],
+    ]
+    words = words_of(text)
+    assert "1 rows are beside another function that answers in the same number type." in words
+    assert "1 more rows are beside a function that answers in another type" in words
+    assert "*: the other answers in another type." in summary(make, bench)
+    bench["runs"] = bench["runs"][1:]
+    assert "1 rows are beside another function; all of these answer in another" in words_of(
+        make.page(bench)
+    )
+
+
+def test_examples_of_areas_are_neither_methods_nor_graphs(make):
+    area = make.record("squares", 9, "sweep", problem="sweep", oracle="NumPy", status="ok")
+    text = make.page(make.record(), area)
+    page = Page(text)
+    assert [row[1] for row in page.texts("fastest")] == ["n", "100"]
+    assert "runs-sweep" not in page.tables
+    assert cells(page, "areas", "area", "example", "status", "verified by") == [
+        ["sweep", "squares", "ok", "NumPy"]
+    ]
+    assert "<title>pyapsp: 1 methods on 1 graphs, timed and checked</title>" in text
+    assert "1 graph, and examples of 1 other areas" in words_of(text)
+    assert "2 of 2 runs gave the right answer" in words_of(text)
+    assert "areas, an example of each, one run: sweep ok." in summary(make, make.record(), area)
+    assert "areas" not in summary(make, make.record())
+    assert "areas" not in Page(make.page(make.record())).tables
+    # a report of them alone
+    assert "areas" in Page(make.page(area)).tables
+
+
+def test_the_page_says_when_and_where(make):
+    host = {"environment": {"processor": "AMD EPYC, 2 cores"}}
+    text = words_of(make.page(make.record("a", **host), make.bench([make.record("b", **host)])))
+    assert "measured on" not in text
+    assert "2 graphs on a host with AMD EPYC, 2 cores." in text
+    days = [
+        make.record("a", date="2026-11-28"),
+        make.bench([make.record()]) | {"date": "2026-11-29"},
+    ]
+    assert "measured on 2026-11-28 to 2026-11-29." in words_of(make.page(*days))
+    assert "measured on 2026-11-28." in words_of(make.page(days[0]))
+
+
+def test_the_page_says_what_verified_a_peer(make):
+    bench = make.bench([make.record()])
+    bench["peers"][0]["oracle"] = "SciPy, all rows"
+    assert cells(Page(make.page(bench)), "peers", "verified", "verified by") == [
+        ["yes", "SciPy, all rows"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -651,9 +776,10 @@ def test_methods_whose_turns_overlap_are_tied(make):
     [
         # whole call, in kernels, of the other function
         ((2.0, 1.0, 3.0), "1.5", None),
-        ((2e-3, 1e-3, 1e-3), "0.5 (slower)", "too small: under 10 ms; 1 ms of ours is outside"),
-        ((2.0, 0.5, 1.0), "0.5 (slower)", "host and transfers take 1.5 s"),
-        ((2.0, 1.5, 1.0), "0.5 (slower)", "the kernels take 1.5 s"),
+        ((2e-3, 504e-6, 137e-6), "0.0685 (slower)", "the kernels alone take 504 µs"),
+        ((2e-3, 1e-4, 1e-3), "0.5 (slower)", "1.9 ms are outside kernels"),
+        ((2.0, 0.5, 1.0), "0.5 (slower)", "1.5 s are outside kernels"),
+        ((2.0, 1.5, 1.0), "0.5 (slower)", "the kernels alone take 1.5 s"),
     ],
 )
 def test_a_ratio_below_one_has_its_reason(make, times, shown, why):
@@ -672,14 +798,20 @@ def test_a_ratio_below_one_has_its_reason(make, times, shown, why):
     heads, row = page.texts("runs-all-pairs")
     assert ("why" in heads) is (why is not None)
     assert dict(zip(heads, row, strict=True)).get("why", "").startswith(why or "")
-    small = "*: too small" in summary(make, bench)
-    assert small is (why is not None and "too small" in why)
+    # the sentence at the top counts by the same numbers
+    if why is not None:
+        inside = "alone" in why
+        counted = f"On 1 it is slower: on {inside:d} because of its kernels, which alone take"
+        words = words_of(make.page(bench))
+        assert counted in words
+        assert f"and on {not inside:d} because of the rest of the call." in words
 
 
 def test_the_page_opens_with_the_answers(make):
     bench = make.bench([make.record("a", 10), make.record("b", 20)])
     for run, ratio in zip(bench["runs"], (0.5, 40.0), strict=True):
         run |= {"wall_seconds": 1e-3, "kernel_seconds": 1e-4, "ratios": {"scipy": ratio}}
+        run |= {"times": {"wall": [1e-3] * 3}}
     owners = make.record("c", 50, "partition-two-phase", problem="partition", unit="units")
     text = make.page(bench, owners, FAILED)
     start = " ".join(re.sub("<[^>]+>", " ", text[text.index("<h1") : text.index("<h2")]).split())
@@ -687,10 +819,10 @@ def test_the_page_opens_with_the_answers(make):
     assert "Failed: 1. 3 of 4 runs" in start
     assert "0 wrong, 0 not verified, 1 failed, 0 refused" in start
     assert "All ran on one device: A CPU (P driver, cpu)." in start
-    assert "On 1 of 2 rows" in start
+    assert "2 rows are beside another function that answers in the same number type." in start
     assert "0.5 times as fast as" in start
     assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
-    assert "On 1 it is slower, all of them too small" in start
+    assert "On 1 it is slower: on 0 because of its kernels" in start
     # what a problem asks for is said where it is first named
     assert "which vertex each arc belongs to" in text[: text.index("<h2>Devices")]
     assert "No other package was timed." in make.page(owners)
@@ -722,6 +854,7 @@ def test_what_a_page_explains_is_what_it_has(make):
         "A certificate": {"timed"},
         "median of the turns": {"timed", "slower"},
         "compiled its kernels": {"solved", "more"},
+        "took no longer than the longest": set(),
         "min(d, a + b)": {"solved", "timed", "slower", "more"},
         "a search reached": {"more"},
         "in registers": {"timed", "slower"},
@@ -769,7 +902,8 @@ def test_one_method_in_two_types_is_two_runs(make):
 def summary(make, *documents):
     """The summary of these."""
     found = collect(make.save(*documents))
-    return tables.summary(tables.fastest(found.runs, found.peers), tables.count_states(found.runs))
+    best, states = comparison.fastest(found.runs, found.peers), comparison.count_states(found.runs)
+    return tables.summary(best, states, found.runs[comparison.of_areas(found.runs)])
 
 
 def test_the_summary_fits_a_terminal(make):
@@ -784,28 +918,29 @@ def test_the_summary_fits_a_terminal(make):
     assert set(rule) == {"-", " "}
     assert max(map(len, text.splitlines())) <= 100
     shown = [re.split("  +", row.strip()) for row in rows]
-    assert shown[1] == [
+    # of one size, in the order of names
+    assert shown[2] == [
         *("all-pairs", "complete-1024", "1024", "fw-multikernel (uint16)"),
         *("400 ms", "1 s", "2.5", "1 of 1"),
     ]
-    assert shown[-1] == ["all-pairs", "wrong", "131072", "none", "0 of 1, 1 wrong"]
+    assert shown[1] == ["all-pairs", "wrong", "131072", "none", "0 of 1, 1 wrong"]
     assert [note.split(":")[0] for note in notes] == [*("runs", "n", "other", "ratio", "(type)")]
     assert notes[0] == "runs: 3 ok, 1 wrong, 0 unchecked, 0 refused, 0 failed."
     assert notes[2] == "other: scipy.sparse.csgraph.floyd_warshall (all-pairs)."
     assert "time of the other / time of the method" in notes[3]
     documents = make.bench(runs[:1], ["scipy"]), make.bench(runs[1:], ["igraph"])
     several = " ".join(summary(make, *documents).split())
-    assert "floyd_warshall (all-pairs), scipy.sparse.csgraph.igraph (all-pairs)." in several
+    assert "igraph (all-pairs), scipy.sparse.csgraph.floyd_warshall (all-pairs)." in several
     alone = summary(make, wrong).split("\n\n")[1]
     assert [note.split(":")[0] for note in alone.splitlines()] == ["runs", "n"]
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(83.0, "83 s"), (0.99961, "1 s"), (0.0295, "29.5 ms"), (2.5e-4, "250 us"), (3e-9, "0.003 us")],
+    [(83.0, "83 s"), (0.99961, "1 s"), (0.0295, "29.5 ms"), (2.5e-4, "250 µs"), (3e-9, "0.003 µs")],
 )
 def test_times_have_three_digits_and_a_unit(value, text):
-    assert tables.seconds(value) == text
+    assert comparison.seconds(value) == text
 
 
 def test_the_first_figure_has_a_row_for_each_input(make):
@@ -820,19 +955,19 @@ def test_the_first_figure_has_a_row_for_each_input(make):
         "all-pairs, beside scipy.sparse.csgraph.floyd_warshall",
         "scc",
     ]
-    assert [label.get_text() for label in first.get_yticklabels()] == ["a (n = 10)", "b (n = 300)"]
+    assert [label.get_text() for label in first.get_yticklabels()] == ["b (n = 300)", "a (n = 10)"]
     marks = {line.get_label(): [] for line in first.lines if not line.get_label().startswith("_")}
     for line in first.lines:
         if line.get_label() in marks:
             marks[line.get_label()] += line.get_xydata().tolist()
     # half of the recorded time in the bench, and two and a half times as long
     assert marks == {
-        "fastest method": [[0.005, 0], [0.15, 1]],
-        "fastest function of another package": [[0.0125, 0], [0.375, 1]],
+        "fastest method": [[0.15, 0], [0.005, 1]],
+        "fastest function of another package": [[0.375, 0], [0.0125, 1]],
     }
     words = [text.get_text() for text in first.texts]
-    assert words == ["2.5 x", "fast 5 ms; 12.5 ms", "2.5 x", "fast 150 ms; 375 ms"]
-    assert [text.get_text() for text in second.texts] == ["scc-forward-backward 1 s"]
+    assert words == ["2.5 x", "fast 150 ms; 375 ms", "2.5 x", "fast 5 ms; 12.5 ms"]
+    assert [text.get_text() for text in second.texts] == ["scc-forward-backward 1 s, one run"]
 
 
 def test_a_report_of_one_run_that_took_no_time(make):
