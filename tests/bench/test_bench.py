@@ -39,6 +39,7 @@ def test_all_peers_have_the_right_answer(problem, device):
     assert [row["name"] for row in outcome.peers if row["verified"]] == [
         name for name in names if name not in outcome.left_out
     ]
+    assert {row["oracle"] for row in outcome.peers} == {"sets of neighbours, in Python"}
 
 
 def test_a_package_is_named_with_a_function_that_it_has():
@@ -175,6 +176,58 @@ def test_what_cannot_run_is_left_out_with_the_reason(device):
         bench.run(ALL_PAIRS, negative, ["fw-blocked"], ["uint16"], [device], repeat=1)
     with pytest.raises(NegativeCycleError):
         bench.run(ALL_PAIRS, negative.reversed().symmetrized(), ["fw-blocked"], ["int16"], [device])
+
+
+@pytest.mark.parametrize(
+    ("problem", "name", "stays"),
+    [
+        ("all-pairs", "scipy", True),  # Johnson, then
+        ("all-pairs", "scipy-dijkstra", False),
+        ("all-pairs", "igraph", True),
+        ("sssp", "scipy", False),
+        ("sssp", "igraph", True),
+    ],
+)
+def test_a_search_that_negative_weights_mislead_is_left_out(problem, name, stays, device):
+    negative = Graph.from_arcs(4, [0, 0, 1, 2], [1, 2, 3, 1], [4, 5, 1, -3])
+    outcome = bench.run(
+        registry.problem(problem), negative, ["auto"], ["float64"], [device], repeat=1, peers=[name]
+    )
+    assert outcome.ok
+    assert [row["name"] for row in outcome.peers] == [name] * stays
+    assert outcome.left_out == ({} if stays else {name: "not for negative weights"})
+
+
+def test_the_shortlist_has_the_methods_that_auto_predicts_to_be_fast(graph, device, monkeypatch):
+    def choices(request):
+        assert request.method == "auto"
+        times = {"fw-mm": 1.0, "fw-blocked": 9.9, "fw-naive": 10.1, "near-far": 30.0}
+        if request.options.dtype == np.int32:
+            times |= {"near-far": 2.0}
+        for name, seconds in sorted(times.items(), key=operator.itemgetter(1)):
+            yield registry.Choice(registry.method(name), request.options, "", seconds)
+
+    weighed = dataclasses.replace(ALL_PAIRS, choices=choices)
+
+    def listed(*dtypes):
+        return bench.shortlist(weighed, graph, dtypes, [device], {})
+
+    assert listed("float32") == ["auto", "fw-mm", "fw-blocked"]
+    assert listed("float32", "int32") == ["auto", "fw-mm", "fw-blocked", "near-far"]
+    monkeypatch.setattr(bench, "shortlist", lambda *asked: ["auto", "fw-naive"])
+    outcome = bench.run(ALL_PAIRS, graph, ["fw-naive", "shortlist"], ["int32"], [device], repeat=1)
+    assert outcome.runs[0]["method"] == "fw-naive"
+    assert [run["automatic"] for run in outcome.runs] == [False, True]
+
+
+def test_the_shortlist_without_predictions_has_all_that_can_answer(device):
+    scc = registry.problem("scc")
+    names = [each.id for each in registry.methods("scc")]
+    found = bench.shortlist(scc, generators.ring(9).symmetrized(), ["int32"], [device], {})
+    assert found[0] == "auto"
+    assert sorted(found[1:]) == sorted(names)
+    # a type that cannot be asked for is the error of "auto"
+    assert bench.shortlist(scc, generators.ring(9), ["float64"], [device], {}) == ["auto"]
 
 
 def test_a_peer_that_is_not_installed_is_left_out(graph, device, monkeypatch):

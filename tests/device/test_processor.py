@@ -16,6 +16,14 @@ AVX512 = AVX2 | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 ZEN = AVX2 | frozenset(["sse4a", "clwb", "vaes", "vpclmulqdq"])
 
 
+def test_the_host_has_a_name(monkeypatch):
+    text = "processor\t: 0\nmodel name\t: A fast CPU\n\nprocessor\t: 1\nmodel name\t: other\n"
+    monkeypatch.setattr(processor.Path, "read_text", lambda path: text)
+    assert processor.model() == "A fast CPU"
+    monkeypatch.setattr(processor.Path, "read_text", lambda path: "")
+    assert processor.model() == processor.platform.machine()
+
+
 @pytest.mark.parametrize(
     ("version", "told"),
     [

@@ -186,11 +186,12 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         problem first; areas, which have no methods, have none. Columns: problem, input, n, dtype;
         device, platform, and place, which says both where they are needed; values of the verified
         run with the fastest whole call (missing if none was verified): method, held_dtype,
-        kernel_seconds, transfer_seconds, wall_seconds, turns, least_seconds, greatest_seconds; shown, the method with the type in
-        which it computed; span, the times of its turns, or "one run"; ties, the number of other
-        methods with a turn that took no longer than its longest, and tied, the names of some; the
-        values of `Beside`; slower, the `reason`; right and count, the numbers of verified runs and
-        of all runs; outcomes, the number of runs in each state, as in "5 of 6, 1 refused": 5 right.
+        kernel_seconds, transfer_seconds, wall_seconds, turns, least_seconds, greatest_seconds;
+        shown, the method with the type in which it computed; span, the times of its turns, or "one
+        run"; ties, the number of other methods with a turn that took no longer than its longest,
+        and tied, the names of some; the values of `Beside`; slower, the `reason`; right and count,
+        the numbers of verified runs and of all runs; outcomes, the number of runs in each state, as
+        in "5 of 6, 1 refused": 5 right.
     """
     rows = []
     groups = runs[~of_areas(runs)].groupby(["problem", "input", "n"], sort=False, dropna=False)

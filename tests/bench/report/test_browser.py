@@ -86,7 +86,7 @@ def key_of(cell):
 
 def test_the_page_renders_from_disk_without_a_network(visit):
     page = visit()
-    assert page.title() == "pyapsp runs"
+    assert page.title() == "pyapsp: 2 methods on 6 graphs, timed and checked"
     assert page.get_by_role("heading", level=1).is_visible()
     assert [each.get_attribute("id") for each in page.locator("table").all()] == TABLES
     assert page.get_by_text("Wrong: 1.").is_visible()

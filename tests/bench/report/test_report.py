@@ -722,13 +722,13 @@ def test_a_peer_of_the_same_type_comes_first(make):
         ["int32", "7", "scipy.sparse.csgraph.wide (float64)"],
     ]
     words = words_of(text)
-    assert "1 rows are beside another function that answers in the same number type." in words
-    assert "1 more rows are beside a function that answers in another type" in words
+    assert "Compared with a function that answers in the same number type: 1 row." in words
+    assert "because the function answers in another number type: 1 row." in words
     assert "*: the other answers in another type." in summary(make, bench)
     bench["runs"] = bench["runs"][1:]
-    assert "1 rows are beside another function; all of these answer in another" in words_of(
-        make.page(bench)
-    )
+    words = words_of(make.page(bench))
+    assert "Compared with a function that answers in another number type: 1 row." in words
+    assert "Not counted" not in words
 
 
 def test_examples_of_areas_are_neither_methods_nor_graphs(make):
@@ -740,8 +740,8 @@ def test_examples_of_areas_are_neither_methods_nor_graphs(make):
     assert cells(page, "areas", "area", "example", "status", "verified by") == [
         ["sweep", "squares", "ok", "NumPy"]
     ]
-    assert "<title>pyapsp: 1 methods on 1 graphs, timed and checked</title>" in text
-    assert "1 graph, and examples of 1 other areas" in words_of(text)
+    assert "<title>pyapsp: 1 method on 1 graph, timed and checked</title>" in text
+    assert "1 graph, and 1 example of other areas" in words_of(text)
     assert "2 of 2 runs gave the right answer" in words_of(text)
     assert "areas, an example of each, one run: sweep ok." in summary(make, make.record(), area)
     assert "areas" not in summary(make, make.record())
@@ -819,7 +819,7 @@ def test_the_page_opens_with_the_answers(make):
     assert "Failed: 1. 3 of 4 runs" in start
     assert "0 wrong, 0 not verified, 1 failed, 0 refused" in start
     assert "All ran on one device: A CPU (P driver, cpu)." in start
-    assert "2 rows are beside another function that answers in the same number type." in start
+    assert "answers in the same number type: 2 rows." in start
     assert "0.5 times as fast as" in start
     assert "40 times as fast as scipy.sparse.csgraph.floyd_warshall (all-pairs, b)" in start
     assert "On 1 it is slower: on 0 because of its kernels" in start
