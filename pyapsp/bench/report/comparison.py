@@ -141,16 +141,14 @@ def beside(run: pd.Series, peers: pd.DataFrame) -> Beside | None:
     same = there["dtype"].eq(run["dtype"])
     place = (ratios[same] if same.any() else ratios).astype(float).idxmin()
     peer, ratio = there.loc[place], float(ratios[place])
+    turns = run.least_seconds, run.greatest_seconds, peer["least_seconds"], peer["greatest_seconds"]
     return Beside(
         calls=peer["calls"],
         compared=peer["calls"] if same[place] else f"{peer['calls']} ({peer['dtype']})",
         same_type=bool(same[place]),
         peer_seconds=ratio * run.wall_seconds,
         ratio=ratio,
-        even=bool(
-            run.least_seconds <= peer["greatest_seconds"]
-            and peer["least_seconds"] <= run.greatest_seconds
-        ),
+        even=not any(map(pd.isna, turns)) and turns[0] <= turns[3] and turns[2] <= turns[1],
     )
 
 

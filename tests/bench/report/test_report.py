@@ -700,6 +700,9 @@ def test_a_peer_whose_turns_overlap_is_even(make):
         assert ("On 1 it is as fast: turns of both overlap." in text) is ("even" in word)
         figure = figures.fastest(fastest(make, bench))
         assert ("~" in figure.axes[0].texts[0].get_text()) is ("even" in word)
+    # records without turns say nothing of it
+    del bench["peers"][0]["times"], bench["runs"][0]["times"]
+    assert cells(Page(make.page(bench)), "fastest", "times as fast") == [["1.4"]]
 
 
 def test_a_peer_of_the_same_type_comes_first(make):
