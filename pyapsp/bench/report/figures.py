@@ -372,7 +372,7 @@ def _panels(runs: pd.DataFrame, column: str, label: str, level: float | None) ->
     across = min(len(groups), _ACROSS)
     rows = [groups[start : start + across] for start in range(0, len(groups), across)]
     longest = [max(some["method"].nunique() for _, some in row) for row in rows]
-    height = 0.8 + 0.17 * (sum(longest) + 2.5 * len(rows))
+    height = max(2.2, 0.8 + 0.17 * (sum(longest) + 2.5 * len(rows)))
     figure = Figure(figsize=(max(3.1 * across, 7), height), layout="constrained")
     panels = figure.subplots(
         len(rows),
