@@ -254,18 +254,24 @@ def test_devices_methods_and_the_results_folder_can_be_chosen(checkout):
 
 @pytest.mark.slow
 def test_a_shortlist_needs_all_methods_and_a_peer(checkout):
-    options = ["--config", "datasets={scc: [rmat-7, grid-50x50]}", "problems=[scc]", "areas=[]"]
+    options = [
+        "--config",
+        "datasets={scc: [small-world-50, grid-50x50]}",
+        "problems=[scc]",
+        "areas=[]",
+    ]
     methods = len(pyapsp.methods("scc"))
     for more, runs in (
         ([], methods),
         (["peers=[]"], 2 * methods),
         (["methods=[scc-tarjan,scc-colouring]"], 4),
         (["shortlist_above=5000"], 2 * methods),
-        (["variants=published"], methods),
     ):
         planned = checkout.planned("--cores", "2", *options, *more)
         assert planned["run_method"] == runs, more
         assert planned.get("time_methods", 0) == (0 if more == ["peers=[]"] else 2), more
+    plan = checkout.plan("--cores", "2", *options, "variants=published")
+    assert {*re.findall(r" output: results/checked/scc/([^/]+)/", plan)} == {"small-world-50"}
 
 
 @pytest.mark.every(7)
