@@ -36,7 +36,7 @@ static inline uint profile_unit(void)
 #else
 static inline ulong profile_clock(void)
 {
-#ifdef cl_khr_kernel_clock
+#if defined(cl_khr_kernel_clock) && defined(__opencl_c_kernel_clock_scope_device)
     return clock_read_device();
 #else
     return 0;
