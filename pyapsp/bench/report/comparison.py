@@ -141,14 +141,21 @@ def beside(run: pd.Series, peers: pd.DataFrame) -> Beside | None:
     same = there["dtype"].eq(run["dtype"])
     place = (ratios[same] if same.any() else ratios).astype(float).idxmin()
     peer, ratio = there.loc[place], float(ratios[place])
-    turns = run.least_seconds, run.greatest_seconds, peer["least_seconds"], peer["greatest_seconds"]
     return Beside(
         calls=peer["calls"],
         compared=peer["calls"] if same[place] else f"{peer['calls']} ({peer['dtype']})",
         same_type=bool(same[place]),
         peer_seconds=ratio * run.wall_seconds,
         ratio=ratio,
-        even=not any(map(pd.isna, turns)) and turns[0] <= turns[3] and turns[2] <= turns[1],
+        even=_alike(run, run.wall_seconds, peer, ratio * run.wall_seconds),
+    )
+
+
+def _alike(one: pd.Series, median: float, other: pd.Series, its: float) -> bool:
+    """Return whether two times differ by no more than their turns: each has the other's median."""
+    return bool(
+        one.least_seconds <= its <= one.greatest_seconds
+        and other.least_seconds <= median <= other.greatest_seconds
     )
 
 
@@ -157,7 +164,7 @@ def reason(run: Any, other: Beside | None) -> str:
     if other is None or other.ratio >= 1:
         return ""
     if other.even:
-        return "as fast: the turns overlap"
+        return "as fast: within the turns"
     if pd.isna(run.kernel_seconds):
         return ""
     if run.kernel_seconds >= other.peer_seconds:
@@ -186,10 +193,9 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         run with the fastest whole call (missing if none was verified): method, held_dtype,
         kernel_seconds, transfer_seconds, wall_seconds, turns, least_seconds, greatest_seconds;
         shown, the method with the type in which it computed; span, the times of its turns, or "one
-        run"; ties, the number of other methods with a turn that took no longer than its longest,
-        and tied, the names of some; the values of `Beside`; slower, the `reason`; right and count,
-        the numbers of verified runs and of all runs; outcomes, the number of runs in each state, as
-        in "5 of 6, 1 refused": 5 right.
+        run"; ties, the number of other methods that are `_alike`, and tied, the names of some; the
+        values of `Beside`; slower, the `reason`; right and count, the numbers of verified runs and
+        of all runs; outcomes, the number of runs in each state, as in "5 of 6, 1 refused": 5 right.
     """
     rows = []
     groups = runs[~of_areas(runs)].groupby(["problem", "input", "n"], sort=False, dropna=False)
@@ -232,9 +238,12 @@ def _span(run: pd.Series) -> str:
 
 
 def _tied(fastest: pd.Series, runs: pd.DataFrame) -> list[str]:
-    """Name the other methods that had a turn no longer than the longest one of the fastest."""
+    """Name the other methods that are as fast as the fastest."""
     names = pd.Series([method_name(row) for row in runs.itertuples()], runs.index)
-    near = names[runs["least_seconds"].le(fastest["greatest_seconds"])]
+    alike = [
+        _alike(fastest, fastest.wall_seconds, run, run.wall_seconds) for _, run in runs.iterrows()
+    ]
+    near = names[alike]
     return list(near[near.ne(names[fastest.name])].unique())
 
 

@@ -87,7 +87,9 @@ def _of_the_fastest(best: pd.DataFrame) -> str:
     caption += " and of the fastest function of another package (ring). "
     caption += "The number says how many times as long that function took"
     caption += ": below 1, it is faster." if best["ratio"].lt(1).any() else "."
-    return caption + (" ~: the turns of both overlap." if best["even"].eq(True).any() else "")
+    return caption + (
+        " ~: each median is within the turns of the other." if best["even"].eq(True).any() else ""
+    )
 
 
 def _drawing(runs: pd.DataFrame) -> str:

@@ -69,6 +69,8 @@ def report_page(
         methods=answered["method"].nunique(),
         states=comparison.count_states(every),
         types=sorted(runs["dtype"].unique()),
+        leaders=_leaders(best),
+        fewer=_fewer(runs),
         units=set(runs["unit"]),
         columns={
             column for name in listed if name.startswith("runs-") for column in listed[name].columns
@@ -93,6 +95,26 @@ def report_page(
             for name, (svg, caption) in figures.items()
         },
     )
+
+
+def _leaders(best: pd.DataFrame) -> list[str]:
+    """Say which method is the fastest on the largest graph of each problem."""
+    known = best[best["shown"].ne("none")]
+    return [
+        f"{problem}: {of['shown'].iloc[0]} ({of['input'].iloc[0]}, {of['dtype'].iloc[0]})"
+        for problem, of in known.groupby("problem", sort=False)
+    ]
+
+
+def _fewer(runs: pd.DataFrame) -> list[str]:
+    """Say on which graphs not all methods of a problem were run that were run on another."""
+    found = []
+    for problem, of in runs.groupby("problem", sort=False):
+        ran, all_of = of.groupby("input", sort=False)["method"].nunique(), of["method"].nunique()
+        few = [f"{count} on {name}" for name, count in ran.items() if count < all_of]
+        if few:
+            found.append(f"{problem}: of {all_of}, {', '.join(few)}")
+    return found
 
 
 def _hosts(software: pd.DataFrame) -> str:

@@ -355,7 +355,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
     notes = [f"runs: {', '.join(f'{count} {state}' for state, count in states.items())}."]
     notes.append("n: number of vertices. Times are those of whole calls.")
     if best["ties"].any():
-        notes.append("+1: one more method is as fast; their turns overlap.")
+        notes.append("+1: one more method is as fast: each median is within the other's turns.")
     if once.any():
         notes.append("°: one run; the times of others are medians of turns.")
     if best["ratio"].notna().any():
@@ -366,7 +366,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
     if typed.any():
         notes.append("*: the other answers in another type.")
     if even.any():
-        notes.append("~: as fast; the turns of both overlap.")
+        notes.append("~: as fast; each median is within the turns of the other.")
     if best["shown"].str.endswith(")").any():
         notes.append("(type): computed in this narrower type, which gives the same numbers.")
     if len(areas):

@@ -646,9 +646,9 @@ def test_two_drivers_of_one_processor_are_said_to_be_that(make):
     assert "one processor" not in make.page(make.record(), make.record(device=make.gpu))
 
 
-def test_methods_whose_turns_overlap_are_tied(make):
+def test_methods_whose_medians_are_within_the_turns_of_each_other_are_tied(make):
     # the turns of a bench are from 0.8 to 1.2 times its median
-    seconds = {"fast": 1.0, "near": 1.4, "far": 1.6}
+    seconds = {"fast": 1.0, "near": 1.15, "overlaps": 1.4, "far": 1.6}
     runs = [make.record("a", 10, name, wall_seconds=2 * t) for name, t in seconds.items()]
     page = Page(make.page(make.bench(runs)))
     assert cells(page, "fastest", "fastest method", "tied with", "time (turns)") == [
@@ -671,6 +671,23 @@ def test_methods_whose_turns_overlap_are_tied(make):
     assert [text.get_text() for text in figure.axes[0].texts] == ["fast 2 s, one run"]
 
 
+def test_a_slow_turn_does_not_make_a_tie(make):
+    """The longest turn of the fastest method is longer than all turns of the other."""
+    bench = make.bench([make.record("a", 10, name, wall_seconds=2.0) for name in ("one", "two")])
+    for run, times in zip(bench["runs"], ([1, 1, 1, 9], [3, 3, 3, 4]), strict=True):
+        run["times"]["wall"], run["wall_seconds"] = times, times[1]
+    assert cells(Page(make.page(bench)), "fastest", "fastest method") == [["one"]]
+    assert "tied with" not in Page(make.page(bench)).texts("fastest")[0]
+
+
+def test_the_page_names_the_methods_of_the_largest_graphs_and_what_was_not_run(make):
+    runs = [make.record("a", 10, "one"), make.record("a", 10, "two"), make.record("b", 90, "two")]
+    text = " ".join(make.page(*runs).split())
+    assert "On the largest graph of each problem: all-pairs: two (b, float64)." in text
+    assert "only some of the methods were run: all-pairs: of 2, 1 on b." in text
+    assert "only some of the methods" not in make.page(*runs[:2])
+
+
 def test_of_many_ties_a_few_are_named(make):
     runs = [make.record("a", 10, f"m{number}", wall_seconds=2.0) for number in range(6)]
     page = Page(make.page(make.bench(runs)))
@@ -679,11 +696,13 @@ def test_of_many_ties_a_few_are_named(make):
     assert cells(page, "fastest", "tied with") == [["m1, m2, m3"]]
 
 
-def test_a_peer_whose_turns_overlap_is_even(make):
+def test_a_peer_is_even_if_each_median_is_within_the_turns_of_the_other(make):
     bench = make.bench([make.record("a", 10, wall_seconds=2.0)])  # turns of 0.8 to 1.2 s
     for turns, word, why in (
-        ([1.1, 1.3], "1.1 (even)", ""),
-        ([0.7, 0.9], "0.9 (even)", "as fast: the turns overlap"),
+        ([0.9, 1.3], "1.1 (even)", ""),
+        ([1.1, 1.3], "1.2", ""),
+        ([0.7, 1.1], "0.9 (even)", "as fast: within the turns"),
+        ([0.7, 0.9], "0.8 (slower)", "1 s are outside kernels (123 µs in transfers)"),
         ([0.5, 0.7], "0.6 (slower)", "1 s are outside kernels (123 µs in transfers)"),
         ([1.3, 1.5], "1.4", ""),
     ):
@@ -697,7 +716,7 @@ def test_a_peer_whose_turns_overlap_is_even(make):
             assert cells(Page(text), "fastest", "if slower, why") == [[why]]
         marks = summary(make, bench).splitlines()[2].split()
         assert (f"{row[0].split()[0]}~" in marks) is ("even" in word)
-        assert ("On 1 it is as fast: turns of both overlap." in text) is ("even" in word)
+        assert ("On 1 it is as fast: each median is" in text) is ("even" in word)
         figure = figures.fastest(fastest(make, bench))
         assert ("~" in figure.axes[0].texts[0].get_text()) is ("even" in word)
     # records without turns say nothing of it
