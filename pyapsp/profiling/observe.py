@@ -67,6 +67,8 @@ class Launched:
     items : tuple of int
     group : tuple of int or None
     arguments : sequence
+    moved : bool
+        Whether the items begin at an offset.
     """
 
     program: Program | None
@@ -75,6 +77,7 @@ class Launched:
     items: tuple[int, ...]
     group: tuple[int, ...] | None
     arguments: Sequence[Argument]
+    moved: bool = False
 
 
 @dataclass
@@ -191,9 +194,10 @@ class _Observer:
     def __init__(self, before: Callable[[Launched], None] | None) -> None:
         self.timeline = Timeline()
         self._before, self._busy = before, False
-        self._programs: dict[int, Program] = {}
+        # these keep the kernels, so that no other one gets the address of one that is gone
+        self._programs: dict[cl.Kernel, Program] = {}
         # kernel -> place -> argument, of those that are set before a launch
-        self._set: dict[int, dict[int, Argument]] = defaultdict(dict)
+        self._set: dict[cl.Kernel, dict[int, Argument]] = defaultdict(dict)
         self.changes: tuple[tuple[object, str, Callable[..., object]], ...] = (
             (cl, "enqueue_copy", self._copy),
             (cl, "enqueue_fill_buffer", self._fill),
@@ -213,8 +217,7 @@ class _Observer:
         @wraps(original)
         def new_kernel(program: Program, name: str) -> cl.Kernel:
             kernel = original(program, name)
-            self._programs[kernel.int_ptr] = program
-            self._set.pop(kernel.int_ptr, None)  # the address of a kernel that is gone
+            self._programs[kernel] = program
             return kernel
 
         return new_kernel
@@ -233,11 +236,10 @@ class _Observer:
         ) -> cl.Event:
             if self._busy:
                 return original(kernel, queue, items, group, *arguments, **more)
-            size = tuple(items)
-            if more.get("g_times_l") and group is not None:
-                size = tuple(a * b for a, b in zip(items, group, strict=True))
-            self._precede(kernel, queue, size, group, arguments)
+            size = _whole(items, group, more.get("g_times_l"))
+            self._precede(kernel, queue, size, group, arguments, more.get("global_offset"))
             event = original(kernel, queue, items, group, *arguments, **more)
+            self._set.pop(kernel, None)  # it has the arguments of this launch now
             self.timeline.saw(*arguments)
             self.timeline.add("kernel", kernel.function_name, queue, prod(size), event)
             return event
@@ -251,15 +253,18 @@ class _Observer:
         items: tuple[int, ...],
         group: Sequence[int] | None,
         arguments: Sequence[Argument],
+        offset: object,
     ) -> None:
         """Call what was asked to be called before each launch."""
         if self._before is None:
             return
-        program = self._programs.get(kernel.int_ptr)
+        program = self._programs.get(kernel)
         shape = items, None if group is None else tuple(group)
         self._busy = True
         try:
-            self._before(Launched(program, kernel, queue, *shape, arguments))
+            self._before(
+                Launched(program, kernel, queue, *shape, arguments, moved=offset is not None)
+            )
         finally:
             self._busy = False
 
@@ -267,7 +272,7 @@ class _Observer:
         @wraps(original)
         def set_arg(kernel: cl.Kernel, index: int, arg: Argument) -> None:
             original(kernel, index, arg)
-            self._set[kernel.int_ptr][index] = arg
+            self._set[kernel][index] = arg
 
         return set_arg
 
@@ -275,7 +280,7 @@ class _Observer:
         @wraps(original)
         def set_args(kernel: cl.Kernel, *arguments: Argument) -> None:
             original(kernel, *arguments)
-            self._set[kernel.int_ptr] = dict(enumerate(arguments))
+            self._set[kernel] = dict(enumerate(arguments))
 
         return set_args
 
@@ -288,15 +293,20 @@ class _Observer:
             kernel: cl.Kernel,
             global_work_size: Sequence[int],
             local_work_size: Sequence[int] | None,
-            *arguments: object,
+            global_work_offset: Sequence[int] | None = None,
+            wait_for: Sequence[cl.Event] | None = None,
+            g_times_l: bool = False,
             **more: object,
         ) -> cl.Event:
-            known, items = self._set[kernel.int_ptr], tuple(global_work_size)
+            offset, group = global_work_offset, local_work_size
+            items = _whole(global_work_size, group, g_times_l)
+            known = self._set.get(kernel, {})
             if not self._busy and len(known) == kernel.num_args:
                 ordered = [known[place] for place in sorted(known)]
                 self.timeline.saw(*ordered)
-                self._precede(kernel, queue, items, local_work_size, ordered)
-            event = original(queue, kernel, items, local_work_size, *arguments, **more)
+                self._precede(kernel, queue, items, group, ordered, offset)
+            shape = global_work_size, group, offset
+            event = original(queue, kernel, *shape, wait_for, g_times_l, **more)
             if not self._busy:
                 self.timeline.add("kernel", kernel.function_name, queue, prod(items), event)
             return event
@@ -359,6 +369,15 @@ class _Observer:
             return array, event
 
         return enqueue_map
+
+
+def _whole(
+    items: Sequence[int], group: Sequence[int] | None, multiplied: object
+) -> tuple[int, ...]:
+    """Return the items of a launch, which may be given as groups."""
+    if multiplied and group is not None:
+        return tuple(a * b for a, b in zip(items, group, strict=True))
+    return tuple(items)
 
 
 def _bytes(memory: object) -> int:

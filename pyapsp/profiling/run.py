@@ -141,6 +141,8 @@ class _Tracer:
             found.error = str(error)
 
     def _traced(self, launch: Launched) -> tuple[LaunchTrace, float]:
+        if launch.moved:
+            raise CapabilityError("launches whose items begin at an offset are not traced")
         device, source, standard = _built(launch)
         if device.id not in self._analysts:
             self._analysts[device.id] = Analyst(device, self._width)

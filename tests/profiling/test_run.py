@@ -106,6 +106,44 @@ def test_kernels_whose_arguments_are_set_before(device):
     assert {each.program for each in launched} == {program}
 
 
+def test_answers_stay_if_a_kernel_is_called_after_its_arguments_were_set(device):
+    """The call sets others; the traces of the next launch must not bring back the first ones."""
+    program, queue = Program(device, ADD), device.queue()
+    x, y = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64) for _ in range(2))
+    outs = []
+
+    def call():
+        for each in (x, y):
+            cl.enqueue_fill_buffer(queue, each, np.zeros(1, np.int32), 0, 4 * 64)
+        kernel = program.new_kernel("add")
+        kernel.set_args(x, np.int32(1))
+        kernel(queue, (64,), (16,), y, np.int32(1))
+        cl.enqueue_nd_range_kernel(queue, kernel, (64,), (16,))
+        for each in (x, y):
+            outs.append(np.empty(64, np.int32))
+            cl.enqueue_copy(queue, outs[-1], each)
+
+    profile_run(call)
+    assert [out[0] for out in outs] == [0, 2, 0, 2]
+
+
+def test_groups_and_offsets_of_launches(device):
+    program, queue = Program(device, ADD), device.queue()
+    x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+    kernel, launched = program.new_kernel("add"), []
+    with observing(launched.append) as timeline:
+        kernel.set_args(x, np.int32(1))
+        cl.enqueue_nd_range_kernel(queue, kernel, (4,), (8,), g_times_l=True)
+        cl.enqueue_nd_range_kernel(queue, kernel, (16,), (8,), (8,))
+        kernel(queue, (4,), (8,), x, np.int32(1), g_times_l=True)
+        kernel(queue, (16,), (8,), x, np.int32(1), global_offset=(8,))
+    assert [each.items for each in launched] == [(32,), (16,), (32,), (16,)]
+    assert [each.size for each in timeline.commands] == [32, 16, 32, 16]
+    assert [each.moved for each in launched] == [False, True, False, True]
+    record, _ = profile_run(lambda: kernel(queue, (16,), (8,), x, np.int32(1), global_offset=(8,)))
+    assert "offset" in record["kernels"][0]["error"]
+
+
 def test_a_kernel_with_unknown_arguments_is_not_traced(device):
     program, queue = Program(device, ADD), device.queue()
     x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)

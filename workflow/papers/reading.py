@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,8 @@ READ = {
     "half coo": 8,
 }
 _MATRICES, _LISTS = (1, 2), (6, 7, 8)
+# Whole numbers below this are exact in float32.
+_EXACT = 2**24
 
 
 class Reader:
@@ -55,11 +58,8 @@ class Reader:
         self._device, self._queue, self._n = device, device.queue(), stored.n
         self._code = READ[stored.format]
         arrays = list(stored.arrays.values())
-        kinds = {each.dtype for each in arrays if each.dtype.names is None}
-        fields = {each[0] for array in arrays for each in (array.dtype.fields or {}).values()}
-        if (kinds | fields) - {np.dtype(np.uint8), np.dtype(np.int32), np.dtype(np.float32)}:
-            raise GraphError("kernels of formats read weights of int32")
         self._matrix = self._code in _MATRICES
+        _check_weights(arrays, matrix=self._matrix)
         self._m = len(arrays[0]) if self._code in _LISTS else 0
         usual = 1 if self._matrix and device.traits.scalar_groups else _GROUP
         self._group = usual if group is None else group
@@ -119,3 +119,19 @@ class Reader:
 
     def _shape(self, items: int) -> tuple[tuple[int], tuple[int]]:
         return (-(-items // self._group) * self._group,), (self._group,)
+
+
+def _check_weights(arrays: Sequence[np.ndarray], *, matrix: bool) -> None:
+    """Raise an error unless kernels read these weights as they are."""
+    if matrix:
+        (entries,) = arrays
+        whole = entries[np.isfinite(entries)]
+        exact = (whole == np.floor(whole)).all() and np.abs(whole, dtype=float).max(
+            initial=0
+        ) < _EXACT
+    else:
+        kinds = {each.dtype for each in arrays if each.dtype.names is None}
+        kinds |= {each[0] for array in arrays for each in (array.dtype.fields or {}).values()}
+        exact = kinds == {np.dtype(np.int32)}
+    if not exact:
+        raise GraphError("kernels of formats read weights that are whole numbers of int32")

@@ -11,13 +11,14 @@ import pyopencl as cl
 import pytest
 from papers import metered
 from papers.__main__ import main
-from papers.busato_profiling import criteria, experiments, suite
+from papers.busato_profiling import criteria, experiments, predictions, suite
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose
 
 from pyapsp.device import sensors
 from pyapsp.device.sensors import Sensor
 from pyapsp.errors import ParameterError, VerificationError
 from pyapsp.profiling.primitives import IMPLEMENTATIONS
+from pyapsp.profiling.suite import profile_device
 
 NAME = "busato-profiling"
 
@@ -245,7 +246,18 @@ def test_a_wrong_benchmark_is_an_error(device, monkeypatch):
         papers.measure(f"{NAME}-device", 1, device=device)
 
 
-def test_criteria_of_versions(device, monkeypatch, written):
+@pytest.fixture
+def short(monkeypatch):
+    """Make experiments measure only the memory of a device for its profile."""
+    for module in (criteria, predictions):
+        monkeypatch.setattr(
+            module,
+            "profile_device",
+            lambda device, *, quick: profile_device(device, quick=quick, parts=("memory",)),
+        )
+
+
+def test_criteria_of_versions(device, monkeypatch, short):
     monkeypatch.setattr(criteria, "VERSIONS", {"transpose": {"Version1": ("v2.0", Shape(16, 4))}})
     document = papers.measure(f"{NAME}-criteria", 64, device=device)
     (run,) = document["runs"]
@@ -253,6 +265,38 @@ def test_criteria_of_versions(device, monkeypatch, written):
     # columns of a tile of 16 words are in few banks
     assert run["criteria"]["local_efficiency"] < 0.5
     assert 0 < run["quality"] < 1
+
+
+def test_predicted_times_of_the_kernels_that_take_longest(device, monkeypatch, short, written):
+    some = {"bfs": ("mesh", 1, ("bfs-frontier",)), "all-pairs": ("uniform", 2, ("fw-naive",))}
+    monkeypatch.setattr(predictions, "METHODS", some)
+    document = papers.measure(f"{NAME}-predictions", 256, device=device)
+    assert document["left_out"] == []
+    assert [run["kernel"] for run in document["runs"]] == ["bfs_frontier", "fw_naive"]
+    dense = document["runs"][1]
+    assert dense["launches"] == 128
+    document["runs"][0] |= {"predicted": 1e-3, "seconds": {"kernel": 2e-3}}
+    document["runs"][1] |= {"predicted": 2e-3, "seconds": {"kernel": 1e-3}}
+    tables = written(NAME, [{**document, "date": "2026-01-01"}])
+    assert list(tables["predictions"]["predicted / measured"]) == [0.5, 2]
+    (accuracy,) = tables["predictions-accuracy"].to_dict("records")
+    assert accuracy["median error, %"] == 75
+    assert accuracy["90th percentile, %"] == 95
+    assert accuracy["within a factor of 2"] == 2
+
+
+def test_a_wrong_answer_has_no_prediction(device, monkeypatch, short):
+    monkeypatch.setattr(predictions, "METHODS", {"bfs": ("mesh", 1, ("bfs-frontier",))})
+    solve = predictions.solve
+
+    def wrong(request):
+        solved = solve(request)
+        solved.answer.distances[0, -1] += 1
+        return solved
+
+    monkeypatch.setattr(predictions, "solve", wrong)
+    with pytest.raises(VerificationError):
+        papers.measure(f"{NAME}-predictions", 256, device=device)
 
 
 def test_scores_of_primitives(device, monkeypatch, written):

@@ -113,7 +113,10 @@ ELSEWHERE = {
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
     *(
         f"busato-profiling-{name}"
-        for name in ("primitives", "criteria", "reduction", "transpose", "techniques")
+        for name in (
+            *("primitives", "criteria", "predictions"),
+            *("reduction", "transpose", "techniques"),
+        )
     ),
     *(
         f"busato-matching-{name}"

@@ -124,7 +124,10 @@ def test_items_share_the_row_of_a_matrix(device, group):
     assert found.tolist() == least(graph, "pitched matrix", x.tolist())
 
 
-@pytest.mark.parametrize("of", ["fractions", "wide"])
-def test_kernels_read_weights_of_four_bytes(device, of):
+@pytest.mark.parametrize("name", sorted(WEIGHTED))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_kernels_read_whole_weights_of_four_bytes(device, name, dtype):
+    weights = np.array([2**40, 1] if dtype is np.int64 else [2.5, 1], dtype)
+    graph = Graph.from_arcs(3, [0, 2], [1, 0], weights)
     with pytest.raises(GraphError, match="int32"):
-        Reader(device, represent(GRAPHS[of], "csr of records"))
+        Reader(device, represent(graph, name))
