@@ -73,11 +73,12 @@ class Graphs(Sequence[Graph]):
         directed: bool = True,
     ) -> None:
         self.directed = validation.flag("directed", "Graphs", directed)
-        self.sizes, self.counts = _numbers("sizes", sizes), _numbers("counts", counts)
+        self.sizes = _numbers("sizes", sizes, validation.MAX_VERTICES)
+        self.counts = _numbers("counts", counts)
         self.tails, self.heads = _integers("tails", tails), _integers("heads", heads)
-        arcs = int(self.counts.sum())
+        arcs = sum(self.counts.tolist())  # a sum by NumPy may overflow
         self.is_unweighted = weights is None
-        ones = np.broadcast_to(np.int64(1), arcs)
+        ones = np.broadcast_to(np.int64(1), self.tails.size)
         self.weights = ones if weights is None else validation.weights(weights)
         shapes = {each.shape for each in (self.tails, self.heads, self.weights)}
         if self.sizes.shape != self.counts.shape or shapes != {(arcs,)}:
@@ -197,8 +198,9 @@ def _integers(name: str, values: ArrayLike) -> NDArray[np.int64]:
     return validation.integers(name, values).astype(np.int64, copy=False)
 
 
-def _numbers(name: str, values: ArrayLike) -> NDArray[np.int64]:
+def _numbers(name: str, values: ArrayLike, most: int | None = None) -> NDArray[np.int64]:
     numbers = _integers(name, values)
-    if numbers.size and numbers.min() < 0:
-        raise GraphError(f"{name} must be a list of numbers from 0 up")
+    if numbers.size and (numbers.min() < 0 or (most is not None and numbers.max() > most)):
+        limit = "up" if most is None else f"to {most}"
+        raise GraphError(f"{name} must be a list of numbers from 0 {limit}")
     return numbers
