@@ -128,10 +128,11 @@ class Graphs(Sequence[Graph]):
             if any(isinstance(each, np.ndarray) for each in edges):
                 ends = np.concatenate([each for each in edges if len(each)] or [_NONE])
             else:
-                listed = list(chain.from_iterable(chain.from_iterable(edges)))
-                ends = np.array(listed).reshape(-1, 2) if listed else _NONE
-            if ends.shape != (sum(counts), 2):
-                raise ValueError(f"{sum(counts)} edges have {ends.size} ends")
+                flat = np.array(list(chain.from_iterable(chain.from_iterable(edges))))
+                lengths = set(map(len, chain.from_iterable(edges)))
+                ends = flat.reshape(-1, 2) if flat.ndim == 1 and lengths <= {2} else None
+            if ends is None or ends.shape != (sum(counts), 2):
+                raise ValueError("an edge has not two ends")
         except (TypeError, ValueError) as error:
             raise GraphError(f"no pairs of a number of vertices and edges: {error}") from None
         return cls(sizes, counts, ends[:, 0], ends[:, 1], directed=directed)
