@@ -17,6 +17,7 @@ from pyapsp.graph.model import Graph
 __all__ = ["Graphs", "numbered"]
 
 _NONE = np.empty((0, 2), np.int64)
+_ENDS = "an edge has not two ends"
 
 
 class Graphs(Sequence[Graph]):
@@ -129,10 +130,11 @@ class Graphs(Sequence[Graph]):
                 ends = np.concatenate([each for each in edges if len(each)] or [_NONE])
             else:
                 flat = np.array(list(chain.from_iterable(chain.from_iterable(edges))))
-                lengths = set(map(len, chain.from_iterable(edges)))
-                ends = flat.reshape(-1, 2) if flat.ndim == 1 and lengths <= {2} else None
-            if ends is None or ends.shape != (sum(counts), 2):
-                raise ValueError("an edge has not two ends")
+                if flat.ndim != 1 or set(map(len, chain.from_iterable(edges))) - {2}:
+                    raise ValueError(_ENDS)
+                ends = flat.reshape(-1, 2)
+            if ends.shape != (sum(counts), 2):
+                raise ValueError(_ENDS)
         except (TypeError, ValueError) as error:
             raise GraphError(f"no pairs of a number of vertices and edges: {error}") from None
         return cls(sizes, counts, ends[:, 0], ends[:, 1], directed=directed)
@@ -143,10 +145,20 @@ class Graphs(Sequence[Graph]):
     @overload
     def __getitem__(self, number: int) -> Graph: ...
     @overload
-    def __getitem__(self, number: slice) -> list[Graph]: ...
-    def __getitem__(self, number: int | slice) -> Graph | list[Graph]:
+    def __getitem__(self, number: slice) -> Graphs: ...
+    def __getitem__(self, number: int | slice) -> Graph | Graphs:
         if isinstance(number, slice):
-            return [self[each] for each in range(len(self))[number]]
+            numbers = np.arange(len(self))[number]
+            places = self.arcs_of(numbers)
+            weights = None if self.is_unweighted else self.weights[places]
+            return Graphs(
+                self.sizes[numbers],
+                self.counts[numbers],
+                self.tails[places],
+                self.heads[places],
+                weights,
+                directed=self.directed,
+            )
         place = range(len(self))[number]
         some = slice(*self._starts[place : place + 2])
         arcs = self.tails[some], self.heads[some], self.weights[some]

@@ -33,7 +33,11 @@ def test_they_are_the_graphs_one_by_one(weighted, directed):
         given = None if weights is None else weights[some]
         alone = Graph.from_arcs(sizes[number], tails[some], heads[some], given, directed=directed)
         assert graph == alone == graphs[number] == graphs[number - 30]
-    assert graphs[3:9:2] == [graphs[3], graphs[5], graphs[7]]
+    for some in (slice(3, 9, 2), slice(None, None, -1), slice(30, None)):
+        part = graphs[some]
+        assert isinstance(part, Graphs)
+        assert list(part) == list(graphs)[some]
+        assert (part.directed, part.is_unweighted) == (directed, not weighted)
     with pytest.raises(IndexError):
         graphs[30]
     assert repr(graphs) == f"<Graphs: 30 graphs, {sizes.sum()} vertices, {counts.sum()} arcs>"
