@@ -383,6 +383,22 @@ def test_whole_numbers_are_not_rounded(weight, dtype, device):
     assert pyapsp.solve_many(weights, dtype=dtype, device=device)[1, 0, 1] == weights[1, 0, 1]
 
 
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
+def test_a_weight_of_infinity_or_more_is_refused(dtype, device):
+    far = int(np.iinfo(dtype).max) // 2
+    for weight in (far - 1, far, far + 5, 2**63 - 1):
+        graphs = Graphs([2, 2], [1, 1], [0, 0], [1, 1], [3, weight])
+        matrices = np.zeros((2, 2, 2), np.int64)
+        matrices[:, 0, 1] = 3, weight
+        for given in (graphs, list(graphs), list(matrices), matrices):
+            if weight < far:
+                found = pyapsp.solve_many(given, dtype=dtype, device=device)[1]
+                assert getattr(found, "distances", found)[0, 1] == weight
+                continue
+            with pytest.raises(PrecisionError, match=r"^graph 1: .* too large"):
+                pyapsp.solve_many(given, dtype=dtype, device=device)
+
+
 BAD = [
     (np.nan, None, GraphError),
     (-np.inf, None, GraphError),

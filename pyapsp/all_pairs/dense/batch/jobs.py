@@ -221,6 +221,8 @@ class Packed(Padded):
         places = np.repeat(np.arange(numbers.size), self._graphs.counts[numbers])
         tails, heads = self._graphs.tails[arcs], self._graphs.heads[arcs]
         values, wrong = _converted(self._graphs.weights[arcs], dtype)
+        if wrong is None and dtype.kind == "i":
+            wrong = values >= infinity(dtype)  # kernels do not see what is above infinity
         if wrong is not None:
             self.suspects.update(np.unique(places[wrong]).tolist())
         both = not (self._directed and self._graphs.directed)
