@@ -27,7 +27,7 @@ from pyapsp.all_pairs.dense.batch.jobs import (
     Packed,
     Part,
     Stacked,
-    narrowest,
+    packed_dtype,
     padded,
 )
 from pyapsp.all_pairs.dense.batch.pinned import is_pinned
@@ -131,10 +131,9 @@ class Batch:
 
     def _packed(self, graphs: Graphs, dtype: DTypeLike | None) -> Iterator[Solved]:
         """Solve graphs that are arrays of their arcs; those of about the same size together."""
-        n = int(graphs.sizes.max(initial=0))
-        automatic = isinstance(dtype, str) and dtype == "auto"
-        chosen = narrowest(graphs.weights, n) if automatic else _type(dtype)
-        lengths = np.array([padded(size) for size in range(n + 1)])[graphs.sizes]
+        chosen = packed_dtype(graphs, dtype)
+        sizes = np.unique(graphs.sizes)
+        lengths = np.array(list(map(padded, sizes.tolist())))[sizes.searchsorted(graphs.sizes)]
         order = np.argsort(lengths, kind="stable")
         for numbers in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
             if numbers.size:
@@ -364,7 +363,7 @@ def batch_of(
 
 
 def check_nameless(weight: Weight) -> None:
-    """Raise an error for the name of a weight beside an array."""
+    """Raise an error for the name of a weight beside an array or `Graphs`."""
     if weight is not ...:
-        rule = "absent for an array, whose weights have no names"
+        rule = "absent for an array or `Graphs`, whose weights have no names"
         raise ParameterError.of("weight", "solve_many", rule, weight)

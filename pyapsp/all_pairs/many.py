@@ -121,7 +121,7 @@ def solve_many(
     ----------
     graphs : (m, n, n) ndarray, or iterable of graphs
         An array of weights, where 0 and inf mean "no arc", as in `solve`; or anything that
-        `solve` takes, of equal or different sizes. `Graphs` are made fastest.
+        `solve` takes, of equal or different sizes. `Graphs` is the fastest to make.
     method : str or Method
         ``"auto"``; ``"fw-onegroup"``, which solves each graph in one work-group;
         ``fw-multikernel``, ``fw-singlekernel``, ``fw-packed4``, ``8``, ``16`` or ``fw-minplus``,

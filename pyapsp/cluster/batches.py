@@ -11,13 +11,14 @@ from zlib import crc32
 
 import numpy as np
 
-from pyapsp.all_pairs.dense.batch.jobs import array_dtype
+from pyapsp.all_pairs.batch import check_nameless
+from pyapsp.all_pairs.dense.batch.jobs import array_dtype, packed_dtype
 from pyapsp.all_pairs.many import arrays_of, solve_each
 from pyapsp.base.errors import ParameterError, PyApspError
 from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks, joined
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike
+from pyapsp.graph import Graph, GraphLike, Graphs
 from pyapsp.paths.result import Result
 from pyapsp.registry.ranks import register_on_ranks
 
@@ -88,7 +89,13 @@ def collected(ranks: Ranks, mine: Sequence[int], *arrays: np.ndarray | None) -> 
 def _content(graphs: Sequence[GraphLike] | np.ndarray) -> str:
     """Return the number of the graphs, and a checksum of those that need no conversion."""
     checksum = 0
-    for each in [graphs] if isinstance(graphs, np.ndarray) else graphs:
+    parts: Iterable[GraphLike] = graphs
+    if isinstance(graphs, np.ndarray):
+        parts = [graphs]
+    elif isinstance(graphs, Graphs):
+        arcs = graphs.tails, graphs.heads, graphs.weights
+        parts = [np.array(graphs.directed), graphs.sizes, graphs.counts, *arcs]
+    for each in parts:
         if isinstance(each, np.ndarray) and each.dtype.kind in "biuf":
             checksum = crc32(f"{each.dtype} {each.shape}".encode(), checksum)
             checksum = crc32(np.ascontiguousarray(each).data, checksum)
@@ -106,10 +113,16 @@ def solve_each_on_ranks(
 ) -> Iterator[tuple[int, Result]]:
     """Yield the graphs that this rank solves."""
     with joined(comm, "solve_each") as ranks:
-        if not isinstance(graphs, np.ndarray):
+        dtype = options["dtype"]  # one for all graphs of an array or of `Graphs`
+        if isinstance(graphs, np.ndarray):
+            dtype = array_dtype(graphs, dtype)
+        elif isinstance(graphs, Graphs):
+            dtype = packed_dtype(graphs, dtype)
+        else:
             graphs = list(graphs)
-        elif options["dtype"] is None or isinstance(options["dtype"], str):
-            options = {**options, "dtype": array_dtype(graphs, options["dtype"])}  # one for all
+        if not isinstance(graphs, list):
+            check_nameless(options["weight"])
+        options = {**options, "dtype": dtype}
         # the text of a function has an address, which may differ
         weight = "a function" if callable(options["weight"]) else options["weight"]
         ranks.same("solve_each", **{**options, "weight": weight}, graphs=_content(graphs))

@@ -25,7 +25,7 @@ from pyapsp.errors import (
     PrecisionError,
     RankError,
 )
-from pyapsp.graph import Graph, generators
+from pyapsp.graph import Graph, Graphs, generators
 
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])
@@ -190,6 +190,7 @@ def batches() -> None:
         for part in everything:
             for number, found in part.items():
                 same(found.distances, one[0][number].astype(float))
+    packed()
     weights = weights.astype(float)
     weights[17, 3, 3] = -1
     try:
@@ -198,6 +199,28 @@ def batches() -> None:
         assert "graph 17: negative cycle" in str(error)
     else:
         raise AssertionError("no error")
+
+
+def packed() -> None:
+    """`Graphs` stay packed: one type for all of them, and weights without names."""
+    draw = np.random.default_rng(19)
+    sizes = draw.integers(2, 20, 23)
+    ends = np.repeat(sizes, 2 * sizes)
+    # one graph needs more than 16 bits
+    lengths = np.where(np.arange(ends.size) < ends.size - 1, 3, 70_000)
+    graphs = Graphs(sizes, 2 * sizes, *draw.integers(0, ends, (2, ends.size)), lengths)
+    mine = pyapsp.solve_many(graphs, dtype="auto", comm=COMM)
+    one = pyapsp.solve_many(graphs, dtype="auto")
+    assert {each.distances.dtype for each in mine} == {np.dtype(np.int32)}
+    for found, expected in zip(mine, one, strict=True):
+        same(found.distances, expected.distances)
+    for some in (graphs, graphs[:0]):
+        try:
+            pyapsp.solve_many(some, weight="km", comm=COMM)
+        except ParameterError as error:
+            assert "absent for an array or `Graphs`" in str(error)
+        else:
+            raise AssertionError("no error")
 
 
 def errors() -> None:
@@ -242,6 +265,8 @@ def different() -> None:
         (pyapsp.solve_many, matrices, {"directed": one == 0}),
     ]
     batches = (matrices + one, [matrices[0] + one], [drawn(18 + one)], matrices[: 6 - one])
+    batches += (Graphs([3], [1], [0], [1 + (one > 0)]), Graphs([3 + one], [1], [0], [1]))
+    batches += (Graphs([3], [1], [0], [1], directed=one == 0),)
     if COMM.size == 1:
         return
     for function, what, options in calls:

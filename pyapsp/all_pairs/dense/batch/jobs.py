@@ -23,6 +23,7 @@ __all__ = [
     "array_dtype",
     "check_out",
     "narrowest",
+    "packed_dtype",
     "padded",
 ]
 
@@ -222,7 +223,7 @@ class Packed(Padded):
         tails, heads = self._graphs.tails[arcs], self._graphs.heads[arcs]
         values, wrong = _converted(self._graphs.weights[arcs], dtype)
         if wrong is None and dtype.kind == "i":
-            wrong = values >= infinity(dtype)  # kernels do not see what is above infinity
+            wrong = values >= infinity(dtype)  # the minimum below hides them
         if wrong is not None:
             self.suspects.update(np.unique(places[wrong]).tolist())
         both = not (self._directed and self._graphs.directed)
@@ -269,9 +270,12 @@ def array_dtype(weights: np.ndarray, dtype: DTypeLike | None) -> np.dtype:
         raise GraphError(f"a batch must be an array of m x n x n weights, not {weights.shape}")
     if weights.dtype.kind not in "biuf" or weights.dtype.itemsize > 8:
         raise GraphError(f"weights must be real numbers of at most 64 bits, not {weights.dtype}")
-    if isinstance(dtype, str) and dtype == "auto":
-        return narrowest(weights, weights.shape[1])
-    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
+    return _chosen(weights, weights.shape[1], dtype)
+
+
+def packed_dtype(graphs: Graphs, dtype: DTypeLike | None) -> np.dtype:
+    """Choose the type of the distances of all graphs."""
+    return _chosen(graphs.weights, int(graphs.sizes.max(initial=0)), dtype)
 
 
 def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -287,6 +291,13 @@ def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
         rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
         got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
         raise ParameterError.of("out", "solve_many", rule, got)
+
+
+def _chosen(weights: np.ndarray, n: int, dtype: DTypeLike | None) -> np.dtype:
+    """Return the type of the distances of graphs with these weights and up to n vertices."""
+    if isinstance(dtype, str) and dtype == "auto":
+        return narrowest(weights, n)
+    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
 def _weights(stack: np.ndarray, dtype: np.dtype, directed: bool) -> tuple[np.ndarray, list[int]]:
