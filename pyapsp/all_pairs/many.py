@@ -130,7 +130,7 @@ def solve_many(
     directed : bool
         False: an arc may be walked both ways, at the smaller of the two weights.
     weight : hashable, callable or None, optional
-        As for `solve`, for graphs of an iterable.
+        As for `solve`; absent for an array or `Graphs`.
     dtype : dtype-like or "auto", optional
         As for `solve`. ``"auto"`` selects one type for all graphs of an array or of `Graphs`, and a
         type for each graph of another iterable.

@@ -24,7 +24,8 @@ class Graphs(Sequence[Graph]):
     """Many graphs, as the arcs of one after the other; a sequence of `Graph`.
 
     `solve_many` solves them without making an object for each, which takes longer than to solve a
-    small graph. The memory of the arrays is shared: they must not change while it is used.
+    small graph. The memory of the arrays is shared: they must not change while it is used. A slice
+    is `Graphs` again, of copies.
 
     Parameters
     ----------

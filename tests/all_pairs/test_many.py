@@ -348,8 +348,17 @@ def test_an_arc_that_is_refused_names_its_graph(weight, dtype, error, device):
         pyapsp.solve_many(graphs, dtype=dtype, device=device)
     assert caught.value.graph == 1
     assert [each.distances.shape for each in pyapsp.solve_many(Graphs([], [], [], []))] == []
-    with pytest.raises(ParameterError, match="weight"):
+    with pytest.raises(ParameterError, match="absent for an array or `Graphs`"):
         pyapsp.solve_many(graphs, weight="km", device=device)
+
+
+def test_each_size_is_padded_once(device, monkeypatch):
+    seen = []
+    monkeypatch.setattr(batch, "padded", lambda n: seen.append(n) or n)
+    graphs = Graphs([3, 700, 3], [1, 0, 1], [0, 1], [1, 2])
+    found = pyapsp.solve_many(graphs, device=device)
+    assert [each.distances.shape[0] for each in found] == [3, 700, 3]
+    assert sorted(seen) == [3, 700]
 
 
 def test_matrices_of_several_types_and_sizes(device):
