@@ -104,7 +104,7 @@ def _of_problem(
 ) -> Iterator[tuple[str, Drawn]]:
     """Yield the figures of one problem, by name."""
     unit = runs["unit"].iloc[0]
-    if runs["rate"].notna().any():
+    if _drawable(runs, "rate").any():
         yield (
             "speed",
             Drawn(
@@ -113,7 +113,7 @@ def _of_problem(
                 f"and the host.{_drawing(runs)}",
             ),
         )
-    if runs["fraction_of_roof"].notna().any():
+    if _drawable(runs, "fraction_of_roof").any():
         yield (
             "roof",
             Drawn(
@@ -124,7 +124,7 @@ def _of_problem(
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
-        if runs[column].notna().any():
+        if _drawable(runs, column).any():
             peer = column.removeprefix(OVER)
             called = function(peers, problem, peer, runs["dtype"])
             slower = runs[column].lt(1).any()
@@ -310,8 +310,13 @@ def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None
     matplotlib.figure.Figure
     """
     where = [device_name(row.device, row.platform) for row in runs.itertuples()]
-    shown = runs.assign(where=where)[(runs["n"] > 0) & (runs[column] > 0)]
+    shown = runs.assign(where=where)[_drawable(runs, column)]
     return (_sizes if _by_size(runs) else _panels)(shown, column, label, level)
+
+
+def _drawable(runs: pd.DataFrame, column: str) -> pd.Series:
+    """Return which values of a column can be drawn on logarithmic axes."""
+    return (runs["n"] > 0) & (runs[column] > 0)
 
 
 def _by_size(runs: pd.DataFrame) -> bool:

@@ -1000,6 +1000,19 @@ def test_a_report_of_one_run_that_took_no_time(make):
     assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
 
 
+@pytest.mark.parametrize("graph", [{"n": 100}, {"n": 0, "rate": None}], ids=["arcless", "empty"])
+def test_values_that_cannot_be_drawn_make_no_figure(make, graph):
+    """Axes are logarithmic: a graph without arcs has a rate of 0, and none of n is 0."""
+    runs = [make.record("a", method=name, **{"rate": 0.0, **graph}) for name in ("x", "y")]
+    bench = make.bench([run | {"rate": 0.0} for run in runs])
+    for run in bench["runs"]:
+        run |= {"fraction_of_roof": 0.0, "ratios": {"scipy": 2.5 * min(graph["n"], 1)}}
+    found = collect(make.save(bench))
+    best = comparison.fastest(found.runs, found.peers)
+    expected = ["all-pairs-speed-up-scipy"] if graph["n"] else []
+    assert list(figures.drawn(found.runs, found.peers, best)) == ["fastest", *expected]
+
+
 @pytest.mark.slow
 def test_a_report_of_two_hundred_runs_on_several_devices(make):
     runs = [
