@@ -132,7 +132,8 @@ def beside(run: pd.Series, peers: pd.DataFrame) -> Beside | None:
 
     One with the type of the run comes before all others.
     """
-    here = peers["problem"].eq(run.problem) & peers["input"].eq(run.input) & peers["n"].eq(run.n)
+    here = peers["bench"].eq(run.bench) & peers["problem"].eq(run.problem)
+    here &= peers["input"].eq(run.input) & peers["n"].eq(run.n)
     there = peers[here & peers["what"].ne("product") & peers["verified"].eq(True)]
     there = there[[pd.notna(run.get(f"{OVER}{name}")) for name in there["name"]]]
     if there.empty:

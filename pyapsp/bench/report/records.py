@@ -73,7 +73,7 @@ _TEXTS = [
 _DEVICE = ("name", "platform", "kind", "driver", "version", "processor", "units", "memory")
 _PEER = (
     *("problem", "input", "n", "name", "version", "what", "calls", "dtype"),
-    *("median_seconds", *_RANGE, "rate", "verified", "oracle"),
+    *("median_seconds", *_RANGE, "rate", "verified", "oracle", "bench"),
 )
 _LEFT_OUT = ("problem", "input", "n", "what", "why")
 
@@ -90,10 +90,10 @@ class Collected:
         and before ``why`` one for each other package, its time divided by that of the run.
         Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
         refused or failed: then there is no answer, ``why`` has the reason, and what is not known
-        of the device and the input is missing.
+        of the device and the input is missing. ``bench`` is the number of the bench that timed it.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
-        least_seconds, greatest_seconds, rate, verified, oracle.
+        least_seconds, greatest_seconds, rate, verified, oracle, bench.
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (for which kernels are compiled), units,
         memory (bytes; the most that a record has).
@@ -141,8 +141,10 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
         if isinstance(document, Mapping) and isinstance(date := document.get("date"), str):
             dates.add(date)
         if _is_bench(document):
-            benches.append(document)
-            timed += [_Run.of(record, path) for record in document["runs"]]
+            if document not in benches:
+                benches.append(document)
+            number = benches.index(document)
+            timed += [_Run.of(record, path, number) for record in document["runs"]]
         else:
             solved.append(_Run.of(document, path))
     in_turns = {run.identity: run.row for run in timed}
@@ -152,9 +154,14 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     rows += in_turns.values()
     _complete(rows)
     records = [run.record for run in [*solved, *timed] if run.row["status"] != "failed"]
+    peers = [
+        row | _range(row) | {"bench": number}
+        for number, each in enumerate(benches)
+        for row in each["peers"]
+    ]
     return Collected(
         runs=_ordered(rows),
-        peers=_frame([row | _range(row) for each in benches for row in each["peers"]], _PEER),
+        peers=_frame(peers, _PEER),
         devices=_devices([_part(record, "device") for record in records]),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
@@ -170,8 +177,8 @@ class _Run:
     row: Record
 
     @classmethod
-    def of(cls, record: Json, path: Path) -> _Run:
-        """Find the values of the columns."""
+    def of(cls, record: Json, path: Path, bench: int | None = None) -> _Run:
+        """Find the values of the columns; `bench` is the number of the bench that timed the run."""
         row = {}
         answered = not (isinstance(record, Mapping) and record.get("status") in _WITHOUT_ANSWER)
         for name, keys in _RUN.items():
@@ -207,7 +214,7 @@ class _Run:
         ):
             raise FormatError(path, None, "not a record of a run: a field is of another kind")
         over = {f"{OVER}{peer}": ratio for peer, ratio in ratios.items()}
-        return cls(record, row | _range(record) | over)
+        return cls(record, row | _range(record) | over | {"bench": bench})
 
     @property
     def identity(self) -> tuple[Json, ...]:

@@ -380,7 +380,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
 
 def csv_table(runs: pd.DataFrame) -> str:
     """Write the runs of a problem as CSV, one line per run, with all digits."""
-    text: str = runs.to_csv(index=False, lineterminator="\n")
+    text: str = runs.drop(columns="bench").to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -724,6 +724,22 @@ def test_a_peer_is_even_if_each_median_is_within_the_turns_of_the_other(make):
     assert cells(Page(make.page(bench)), "fastest", "times as fast") == [["1.4"]]
 
 
+def test_a_peer_is_that_of_the_same_bench(make):
+    """Two benches of one graph, one for each device, have each package twice."""
+    first = make.bench([make.record("a", 10, wall_seconds=2.0)])  # turns of 0.8 to 1.2 s
+    second = make.bench([make.record("a", 10, wall_seconds=2.0, device=make.gpu)])
+    for bench, turns in ((first, [1.05, 1.15]), (second, [0.9, 1.3])):
+        bench["peers"][0]["times"]["wall"] = turns
+        bench["runs"][0]["ratios"] = {"scipy": 1.1}
+    for documents in ([first, second, first], [second, first]):
+        first["peers"][0]["verified"] = True
+        even = fastest(make, *documents).set_index("device")["even"]
+        assert even.to_dict() == {"A CPU": False, "Board | 2": True}
+        first["peers"][0]["verified"] = False
+        ratios = fastest(make, *documents).set_index("device")["ratio"].dropna()
+        assert ratios.to_dict() == {"Board | 2": 1.1}
+
+
 def test_a_peer_of_the_same_type_comes_first(make):
     runs = [make.record("a", 10, dtype=dtype) for dtype in ("float64", "int32")]
     bench = make.bench(runs, ["wide", "whole"])
