@@ -12,8 +12,10 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors, verify
 from pyapsp.all_pairs import choice
+from pyapsp.all_pairs.problem import ALL_PAIRS
+from pyapsp.bench.measurement import shortlist
 from pyapsp.graph import Graph
-from pyapsp.graph.generators import random_graph
+from pyapsp.graph.generators import grid_2d, random_graph
 from pyapsp.numbers import bounds, precision
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.tuning import database
@@ -346,6 +348,19 @@ def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, monk
     for count, least, most in ((40000, 1, 1), (20000, 1.2, 1.5), (256, 3, 4), (64, 3, 4)):
         apart = predicted(device, "near-far", mesh, count)
         assert least <= apart / predicted(device, "near-far", uniform, count) <= most
+
+
+def test_sources_that_occur_often_take_their_time(rows, device, monkeypatch):
+    """More rows than vertices: the constant of a call is not below 0, and no vector is shorter."""
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    names = ("near-far", "dijkstra-cpu", "apsp-tasks")
+    rows(*((name, "float32", 900, 1e15) for name in names))
+    graph = grid_2d(30, 30, seed=1)
+    for name in names:
+        once, often = (predicted(device, name, graph.facts, count) for count in (900, 900_000))
+        assert 300 * once < often < 1001 * once
+    asked = {"sources": np.zeros(900_000, np.int32)}
+    assert {*names} <= {*shortlist(ALL_PAIRS, graph, ["float32"], [device], asked)}
 
 
 def test_a_search_in_float64_is_not_twice_as_slow(rows, device):

@@ -38,8 +38,8 @@ _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
 # vertices took 11 ms.
 _LEVEL = 3.5e-6
-# Sources of a mesh that are x times as far apart as neighbours take x ** _APART times as long on a
-# CPU, up to x = _FAR: 2.5 to 3.5 times for 256 sources of 2,500 to 40,000 vertices.
+# A source of n/x in a mesh takes x ** _APART times as long as one of n on a CPU, up to x = _FAR:
+# 2.5 to 3.5 times for 256 sources of 2,500 to 40,000 vertices.
 _APART, _FAR = 0.4, 23
 
 
@@ -84,7 +84,7 @@ class NearFar(TunableBlocks):
         if graph.m > ARCS * graph.n:
             steps = max(graph.reach * math.sqrt(ARCS * graph.n * graph.m), graph.n)
         if graph.family == "mesh":
-            steps *= min(graph.n / max(rows, 1), _FAR) ** _APART
+            steps *= min(max(graph.n / max(rows, 1), 1), _FAR) ** _APART
         return steps
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:

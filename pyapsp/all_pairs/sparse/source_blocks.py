@@ -352,8 +352,11 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
         return max(rows, math.sqrt(rows * at_once))
 
     def constant(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
-        """Return the seconds of a call that the rate does not show, since it is that of n rows."""
-        return _CALL[options.device.traits.scalar_groups] * (1 - rows / max(graph.n, 1))
+        """Return the seconds of a call that the rate does not show, since it is that of n rows.
+
+        There are more than n rows if sources occur twice.
+        """
+        return _CALL[options.device.traits.scalar_groups] * max(0, 1 - rows / max(graph.n, 1))
 
     def steps(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
         """Return the steps of a search: the arcs that it reaches, and at least n."""
