@@ -36,7 +36,16 @@ from pyapsp.registry import Choice, Request, methods
 from pyapsp.registry import method as find_method
 from pyapsp.registry.tuning.database import Databases, Unchanging, databases
 
-__all__ = ["Candidate", "Question", "Ranking", "candidates", "choices", "ranked", "suited"]
+__all__ = [
+    "Candidate",
+    "Question",
+    "Ranking",
+    "candidates",
+    "choices",
+    "is_near",
+    "ranked",
+    "suited",
+]
 
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
 # several devices. The last method is used if no other can run.
@@ -131,7 +140,7 @@ class Question(NamedTuple):
     alone : bool
         Whether rows are selected, and the memory of the host is too small for all rows.
     near : bool
-        Whether few rows are wanted, up to a cutoff, and the device is a CPU.
+        Whether the rule for few rows up to a cutoff holds, see `is_near`.
     """
 
     methods: tuple[type[AllPairsMethod], ...]
@@ -271,7 +280,7 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
         rows,
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
-        options.cutoff is not None and rows <= _FEW and options.device.kind == "cpu",
+        is_near(graph, options),
     )
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
@@ -288,6 +297,17 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
             if proved < bound:
                 bound, ranking = proved, _ranking(question, proved)
     return ranking
+
+
+def is_near(graph: Graph, options: AllPairsOptions) -> bool:
+    """Return whether few rows are wanted, up to a cutoff, the device is a CPU, and the host can."""
+    return (
+        options.cutoff is not None
+        and options.count(graph.n) <= _FEW
+        and options.device.kind == "cpu"
+        and options.dtype != np.float16
+        and _method(_NEARBY).unmet(graph, options) is None
+    )
 
 
 def _sounding_seconds(graph: Graph) -> float:
@@ -351,9 +371,8 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     if not question.alone and (_LAST, options.dtype) not in there:
         choices.append(Candidate(_method(_LAST), options.dtype))
-    nearby = _method(_NEARBY)
-    if question.near and options.dtype != np.float16 and nearby.unmet(facts, options) is None:
-        choices.insert(0, Candidate(nearby, options.dtype, rule=_RULE))
+    if question.near:
+        choices.insert(0, Candidate(_method(_NEARBY), options.dtype, rule=_RULE))
     return Ranking(question, _in_order(choices), gain)
 
 

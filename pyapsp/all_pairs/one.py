@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import DTypeLike
+
+from pyapsp.all_pairs.choice import is_near
 from pyapsp.all_pairs.solver import solve
-from pyapsp.device import DeviceLike, choose
+from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph
+from pyapsp.graph.device_graph import device_for
+from pyapsp.numbers.precision import resolve
+from pyapsp.paths import AllPairsOptions, farthest
 from pyapsp.paths.result import Result
 from pyapsp.traversal.sssp.sssp import sssp
 
@@ -39,14 +46,28 @@ def from_one(
         It has one row.
     """
     wide = graph.m >= _ARCS and not graph.has_negative
-    if wide and not _ends_early(options.get("cutoff"), options.get("device")):
+    if wide and not _ends_early(graph, source, **options):
         return sssp(graph, [source], targets=targets, **options).rows
     return solve(graph, sources=[source], **options)
 
 
-def _ends_early(cutoff: float | None, device: DeviceLike) -> bool:
-    """Return whether the search may take less time than a launch over the whole device.
-
-    `solve` searches on the host up to a cutoff if the device is a CPU.
-    """
-    return cutoff is not None and choose(device).kind == "cpu"
+def _ends_early(
+    graph: Graph,
+    source: int,
+    *,
+    cutoff: float | None = None,
+    dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
+    **_: Any,
+) -> bool:
+    """Return whether `solve` searches on the host, which may take less time than a launch."""
+    if cutoff is None:
+        return False
+    number, _reason = resolve(graph, dtype)
+    options = AllPairsOptions(
+        device_for(graph, device),
+        number,
+        sources=np.array([source]),
+        cutoff=farthest(cutoff, "solve"),
+    )
+    return is_near(graph, options.computed_in(number))

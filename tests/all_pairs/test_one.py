@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
@@ -51,6 +54,26 @@ def test_a_search_on_a_cpu_that_may_end_early_is_no_launch(device, monkeypatch, 
     expected = csgraph.dijkstra(RANDOM.to_scipy(), indices=3, limit=9)
     found = np.where(result.distances[0] < result.infinity, result.distances[0], np.inf)
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("why", ["Numba", "float16", "farther"])
+def test_where_the_host_does_not_search_the_whole_device_does(device, monkeypatch, why):
+    """Without Numba, in float16, and if the cutoff is beyond the type and so is none."""
+    monkeypatch.setattr(one, "_ARCS", 1)
+    monkeypatch.setitem(vars(device), "kind", "cpu")
+    asked = []
+    monkeypatch.setattr(one, "solve", lambda *given, **options: asked.append("solve"))
+    monkeypatch.setattr(
+        one, "sssp", lambda *given, **options: SimpleNamespace(rows=asked.append("sssp"))
+    )
+    options = {"cutoff": 9, "dtype": "uint16", "device": device}
+    one.from_one(RANDOM, 3, **options)
+    if why == "Numba":
+        monkeypatch.setitem(sys.modules, "numba", None)
+    options |= {"dtype": "float16"} if why == "float16" else {}
+    options |= {"cutoff": 2**16} if why == "farther" else {}
+    one.from_one(RANDOM, 3, **options)
+    assert asked == ["solve", "sssp"]
 
 
 def test_the_same_answers_as_scipy(device, monkeypatch):
