@@ -20,8 +20,8 @@ __all__ = ["LineError", "Source", "beginning", "check_size", "lines_of", "unpack
 _CHUNK, _PART = 2**24, 4
 # The first bytes of compressed data.
 _GZIP = b"\x1f\x8b"
-# Bytes of the beginning of a file; one less than twice as long has none.
-HEAD = 2**16
+# Bytes of the beginning of a file. Files shorter than twice this are parsed by lines.
+_HEAD = 2**16
 
 
 class LineError(Exception):
@@ -146,9 +146,9 @@ def lines_of(content: bytes) -> list[str]:
 
 def beginning(content: bytes) -> list[str] | None:
     """Return the first lines of long UTF-8 text; None if it is short, or of another encoding."""
-    if len(content) < 2 * HEAD or content[:1] in (b"\xff", b"\xfe", b"\xef"):
+    if len(content) < 2 * _HEAD or content[:1] in (b"\xff", b"\xfe", b"\xef"):
         return None
-    end = content.rfind(b"\n", 0, HEAD)
+    end = content.rfind(b"\n", 0, _HEAD)
     if end <= 0 or (b"\r" in content and content.count(b"\r") != content.count(b"\r\n")):
         return None  # lines may end in a carriage return alone
     return lines_of(content[: end + 1])

@@ -19,7 +19,7 @@ COSTS = [f"{row} {cost}" for row, cost in zip(ROWS, [5, -2, 8, 13, 5, 21, 4], st
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take files of a few lines for long ones."""
-    monkeypatch.setattr(source, "HEAD", 56)
+    monkeypatch.setattr(source, "_HEAD", 56)
     monkeypatch.setattr(layout, "SAMPLE", 1)
 
 

@@ -278,7 +278,7 @@ def test_long_files_are_read_as_short_ones(
         except FormatError as error:
             return str(error)
 
-    monkeypatch.setattr(source, "HEAD", 2**10)
+    monkeypatch.setattr(source, "_HEAD", 2**10)
     used = []
     parse = plain.parse
     monkeypatch.setattr(plain, "parse", lambda *given: used.append(parse(*given)) or used[-1])
@@ -294,14 +294,14 @@ def test_long_files_are_read_as_short_ones(
 @pytest.mark.parametrize("weight", [..., "weight"])
 def test_long_files_with_attributes(tmp_path, monkeypatch, weight):
     """The weights of a long file were looked for in columns without names, and not found."""
-    monkeypatch.setattr(source, "HEAD", 2**10)
+    monkeypatch.setattr(source, "_HEAD", 2**10)
     path = tmp_path / "graph.txt"
     path.write_text("".join(f"{i} {i + 1} {{'weight': {i % 7}}}\n" for i in range(200)))
     assert read(path, weight=weight).weights.tolist() == [i % 7 for i in range(200)]
 
 
 def test_long_files_with_the_head_before_the_tail(tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "HEAD", 2**10)
+    monkeypatch.setattr(source, "_HEAD", 2**10)
     path = tmp_path / "graph.csv"
     path.write_text("target,source\n" + "".join(f"{i + 1},{i}\n" for i in range(600)))
     tails, heads, _ = read(path).arcs()
