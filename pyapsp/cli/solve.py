@@ -144,14 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         if out is not None:
             _flush(out, result.predecessors)
     if arguments.roof:
-        import numpy as np
-
-        from pyapsp.device import choose
-        from pyapsp.registry import roofs
-
-        lead = arguments.device[0] if arguments.device else None
-        roof = roofs.measure(choose(lead), np.dtype(result.stats["held_dtype"]))
-        result = replace(result, stats=roofs.with_roof(result.stats, roof))
+        result = replace(result, stats=_with_roof(result.stats, arguments))
     if out is None and arguments.output is not None:
         _save(result, arguments.output)
     record = recorded(arguments, result.stats)
@@ -160,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**record, **shown})
         return 0
     print(result.explain())
-    _summary(result.stats, arguments.output)
+    _summary(result.stats, arguments)
     if arguments.output is None:
         _print(result)
     return 0
@@ -237,14 +230,27 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _summary(stats: dict[str, Any], output: str | None) -> None:
+def _with_roof(stats: dict[str, Any], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the record with the roof of the type that was computed in, if that has one."""
+    from pyapsp.device import choose
+    from pyapsp.registry import roofs
+
+    if not roofs.is_measured(stats["held_dtype"]):
+        return stats
+    lead = arguments.device[0] if arguments.device else None
+    return roofs.with_roof(stats, roofs.measure(choose(lead), stats["held_dtype"]))
+
+
+def _summary(stats: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Print what was solved, and how fast."""
     rate, fraction = stats["rate"], stats["fraction_of_roof"]
     rates = [f"{rate / 1e9:.2f} G updates/s"] if rate else []
     rates += [f"{100 * fraction:.1f} % of the roof"] if fraction else []
+    if arguments.roof and stats["roof_rate"] is None:
+        rates.append(f"{stats['held_dtype']} has no roof")
     print(
         f"solved n = {stats['input']['n']:,}, m = {stats['input']['m']:,} in "
-        f"{took(stats, output, *rates)}"
+        f"{took(stats, arguments.output, *rates)}"
     )
 
 
@@ -286,7 +292,7 @@ def _on_ranks(method: str | Method, arguments: argparse.Namespace) -> int:
             print_json(record)
         else:
             print(result.explain())
-            _summary(result.stats, arguments.output)
+            _summary(result.stats, arguments)
     return 0
 
 
@@ -329,7 +335,7 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
                 "method": planned.method.id,
                 "parameters": plan.parameters,
                 "dtype": options.dtype.name,
-                "held_dtype": plan.options.dtype.name,
+                "held_dtype": plan.held_dtype,
                 "device": plan.options.device.id,
                 "graph": facts(plan.input),
                 "device_bytes": plan.device_bytes,

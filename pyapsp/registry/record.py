@@ -102,7 +102,7 @@ def record(
         "parameters": plan.parameters,
         "tuning": plan.tuning,
         "dtype": name_of(options.dtype),
-        "held_dtype": name_of(plan.options.dtype),
+        "held_dtype": plan.held_dtype,
         **request.arguments,
         "device": about_device(device),
         "kernel_hash": stats["kernel_hash"],

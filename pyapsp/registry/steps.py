@@ -12,6 +12,7 @@ import numpy as np
 from pyapsp.base.errors import VerificationError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
+from pyapsp.numbers.precision import name_of
 
 __all__ = [
     "Answer",
@@ -129,6 +130,8 @@ class Plan(Generic[_Input, _Options, _State]):
         objective.
     notes : tuple of str
         Further lines for ``explain``.
+    packed : str or None
+        Name of the type of the values during the run, if words hold several or narrower ones.
     """
 
     input: _Input
@@ -139,6 +142,12 @@ class Plan(Generic[_Input, _Options, _State]):
     build_seconds: float = 0.0
     tuning: Record | None = None
     notes: tuple[str, ...] = ()
+    packed: str | None = None
+
+    @property
+    def held_dtype(self) -> str:
+        """The name of the type of the values during the run."""
+        return self.packed or name_of(self.options.dtype)
 
     @property
     def spare_bytes(self) -> int:

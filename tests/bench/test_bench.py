@@ -257,6 +257,16 @@ def test_the_type_behind_auto_has_the_roof(graph, device):
     assert outcome.runs[0]["fraction_of_roof"] > 0
 
 
+def test_the_roof_of_packed_distances_is_that_of_their_fields(device):
+    """Whatever the type of the answer; values of 4 and 8 bits have no roof."""
+    methods = [f"fw-packed{bits}" for bits in (4, 8, 16)]
+    ring = generators.ring(9).unweighted()
+    outcome = bench.run(ALL_PAIRS, ring, methods, ["float64"], [device], repeat=1)
+    assert [run["held_dtype"] for run in outcome.runs] == ["uint4", "uint8", "uint16"]
+    assert [run["fraction_of_roof"] is None for run in outcome.runs] == [True, True, False]
+    assert "bits" not in outcome.runs[2]["roof_forms"]  # a form of floats alone
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_trivial_graphs(n, device):
     outcome = bench.run(

@@ -72,6 +72,18 @@ def test_solve_with_the_roof(graph_file, tmp_path, capsys):
     assert Result.load(out).stats["fraction_of_roof"] == written["fraction_of_roof"]
 
 
+def test_a_type_without_a_roof(tmp_path, capsys):
+    graph, record = tmp_path / "ring.txt", tmp_path / "r.json"
+    graph.write_text("0 1\n1 2\n2 0\n")
+    asked = ["solve", graph, "--method", "fw-packed8"]
+    code, text, _ = run(capsys, *asked, "--record", record, "--roof")
+    assert code == 0
+    assert "uint8 has no roof)" in text
+    assert json.loads(record.read_text())["roof_rate"] is None
+    _, text, _ = run(capsys, *asked, "--dry-run", "--json")
+    assert json.loads(text)["held_dtype"] == "uint8"
+
+
 def test_undirected_and_default_dtype(graph, graph_file, tmp_path, capsys):
     out = tmp_path / "d.npz"
     assert run(capsys, "solve", graph_file, "-o", out, "--undirected")[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -98,13 +99,13 @@ class FwPacked(TileRounds):
     def plan(
         self, graph: Graph, options: AllPairsOptions
     ) -> Plan[Graph, AllPairsOptions, Prepared]:
-        """Raise an error for weights that a field cannot hold, then plan as usual."""
+        """Raise an error for weights that a field cannot hold; the plan has the type of a field."""
         if graph.max_magnitude >= self.top:
             raise PrecisionError(
                 f"{self.id} holds distances below {self.top}, and there is a weight of "
                 f"{graph.max_magnitude:g}: use {self.wider}"
             )
-        return super().plan(graph, options)
+        return replace(super().plan(graph, options), packed=f"uint{self.bits}")
 
     def configure(
         self, graph: Graph, options: AllPairsOptions, parameters: Parameters
