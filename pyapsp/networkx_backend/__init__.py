@@ -20,6 +20,9 @@ _CYCLE = "A negative cycle raises NetworkXUnbounded."
 _NEAREST = "Nodes are in order of distance, the nearest first."
 _ONCE = "In a large graph the search stops at the target."
 _CONVERTED = "Only if the graph is converted already: one search in NetworkX is faster."
+_OF_A_NODE = (
+    f"From or to a node: {_CONVERTED[0].lower()}{_CONVERTED[1:]} Weights must not be negative."
+)
 _SUMS = "Each row of distances is reduced to a few numbers; the matrix is not stored."
 
 _PATHS = "Sums are added in a fixed order. Weights must be above zero."
@@ -68,8 +71,8 @@ _FUNCTIONS = {
     "number_weakly_connected_components": _CONVERTED,
     "periphery": _SUMS,
     "radius": _SUMS,
-    "shortest_path": f"From or to a node: {_CONVERTED[0].lower()}{_CONVERTED[1:]} {_TIES}",
-    "shortest_path_length": f"From or to a node: {_CONVERTED[0].lower()}{_CONVERTED[1:]}",
+    "shortest_path": f"{_OF_A_NODE} {_TIES}",
+    "shortest_path_length": _OF_A_NODE,
     "single_source_dijkstra": f"{_ONCE} {_TIES}",
     "single_source_dijkstra_path": _TIES,
     "single_source_dijkstra_path_length": _NEAREST,

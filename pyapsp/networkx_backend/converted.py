@@ -60,12 +60,16 @@ class ConvertedGraph:
         self.rows = {node: row for row, node in enumerate(self.nodes)}
         self.weight = weight
         self._size: int = graph.number_of_edges()
+        self._words = str(graph)
         ends = [(self.rows[tail], self.rows[head]) for tail, head in graph.edges()]
         tails, heads = np.array(ends, np.int64).reshape(-1, 2).T
         weights, self.complete = weights_of(graph, weight)
         self._graph = Graph.from_arcs(
             len(self.nodes), tails, heads, weights, directed=graph.is_directed()
         )
+
+    def __str__(self) -> str:
+        return self._words
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -36,7 +36,8 @@ def networkx_errors() -> Iterator[None]:
     try:
         yield
     except NegativeCycleError as error:
-        raise nx.NetworkXUnbounded(f"Negative cycle detected: {error}.") from error
+        # its text numbers the vertices of the converted graph
+        raise nx.NetworkXUnbounded("Negative cycle detected.") from error
     except (DeviceError, PrecisionError) as error:
         _log.info("NetworkX runs a call, because pyapsp cannot: %s", error)
         raise NotImplementedError(str(error)) from error

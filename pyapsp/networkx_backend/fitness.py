@@ -104,7 +104,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
         weights = _weights(graph, weight)
     except NotImplementedError as error:
         return str(error)
-    return _unfit(name, call.get("method"), weights, len(graph)) or True
+    return _unfit(name, call, weights) or True
 
 
 def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | str:
@@ -117,8 +117,7 @@ def should_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool
     least = nx.config.backends.pyapsp.min_nodes
     if len(graph) < least:
         return f"{len(graph)} nodes are fewer than the setting min_nodes={least}"
-    of_a_node = call.get("source") is not None or call.get("target") is not None
-    once = name in _SEARCHED_ONCE or (name in _OF_A_NODE and of_a_node)
+    once = name in _SEARCHED_ONCE or _is_of_a_node(name, call)
     if once and not _is_converted(graph):
         return "one search takes less time than the conversion of the graph"
     return True
@@ -129,6 +128,12 @@ def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str,
     bound = inspect.signature(function(name)).bind(*args, **kwargs)
     bound.apply_defaults()
     return bound.arguments
+
+
+def _is_of_a_node(name: str, call: Mapping[str, Any]) -> bool:
+    """Return whether a call for all pairs or for a node is for a node."""
+    ends = call.get("source"), call.get("target")
+    return name in _OF_A_NODE and any(end is not None for end in ends)
 
 
 def _is_converted(graph: nx.Graph | ConvertedGraph) -> bool:
@@ -168,16 +173,18 @@ def _unfit_for_triangles(call: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _unfit(name: str, method: str | None, weights: np.ndarray, n: int) -> str | None:
+def _unfit(name: str, call: Mapping[str, Any], weights: np.ndarray) -> str | None:
     """Return why a function cannot use the weights, or None if it can."""
     if weights.size == 0:
         return None
     if name in _COUNTED and weights.min() <= 0:
         return "shortest paths are counted, and a weight is not above zero"
-    sums = name in measures.__all__
+    sums, method, n = name in measures.__all__, call.get("method"), len(call["G"])
     searched = name in _DIJKSTRA or ((sums or name in _OF_A_NODE) and method in (None, "dijkstra"))
     if searched and weights.min() < 0:
         return "Dijkstra's algorithm is undefined for the negative weights"
+    if _is_of_a_node(name, call) and weights.min() < 0:
+        return "a negative cycle that the node does not reach is no error"
     longest = float(np.abs(weights).max()) * max(n - 1, 1)
     if sums and weights.dtype.kind == "i" and longest * n >= _LARGEST:
         return "the sum of the distances from a node may not fit into 64 bits"

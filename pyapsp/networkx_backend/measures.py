@@ -139,7 +139,8 @@ def barycenter(
     totals = _sums(G.weighted(weight), list(range(len(G))))
     if (totals.reached < len(G)).any():
         raise nx.NetworkXNoPath(
-            "Input graph is disconnected, so every induced subgraph has infinite barycentricity."
+            f"Input graph {G} is disconnected, so every induced subgraph "
+            "has infinite barycentricity."
         )
     return [G.nodes[row] for row in np.flatnonzero(totals.total == totals.total.min()).tolist()]
 

@@ -222,6 +222,9 @@ def test_dijkstra_with_negative_weights_stays_with_networkx(name):
     assert interface.can_run("johnson", (graph,), {}) is True
     given = {"weight": "weight", "method": "bellman-ford"}
     assert interface.can_run("average_shortest_path_length", (graph,), given) is True
+    assert interface.can_run("shortest_path", (graph,), given) is True
+    for end in ("source", "target"):
+        assert "does not reach" in interface.can_run("shortest_path", (graph,), given | {end: 0})
 
 
 def test_nodes_with_the_least_sum_of_rounded_numbers_stay_with_networkx():
