@@ -64,7 +64,7 @@ _FUNCTIONS = {
     "is_weakly_connected": _CONVERTED,
     "johnson": _TIES,
     "node_connected_component": _CONVERTED,
-    "local_efficiency": "The neighborhoods of all nodes are one graph, which is searched once.",
+    "local_efficiency": "The neighborhoods of many nodes are one graph, and searched at once.",
     "number_connected_components": _CONVERTED,
     "k_truss": "All edges of too little support are removed at once.",
     "number_strongly_connected_components": _HOST,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import fsum
 
 import numpy as np
@@ -13,8 +14,9 @@ from pyapsp.networkx_backend.device import device, networkx_errors
 
 __all__ = ["global_efficiency", "local_efficiency"]
 
-# Candidates for arcs that are looked up together.
-_BLOCK = 2**22
+# Bytes of the neighborhoods that are searched together, and of a candidate for one of their arcs
+# while they are made and searched.
+_BLOCK, _CANDIDATE = 2**28, 160
 
 
 def global_efficiency(G: ConvertedGraph) -> float:
@@ -30,8 +32,11 @@ def global_efficiency(G: ConvertedGraph) -> float:
 def local_efficiency(G: ConvertedGraph) -> float:
     """Return the mean efficiency of the subgraphs that the neighbors of each node induce."""
     graph = G.weighted(None)
+    sums = np.empty(graph.m)
     with networkx_errors():
-        sums = summaries.harmonic_centrality(_neighborhoods(graph), device=device())
+        for first, last in _blocks(graph):
+            some = slice(first, last)
+            sums[some] = summaries.harmonic_centrality(_neighborhoods(graph, some), device=device())
     tails, _, _ = graph.arcs()
     totals, degrees = np.bincount(tails, sums, graph.n), np.diff(graph.indptr)
     pairs = np.maximum(degrees * (degrees - 1), 1)
@@ -39,25 +44,35 @@ def local_efficiency(G: ConvertedGraph) -> float:
     return mean
 
 
-def _neighborhoods(graph: Graph) -> Graph:
-    """Return the disjoint union of the subgraphs that the neighbors of each vertex induce.
+def _blocks(graph: Graph) -> Iterator[tuple[int, int]]:
+    """Yield ranges of arcs that leave some vertices, whose neighborhoods are searched together.
 
-    Its vertex p is the head of arc p of the graph, as a neighbor of the tail.
+    A candidate for an arc is any arc that leaves a neighbor: of all neighborhoods there may be n³,
+    of one vertex there are at most as many as arcs of the graph.
     """
-    tails, heads, _ = graph.arcs()
+    degrees = np.diff(graph.indptr)
+    candidates = np.append(0, np.cumsum(degrees[graph.indices]))[graph.indptr]
+    vertex = 0
+    while vertex < graph.n:
+        most = candidates[vertex] + _BLOCK // _CANDIDATE
+        after = max(int(np.searchsorted(candidates, most, "right")) - 1, vertex + 1)
+        yield int(graph.indptr[vertex]), int(graph.indptr[after])
+        vertex = after
+
+
+def _neighborhoods(graph: Graph, some: slice) -> Graph:
+    """Return the disjoint union of the subgraphs that the neighbors of some vertices induce.
+
+    Its vertex p is the head of the p-th of some arcs, as a neighbor of the tail.
+    """
+    tails, heads = (ends[some] for ends in graph.arcs()[:2])
     keys = np.int64(graph.n) * tails + heads
     counts = np.diff(graph.indptr)[heads]
-    ends = np.append(0, np.cumsum(counts))
-    arcs = [np.empty((2, 0), np.int64)]
-    first = 0
-    while first < graph.m:
-        last = max(int(np.searchsorted(ends, ends[first] + _BLOCK, "right")) - 1, first + 1)
-        some = np.repeat(np.arange(first, last), counts[first:last])
-        # the arcs of each head, one after the other
-        places = np.arange(ends[first], ends[last]) - ends[some] + graph.indptr[heads[some]]
-        wanted = np.int64(graph.n) * tails[some] + heads[places]
-        there = np.minimum(np.searchsorted(keys, wanted), graph.m - 1)
-        found = keys[there] == wanted
-        arcs.append(np.stack([some[found], there[found]]))
-        first = last
-    return Graph.from_arcs(graph.m, *np.concatenate(arcs, axis=1))
+    neighbors = np.repeat(np.arange(heads.size), counts)
+    # the arcs of each head, one after the other
+    places = np.arange(neighbors.size)
+    places += (graph.indptr[heads] - (np.cumsum(counts) - counts))[neighbors]
+    wanted = np.int64(graph.n) * tails[neighbors] + graph.indices[places]
+    there = np.minimum(np.searchsorted(keys, wanted), heads.size - 1)
+    known = keys[there] == wanted
+    return Graph.from_arcs(heads.size, neighbors[known], there[known])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import math
 import random
+import tracemalloc
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from pyapsp.all_pairs import summaries
 from pyapsp.networkx_backend import efficiencies, get_info
 
 FUNCTIONS = sorted(get_info()["functions"])
@@ -186,9 +188,31 @@ def test_the_neighborhoods_are_searched_in_blocks(monkeypatch):
     graph = nx.barbell_graph(8, 3)
     graph.add_edges_from([(0, 0), (9, 9), (20, 21)])
     expected = nx.local_efficiency(graph, backend="networkx")
-    for block in (1, 50, 10**6):
+    for block in (1, 10**4, 10**8):
         monkeypatch.setattr(efficiencies, "_BLOCK", block)
         assert nx.local_efficiency(graph, backend="pyapsp") == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_neighborhoods_of_a_dense_graph_need_a_bounded_memory(monkeypatch):
+    graph = nx.complete_graph(40)
+    arcs = []
+    whole = summaries.harmonic_centrality
+    monkeypatch.setattr(
+        summaries, "harmonic_centrality", lambda *a, **k: arcs.append(a[0].m) or whole(*a, **k)
+    )
+    monkeypatch.setattr(efficiencies, "_BLOCK", 3 * 39 * 39 * efficiencies._CANDIDATE)
+    assert nx.local_efficiency(graph, backend="pyapsp") == 1
+    assert arcs == 13 * [3 * 39 * 38] + [39 * 38]
+
+
+def test_a_candidate_for_an_arc_of_a_neighborhood_needs_few_bytes(monkeypatch):
+    graph = nx.complete_graph(80)  # with 5e5 candidates
+    monkeypatch.setattr(efficiencies, "_BLOCK", 2**24)
+    tracemalloc.start()
+    nx.local_efficiency(graph, backend="pyapsp")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < efficiencies._BLOCK < 80**3 * efficiencies._CANDIDATE / 4
 
 
 @pytest.mark.parametrize("kind", GRAPHS)
