@@ -7,7 +7,7 @@ Each module of docs/examples that is in `EXAMPLES` has four functions. `before` 
     python docs/packages.py --measure NAME...    # first measure these examples, or all
 
 The packages are those of the extra `examples`. Times are kept in docs/examples/figures.json; they
-are measured as those of recipes (docs/recipes.py).
+are measured as those of recipes (docs/recipes.py). Each has the machine that measured it.
 """
 
 from __future__ import annotations
@@ -49,10 +49,13 @@ class Example:
     ----------
     name, package : str
         The module, and the distribution of the package that it shows.
+    timed : str
+        The distribution whose call is timed: that of `package`, if it is empty.
     """
 
     name: str
     package: str
+    timed: str = ""
 
     @property
     def source(self) -> str:
@@ -105,8 +108,9 @@ class Example:
             f"{text}\n",
             f"| {figures['versions'][self.name]} | with pyapsp |\n|---|---|\n"
             f"| {recipes.shown(theirs)} | {recipes.shown(ours)} |\n",
-            f"The times are of a whole call on {figures['machine']}. `python docs/packages.py "
-            f"--measure {self.name}` measures them again, and compares the answers.\n",
+            f"The times are of a whole call on {figures['machines'][self.name]}. `python "
+            f"docs/packages.py --measure {self.name}` measures them again, and compares the "
+            "answers.\n",
         ]
         for name, heading in _PARTS.items():
             node = functions[name]
@@ -118,7 +122,7 @@ class Example:
 
 EXAMPLES = (
     Example("isomap", "scikit-learn"),
-    Example("landmarks", "scikit-learn"),
+    Example("landmarks", "scikit-learn", timed="SciPy"),
     Example("surface", "neuromaps"),
     Example("kernel", "GraKeL"),
     Example("molecules", "transformers"),
@@ -145,8 +149,9 @@ def index(figures: dict[str, Any]) -> str:
 
 Each page has a call of another package, and the same with pyapsp: with `pyapsp.patch`, if the
 package calls SciPy's functions for many vertices at once, else with a function of pyapsp. Times are
-of a whole call on {figures["machine"]}; the answers are compared. `pip install ".[examples]"`
-installs the packages, and `python docs/packages.py --measure` runs all pages.
+of a whole call, on the machine that the page names; the answers are compared.
+`pip install ".[examples]"` installs the packages, and `python docs/packages.py --measure` runs all
+pages.
 
 {table}
 
@@ -173,8 +178,10 @@ def measure(names: Iterable[str]) -> None:
         if example.name in names:
             found = example.seconds()
             figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-            figures["machine"] = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
-            used = f"{example.package} {version(example.package)}"
+            machine = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+            figures.setdefault("machines", {})[example.name] = machine
+            timed = example.timed or example.package
+            used = f"{timed} {version(timed)}"
             figures.setdefault("versions", {})[example.name] = used
             seconds = [float(f"{each:.3g}") for each in found]
             figures.setdefault("seconds", {})[example.name] = seconds

@@ -1,4 +1,4 @@
-"""Landmarks of Isomap.
+"""Landmarks of Isomap, with SciPy.
 
 For many points, Isomap needs the distances from some landmarks only. scikit-learn makes the graph
 of nearest neighbours, SciPy searches it. The search is the same call in a block of `pyapsp.patch`.

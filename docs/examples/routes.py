@@ -35,5 +35,9 @@ def after(streets, origins, destinations):
 
 
 def same(one, other):
-    # several routes may be shortest: compare their ends
-    return [(each[0], each[-1]) for each in one] == [(each[0], each[-1]) for each in other]
+    if [(each[0], each[-1]) for each in one] != [(each[0], each[-1]) for each in other]:
+        return False
+    # several routes may be shortest: compare their lengths; the small input has 10
+    streets, *_ = data(small=len(one) == 10)
+    lengths = [[nx.path_weight(streets, each, "length") for each in some] for some in (one, other)]
+    return np.allclose(*lengths)

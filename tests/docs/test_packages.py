@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import re
 import sys
+import types
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import packages
 import pytest
@@ -50,10 +53,10 @@ def spoilt(answer):
         return answer + 1
     if isinstance(answer, dict):
         return {key: value + 1 for key, value in answer.items()}
+    if isinstance(answer, list) and all(isinstance(each, int) for each in answer):
+        return [*answer[:2], *answer]  # a route that goes back to its start once
     if isinstance(answer, list | tuple):
         return type(answer)(map(spoilt, answer))
-    if isinstance(answer, int):
-        return answer + 1
     answer.dist_matrix_ = spoilt(answer.dist_matrix_)  # of Isomap
     return answer
 
@@ -67,6 +70,21 @@ def test_before_and_after_are_equal(example):
     one, other = module.before(*module.data(True)), module.after(*module.data(True))
     assert module.same(one, other)
     assert not module.same(one, spoilt(other))
+
+
+def test_routes_of_other_lengths_or_ends_are_not_equal(monkeypatch):
+    monkeypatch.setitem(sys.modules, "osmnx", types.ModuleType("osmnx"))
+    (example,) = (each for each in packages.EXAMPLES if each.name == "routes")
+    module = example.load()
+    streets, *ends = module.data(True)
+    routes = module.after(streets, *ends)
+    others = [nx.shortest_path(streets, *pair, weight="length") for pair in zip(*ends, strict=True)]
+    assert module.same(others, routes)
+    longer = spoilt(routes)
+    assert [(each[0], each[-1]) for each in longer] == list(zip(*ends, strict=True))
+    assert not module.same(others, longer)
+    assert not module.same(others, [*routes[:-1], longer[-1]])
+    assert not module.same(others, routes[::-1])
 
 
 def test_a_patch_acts_on_the_names_of_an_example(monkeypatch, tmp_path):
@@ -89,7 +107,7 @@ def test_pages_are_of_modules_and_figures():
     assert {path: path.read_text(encoding="utf-8") for path in pages} == pages
     assert {path.name for path in pages} == {path.name for path in packages.FOLDER.glob("*.md")}
     names = {each.name for each in packages.EXAMPLES}
-    assert names == figures["seconds"].keys() == figures["versions"].keys()
+    assert all(names == figures[each].keys() for each in ("seconds", "versions", "machines"))
     # a module that is shown elsewhere is no example
     modules = {path.stem for path in packages.FOLDER.glob("*.py")}
     assert names == {each for each in modules if f"{each}.md" in {path.name for path in pages}}
@@ -98,11 +116,25 @@ def test_pages_are_of_modules_and_figures():
 def test_times_are_those_of_the_functions(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(packages, "FIGURES", tmp_path / "figures.json")
     monkeypatch.setattr(packages.Example, "seconds", lambda self: (2.0, 0.12345))
+    elsewhere = {"seconds": {"floyd": [8.0, 1.0]}, "machines": {"floyd": "another machine"}}
+    packages.FIGURES.write_text(json.dumps(elsewhere))
     packages.measure(["betweenness"])
-    figures = json.loads((tmp_path / "figures.json").read_text())
-    assert figures["seconds"] == {"betweenness": [2.0, 0.123]}
+    figures = json.loads(packages.FIGURES.read_text())
+    assert figures["seconds"] == {"floyd": [8.0, 1.0], "betweenness": [2.0, 0.123]}
+    here = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+    assert figures["machines"] == {"floyd": "another machine", "betweenness": here}
     assert figures["versions"]["betweenness"].startswith("networkx 3")
     (example,) = (each for each in packages.EXAMPLES if each.name == "betweenness")
     page = example.page(figures)
     assert "| 2 s | 0.12 s |" in page
+    assert f"of a whole call on {here}." in page
     assert "def before(graph):\n    return nx.betweenness_centrality(graph)\n```" in page
+
+
+def test_the_package_of_a_page_is_the_one_that_is_timed(tmp_path, monkeypatch):
+    monkeypatch.setattr(packages, "FIGURES", tmp_path / "figures.json")
+    monkeypatch.setattr(packages.Example, "seconds", lambda self: (2.0, 1.0))
+    packages.measure(["isomap", "landmarks"])
+    versions = json.loads(packages.FIGURES.read_text())["versions"]
+    assert versions["isomap"].startswith("scikit-learn ")
+    assert versions["landmarks"] == f"SciPy {importlib.metadata.version('scipy')}"
