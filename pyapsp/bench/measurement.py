@@ -306,10 +306,9 @@ def shortlist(
     devices: Sequence[Device],
     arguments: Mapping[str, Argument],
 ) -> list[str]:
-    """Return "auto", and the methods that one would consider for an input.
+    """Return "auto", and the methods predicted to take at most 10 times as long as the fastest.
 
-    Where the time of methods is predicted, these are predicted to take at most 10 times as long as
-    the fastest. For other problems, they are all methods that can answer.
+    Methods whose times are not predicted are on the list, too, if they can answer.
 
     Parameters
     ----------

@@ -95,10 +95,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--method",
         nargs="+",
         default=["auto"],
-        metavar="METHOD",
-        help="see 'pyapsp methods'; 'all' for every method; 'shortlist' for auto and the methods "
-        "that are predicted to take at most 10 times as long as the fastest (auto). With auto and "
-        "others, the time of the automatic choice is compared with that of the fastest other",
+        metavar="METHODS",
+        help="see 'pyapsp methods'; 'all' for every method; 'shortlist' for auto, and the methods "
+        "predicted to take at most 10 times as long as the fastest, or all methods where times are "
+        "not predicted (auto). With auto and others, the time of the automatic choice is compared "
+        "with that of the fastest other",
     )
     parser.add_argument(
         "--dtype", nargs="+", metavar="TYPE", help="number types (float64; for dense: float32)"

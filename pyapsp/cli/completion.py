@@ -64,6 +64,7 @@ def _words() -> dict[str, list[str]]:
     """Return the values that an argument with one of these metavars can have."""
     import pyapsp
     from pyapsp.base.errors import NoDeviceError
+    from pyapsp.bench.measurement import SHORTLIST
     from pyapsp.graph import datasets
     from pyapsp.graph.io import FORMATS
     from pyapsp.numbers.precision import DTYPES
@@ -74,10 +75,12 @@ def _words() -> dict[str, list[str]]:
         devices = [device.id for device in pyapsp.devices()]
     except NoDeviceError:
         devices = []
+    methods = ["auto", *(method.id for method in pyapsp.methods())]
     return {
         "PROBLEM": [problem.id for problem in pyapsp.problems()],
         "FAMILY": sorted({name for problem in pyapsp.problems() for name in problem.families}),
-        "METHOD": ["auto", *(method.id for method in pyapsp.methods())],
+        "METHOD": methods,
+        "METHODS": [*methods, "all", SHORTLIST],
         "TYPE": ["auto", *DTYPES],
         "SPEC": ["gpu", "cpu", *devices],
         "DATASET": datasets.names(),

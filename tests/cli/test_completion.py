@@ -51,6 +51,7 @@ def test_bash_completes(complete):
     assert complete("bench", "dense", "--method", "fw-naive", "fw-p") == {
         method for method in methods if method.startswith("fw-p")
     }
+    assert complete("bench", "dense", "--method", "") == {"auto", "all", "shortlist", *methods}
     assert complete("tune", "fw-bl") == {"fw-blocked"}
     assert complete("tune", "--q") == {"--quick"}
     assert complete("solve", "graph.gr", "--dtype", "int") == {"int16", "int32", "int64"}

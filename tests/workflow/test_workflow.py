@@ -132,7 +132,7 @@ def test_the_default_config_plans_every_method_on_the_samples(checkout):
     timed = sum(map(len, named.values()))
     plan = checkout.plan("--cores", "2", "--printshellcmds")
     assert checkouts.jobs(plan) == jobs(graphs, runs, timed=timed, areas=len(AREAS))
-    # on the others, a grid, a scale-free and a dense graph, those that one would consider
+    # on the others, a grid, a scale-free and a dense graph, those of the shortlist
     for problem, names in named.items():
         for name in names:
             (command,) = re.findall(

@@ -165,7 +165,7 @@ def chosen_methods(problem, graph):
 
 
 def is_shortlisted(problem, graph):
-    """Return whether only the methods that one would consider for a graph are run, which are timed with other packages."""
+    """Return whether only the methods of "pyapsp bench --method shortlist" are run on a graph."""
     most = config["shortlist_above"]
     return (
         most is not None
@@ -193,7 +193,7 @@ def published_variants(method):
 def variants(problem):
     """Return the graph, and the method with an option, of each run of a variant that the config asks for.
 
-    Each is run on the largest of the graphs that its method can solve.
+    Each is run on the largest of the graphs that its method can solve, without those with a shortlist.
     """
     if config["variants"] == "none":
         return []
@@ -405,7 +405,7 @@ def run_options(wildcards):
 
 
 def bench_methods(wildcards):
-    """Return the methods that can solve the problem on the graph, or the word for those that one would consider."""
+    """Return the methods that can solve the problem on the graph, or "shortlist"."""
     if is_shortlisted(wildcards.problem, wildcards.graph):
         return [SHORTLIST]
     return chosen_methods(wildcards.problem, wildcards.graph)
