@@ -478,13 +478,24 @@ def readme(text: str, figures: dict[str, Any]) -> str:
 
 
 def measure(names: Iterable[str]) -> None:
-    """Measure some recipes, and keep their times."""
+    """Measure some recipes, and keep their times.
+
+    Raises
+    ------
+    ValueError
+        The other recipes were measured on another machine: the page names one.
+    """
+    names = set(names)
+    machine = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+    known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    if known.get("machine", machine) != machine and not names >= known["seconds"].keys():
+        raise ValueError(f"the other recipes were measured on {known['machine']}: measure all")
     for recipe in RECIPES:
         if recipe.name in names:
             importlib.import_module(recipe.module)
             found = seconds(recipe)
             figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {"seconds": {}}
-            figures["machine"] = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+            figures["machine"] = machine
             figures["seconds"][recipe.name] = [float(f"{each:.3g}") for each in found]
             FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
             print(recipe.name, *figures["seconds"][recipe.name], flush=True)

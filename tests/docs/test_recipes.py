@@ -65,6 +65,21 @@ def test_the_page_and_the_table_are_of_the_figures():
     assert figures["seconds"].keys() == {each.name for each in recipes.RECIPES}
 
 
+def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
+    monkeypatch.setattr(recipes, "FIGURES", tmp_path / "recipes.json")
+    monkeypatch.setattr(recipes, "seconds", lambda recipe: (2.0, 1.0))
+    two = [each.name for each in recipes.RECIPES if each.module in ("scipy", "networkx")][:2]
+    recipes.measure(two)
+    figures = json.loads(recipes.FIGURES.read_text())
+    recipes.measure(two[:1])
+    assert json.loads(recipes.FIGURES.read_text()) == figures
+    recipes.FIGURES.write_text(json.dumps(figures | {"machine": "another"}))
+    with pytest.raises(ValueError, match="measured on another: measure all"):
+        recipes.measure(two[:1])
+    recipes.measure(two)
+    assert json.loads(recipes.FIGURES.read_text()) == figures
+
+
 def test_times_as_text():
     assert [recipes.shown(each) for each in (0.0123, 1.5, 130, 9000)] == [
         "0.012 s",
