@@ -47,7 +47,11 @@ SOME = ("out_of_core", "searching", "summaries", "batches", "errors")
 
 @pytest.mark.parametrize(
     ("ranks", "parts", "least"),
-    [(2, SOME, 50), *(pytest.param(n, (), 60, marks=pytest.mark.slow) for n in (1, 2, 3, 4))],
+    [
+        (2, SOME, 50),
+        *(pytest.param(n, (), 60, marks=pytest.mark.slow) for n in (1, 2, 3)),
+        pytest.param(4, (), 60, marks=pytest.mark.nightly),
+    ],
 )
 def test_ranks_find_the_bits_of_one_process(ranks, parts, least, tmp_path):
     done = launching.run(ranks, str(HERE / "program.py"), str(tmp_path), *parts, cwd=tmp_path)

@@ -42,7 +42,7 @@ def run(*command: object, cwd: Path, **settings: str) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_four_lines_run_from_a_wheel_in_a_new_environment(tmp_path):
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
     run(*build, cwd=tmp_path)

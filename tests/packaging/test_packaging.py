@@ -368,7 +368,7 @@ graphs:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Snakemake 9 needs Python 3.11")
 def test_the_wheel_tabulates_own_graphs_in_a_clean_environment(
     built, tmp_path, address, monkeypatch

@@ -155,8 +155,8 @@ def test_published_variants_are_the_words_and_switches_of_options(checkout):
     switches = ["single", "contiguous", "order"]
     assert sorted(found) == sorted(
         [
-            *(("all-pairs", "rmat-7", "fw-mm", each, "float64") for each in variants("fw-mm")),
-            *(("bfs", "rmat-7", "bfs-helix", each, "int32") for each in variants("bfs-helix")),
+            *(("all-pairs", "grid-50x50", "fw-mm", each, "float64") for each in variants("fw-mm")),
+            *(("bfs", "grid-50x50", "bfs-helix", each, "int32") for each in variants("bfs-helix")),
             *(
                 ("all-pairs", "small-world-50", "fw-packed4", f"{name}={value}", "float64")
                 for name in switches
