@@ -43,10 +43,9 @@ class Graphs(Sequence[Graph]):
 
     Attributes
     ----------
-    sizes, counts, tails, heads, weights : ndarray
-        As given; arcs of infinite weight are removed.
-    directed, is_unweighted : bool
-        Whether arcs have a direction, and whether no weights were given.
+    is_unweighted : bool
+        Whether no weights were given. The parameters are attributes, too: arrays, without arcs of
+        infinite weight.
 
     Raises
     ------
