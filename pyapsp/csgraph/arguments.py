@@ -44,7 +44,8 @@ def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
 
 def _in_float64(matrix: compressed.Sparse) -> compressed.Sparse:
     """Return a sparse matrix with weights in float64, if they are numbers."""
-    known = isinstance(matrix.data, np.ndarray)
+    # the type of weights is unknown if they are no array; a matrix by keys has no such attribute
+    known = isinstance(getattr(matrix, "data", np.empty(0)), np.ndarray)
     if not known or matrix.dtype != np.float64:
         compressed.sparse(matrix)  # SciPy's conversions do not check index arrays
     return _rounded(matrix)
