@@ -28,12 +28,11 @@ from targets import DAILY, TARGETS, Target, compiled, default_units, over_budget
 PROGRAM = Path(__file__).resolve().parents[3] / "docs" / "kernels.py"
 
 
-def every(daily: tuple[str, ...] = DAILY, slow: tuple[str, ...] = ()):
-    """All targets as parameters of a test: some run by default, some are slow, others nightly."""
+def every(daily: tuple[str, ...] = DAILY):
+    """All targets as parameters of a test: some run by default, the others at night."""
     parameters = []
     for target in TARGETS:
         marks = [] if target.name in daily else [pytest.mark.nightly]
-        marks = [pytest.mark.slow] if target.name in slow else marks
         parameters.append(pytest.param(target, id=target.name, marks=marks))
     return parameters
 
@@ -73,8 +72,7 @@ def test_default_macros(target, docs):
         assert shown == docs.cells(forms), f"run python docs/kernels.py {target.name}"
 
 
-# The forms for the two of every run are the same, and the second has fewer registers.
-@pytest.mark.parametrize("target", every(daily=(), slow=DAILY[1:]))
+@pytest.mark.parametrize("target", every(daily=()))
 def test_what_methods_build(target):
     """With the parameters that they choose for the GPU."""
     need(target)
