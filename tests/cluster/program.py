@@ -306,28 +306,25 @@ def empty() -> None:
             COMM.Barrier()
 
 
+def reported(call, **options) -> list[tuple[int, int]]:
+    """Return what a call on all ranks reports to this one."""
+    told: list[tuple[int, int]] = []
+    call(drawn(19), comm=COMM, progress=lambda *done: told.append(done), **options)
+    return told
+
+
 def progress() -> None:
     """Rank 0 alone reports it, also if the others take all sources."""
     for method in (DENSE, RESIDENT, "near-far"):
-        told: list[tuple[int, int]] = []
-        pyapsp.solve(
-            drawn(19),
-            method,
-            comm=COMM,
-            progress=lambda *done: told.append(done),  # noqa: B023
-        )
-        assert bool(told) == (COMM.rank == 0)
-    told = []
+        assert bool(reported(pyapsp.solve, method=method)) == (COMM.rank == 0)
     pyapsp.eccentricity(drawn(19), comm=COMM)
-    pyapsp.closeness_centrality(drawn(19), comm=COMM, progress=lambda *done: told.append(done))
-    assert bool(told) == (COMM.rank == 0)
+    assert bool(reported(pyapsp.closeness_centrality)) == (COMM.rank == 0)
     take = Lifeline.take
     if COMM.rank == 0 and COMM.size > 1:
         Lifeline.take = lambda _, name, total, unit: (total, total)
     try:
         for call in (partial(pyapsp.solve, method="near-far"), pyapsp.closeness_centrality):
-            told = []
-            call(drawn(19), comm=COMM, progress=lambda *done: told.append(done))  # noqa: B023
+            told = reported(call)
             assert told[-1:] == [(N, N)] * (COMM.rank == 0), told
             assert len(told) == len(set(told)), told
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import re
 import sys
 import types
 from pathlib import Path
@@ -14,28 +13,20 @@ import networkx as nx
 import numpy as np
 import packages
 import pytest
+from packaging.requirements import Requirement
 
 import pyapsp
 
-if sys.version_info < (3, 11):
-    pytest.skip("tomllib is of Python 3.11", allow_module_level=True)
-
-import tomllib
-
 TOP = Path(__file__).resolve().parents[2]
-EXTRAS = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
 def required(extra):
     """Return the packages of an extra, in lower case."""
     found = set()
-    for each in EXTRAS[extra]:
-        ours = re.match(r"pyapsp\[(.*)\]", each)
-        found |= (
-            set().union(*map(required, ours[1].split(",")))
-            if ours
-            else {re.match(r"[\w-]+", each)[0].lower()}
-        )
+    for each in map(Requirement, importlib.metadata.requires("pyapsp")):
+        if "extra" in str(each.marker) and each.marker.evaluate({"extra": extra}):
+            nested = each.name == "pyapsp"
+            found |= set().union(*map(required, each.extras)) if nested else {each.name.lower()}
     return found
 
 

@@ -198,6 +198,7 @@ class World(RuleBasedStateMachine):
 @pytest.mark.every(2)
 @pytest.mark.timeout(0 if STEPS else 300)
 def test_random_updates(device, form):
+    """The rules and invariants of `World` compare each state with sets of edges."""
     World.device = device
     World.TestCase.settings = settings(
         max_examples=EXAMPLES,

@@ -304,6 +304,7 @@ CHECKS = (
 
 
 def run(check, device, seeds):
+    """Call a function that asserts what holds for a graph, on many."""
     for seed in seeds:
         case = Case(seed, positive=check in POSITIVE)
         try:

@@ -28,11 +28,11 @@ from targets import DAILY, TARGETS, Target, compiled, default_units, over_budget
 PROGRAM = Path(__file__).resolve().parents[3] / "docs" / "kernels.py"
 
 
-def every(daily: tuple[str, ...] = DAILY):
-    """All targets as parameters of a test: some run by default, the others at night."""
+def every():
+    """All targets as parameters of a test: those of `DAILY` run by default, the others at night."""
     parameters = []
     for target in TARGETS:
-        marks = [] if target.name in daily else [pytest.mark.nightly]
+        marks = [] if target.name in DAILY else [pytest.mark.nightly]
         parameters.append(pytest.param(target, id=target.name, marks=marks))
     return parameters
 
@@ -72,7 +72,8 @@ def test_default_macros(target, docs):
         assert shown == docs.cells(forms), f"run python docs/kernels.py {target.name}"
 
 
-@pytest.mark.parametrize("target", every(daily=()))
+@pytest.mark.nightly
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_what_methods_build(target):
     """With the parameters that they choose for the GPU."""
     need(target)

@@ -283,6 +283,8 @@ def test_predicted_times_of_the_kernels_that_take_longest(device, monkeypatch, s
     document["runs"][1] |= {"predicted": 2e-3, "seconds": {"kernel": 1e-3}}
     tables = written(NAME, [{**document, "date": "2026-01-01"}])
     assert list(tables["predictions"]["predicted / measured"]) == [0.5, 2]
+    assert list(tables["predictions"]["predicted ms"]) == [1, 2]
+    assert list(tables["predictions"]["measured ms"]) == [2, 1]
     (accuracy,) = tables["predictions-accuracy"].to_dict("records")
     assert accuracy["median error, %"] == 75
     assert accuracy["90th percentile, %"] == 95

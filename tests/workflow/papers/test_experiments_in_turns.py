@@ -15,6 +15,7 @@ from papers.busato_traversal.partition.stand_ins import NAMES
 from papers.experiment import InTurns, Request
 from papers.ino import experiments as ino
 from papers.okuyama.flint import experiments as flint
+from papers.reading import Reader
 from papers.runner import Runner, require_equal, take_turns
 from papers.takafuji.batches import experiments as takafuji_batches
 from papers.takafuji.bulk import experiments as takafuji_bulk
@@ -129,6 +130,20 @@ def test_every_experiment_is_tried_here():
     known = {name for name, each in papers.EXPERIMENTS.items() if isinstance(each, InTurns)}
     assert known == SIZES.keys() | ELSEWHERE
     assert papers.EXPERIMENTS["ino-histogram"].least == 1
+
+
+@pytest.mark.parametrize("method", ["relax", "has"])
+def test_a_format_that_a_kernel_reads_wrongly_is_refused(device, monkeypatch, method):
+    right = getattr(Reader, method)
+
+    def wrong(*arguments):
+        answer, seconds = right(*arguments)
+        answer[-1] = not answer[-1]
+        return answer, seconds
+
+    monkeypatch.setattr(Reader, method, wrong)
+    with pytest.raises(VerificationError):
+        measured("busato-traversal-formats", device)
 
 
 # --- [O], chapter 5 ------------------------------------------------------------------------------
