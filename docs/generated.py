@@ -48,8 +48,6 @@ def files(method: type[Method]) -> tuple[list[Path], list[Path]]:
     stems = [module.rpartition(".")[2] for module in modules]
     kernel = _KERNELS.get(method.id, stems[0])
     kernels = _found("cl", method.area, f"{kernel}*.cl") if kernel else []
-    if kernel and not kernels:  # in a folder of the area
-        kernels = _found("cl", method.area, f"**/{kernel}*.cl")
     package = method.area.partition("/")[0]
     tests = (_found("tests", package, f"**/test_{stem}.py") for stem in [*stems, method.problem])
     return kernels, next(filter(None, tests), [])

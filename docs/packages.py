@@ -16,9 +16,8 @@ import argparse
 import ast
 import importlib.util
 import json
-import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,8 +25,6 @@ from types import ModuleType
 from typing import Any
 
 import recipes
-
-import pyapsp
 
 __all__ = ["EXAMPLES", "FIGURES", "FOLDER", "Example", "measure", "pages"]
 
@@ -172,14 +169,13 @@ def pages(figures: dict[str, Any]) -> dict[Path, str]:
     return {FOLDER / "index.md": index(figures), **made}
 
 
-def measure(names: Iterable[str]) -> None:
+def measure(names: Container[str]) -> None:
     """Measure some examples, and keep their times."""
     for example in EXAMPLES:
         if example.name in names:
             found = example.seconds()
             figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-            machine = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
-            figures.setdefault("machines", {})[example.name] = machine
+            figures.setdefault("machines", {})[example.name] = recipes.machine()
             timed = example.timed or example.package
             used = f"{timed} {version(timed)}"
             figures.setdefault("versions", {})[example.name] = used

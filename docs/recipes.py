@@ -477,6 +477,11 @@ def readme(text: str, figures: dict[str, Any]) -> str:
     return f"{before}{_BEGIN}\n{table(figures)}\n{_END}{after}"
 
 
+def machine() -> str:
+    """Return the words for the machine: its cores, and the device that is chosen."""
+    return f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+
+
 def measure(names: Iterable[str]) -> None:
     """Measure some recipes, and keep their times.
 
@@ -486,16 +491,16 @@ def measure(names: Iterable[str]) -> None:
         The other recipes were measured on another machine: the page names one.
     """
     names = set(names)
-    machine = f"{os.cpu_count()} cores, {pyapsp.device.choose(None).name}"
+    here = machine()
     known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    if known.get("machine", machine) != machine and not names >= known["seconds"].keys():
+    if known.get("machine", here) != here and not names >= known["seconds"].keys():
         raise ValueError(f"the other recipes were measured on {known['machine']}: measure all")
     for recipe in RECIPES:
         if recipe.name in names:
             importlib.import_module(recipe.module)
             found = seconds(recipe)
             figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {"seconds": {}}
-            figures["machine"] = machine
+            figures["machine"] = here
             figures["seconds"][recipe.name] = [float(f"{each:.3g}") for each in found]
             FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
             print(recipe.name, *figures["seconds"][recipe.name], flush=True)

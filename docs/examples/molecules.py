@@ -6,6 +6,7 @@ example imports it alone, because its package imports PyTorch. `pyapsp.solve_man
 molecules together.
 """
 
+import importlib
 import importlib.util
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ import pyapsp
 pyximport.install(setup_args={"include_dirs": np.get_include()})
 package = Path(importlib.util.find_spec("transformers").origin).parent
 sys.path.append(str(package / "models/deprecated/graphormer"))
-import algos_graphormer  # noqa: E402
+algos_graphormer = importlib.import_module("algos_graphormer")
 
 
 def data(small):

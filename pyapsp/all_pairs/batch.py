@@ -27,6 +27,7 @@ from pyapsp.all_pairs.dense.batch.jobs import (
     Packed,
     Part,
     Stacked,
+    common_dtype,
     packed_dtype,
     padded,
 )
@@ -151,7 +152,7 @@ class Batch:
     def _windows(self, graphs: Iterable[GraphLike], dtype: DTypeLike | None) -> Iterator[Solved]:
         window: list[_Entry] = []
         size = 0
-        same = None if isinstance(dtype, str) and dtype == "auto" else _type(dtype)
+        same = common_dtype(dtype)
         for number, source in enumerate(graphs):
             # an iterator may fill the same array again for the next graph
             if same is not None and self.weight is ... and _is_plain(source):
@@ -315,11 +316,6 @@ def _slices(
             yield make(*(each[start : start + size] for each in lists))
 
     return groups
-
-
-def _type(dtype: DTypeLike | None) -> np.dtype:
-    """Return the type of the distances of all graphs."""
-    return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
 def _is_plain(source: GraphLike) -> TypeGuard[np.ndarray]:

@@ -25,7 +25,7 @@ from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.energy import Energy, EnergyMeter
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
-from pyapsp.registry.roofs import METERS, Meter, is_measured, with_roof
+from pyapsp.registry.roofs import METERS, Meter, has_roof, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
 __all__ = [
@@ -546,7 +546,7 @@ class _Other(_Checked):
 def _meters(problem: Problem, contenders: Sequence[_Own]) -> dict[tuple[Device, str], Meter]:
     """Return the meter of the roof for each device and type, if unit and type have a roof."""
     kind = METERS.get(problem.unit)
-    keys = {each.key for each in contenders if is_measured(each.key[1])}
+    keys = {each.key for each in contenders if has_roof(each.key[1])}
     return {} if kind is None else {key: kind(*key) for key in keys}
 
 

@@ -235,7 +235,7 @@ def _with_roof(stats: dict[str, Any], arguments: argparse.Namespace) -> dict[str
     from pyapsp.device import choose
     from pyapsp.registry import roofs
 
-    if not roofs.is_measured(stats["held_dtype"]):
+    if not roofs.has_roof(stats["held_dtype"]):
         return stats
     lead = arguments.device[0] if arguments.device else None
     return roofs.with_roof(stats, roofs.measure(choose(lead), stats["held_dtype"]))

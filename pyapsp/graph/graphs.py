@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import GraphError, PyApspError
 from pyapsp.graph import validation
 from pyapsp.graph.model import Graph
+from pyapsp.graph.rows import places_of
 
 __all__ = ["Graphs", "numbered"]
 
@@ -173,7 +174,7 @@ class Graphs(Sequence[Graph]):
 
     def arcs_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places of the arcs of some graphs, one graph after the other."""
-        return _ranges(self._starts[numbers], self.counts[numbers])
+        return places_of(self._starts[numbers], self.counts[numbers])
 
     def _check(self, doubtful: NDArray[np.bool_]) -> None:
         """Raise the error of the first graph that has one of these arcs, if it is an error."""
@@ -199,12 +200,6 @@ def numbered(number: int) -> Iterator[None]:
         error.args = (f"graph {number}: {error}", *error.args[1:])
         error.graph = number
         raise
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of ranges, one range after the other."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
 def _integers(name: str, values: ArrayLike) -> NDArray[np.int64]:

@@ -15,6 +15,7 @@ __all__ = [
     "has_reverse",
     "narrow",
     "placed",
+    "places_of",
     "sealed",
     "sorted_rows",
     "starts_among",
@@ -23,6 +24,12 @@ __all__ = [
 ]
 
 _BLOCK = 2**17  # arcs for which temporary arrays stay in the CPU cache
+
+
+def places_of(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places of ranges with these starts and lengths, one range after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
 
 
 def has_reverse(tails: np.ndarray, heads: np.ndarray, n: int) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pyapsp.all_pairs import summaries
 from pyapsp.graph import Graph
+from pyapsp.graph.rows import places_of
 from pyapsp.networkx_backend.converted import ConvertedGraph
 from pyapsp.networkx_backend.device import device, networkx_errors
 
@@ -69,9 +70,7 @@ def _neighborhoods(graph: Graph, some: slice) -> Graph:
     keys = np.int64(graph.n) * tails + heads
     counts = np.diff(graph.indptr)[heads]
     neighbors = np.repeat(np.arange(heads.size), counts)
-    # the arcs of each head, one after the other
-    places = np.arange(neighbors.size)
-    places += (graph.indptr[heads] - (np.cumsum(counts) - counts))[neighbors]
+    places = places_of(graph.indptr[heads], counts)
     wanted = np.int64(graph.n) * tails[neighbors] + graph.indices[places]
     there = np.minimum(np.searchsorted(keys, wanted), heads.size - 1)
     known = keys[there] == wanted

@@ -19,7 +19,7 @@ from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions
-from pyapsp.queries.targets import PathsOfPairs, ends_of, searched
+from pyapsp.queries.targets import PairPaths, ends_of, searched
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["RankedPaths", "yen"]
@@ -30,7 +30,7 @@ _VALUES, _FIRST, _MOST = 2**20, 4, 2**16
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedPaths(PathsOfPairs[tuple[np.generic, list[int]]]):
+class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
     """The result of `yen`, with the ``sources``, ``targets`` and ``labels`` of the pairs."""
 
     def paths(self, pair: int = 0) -> list[list[int]]:

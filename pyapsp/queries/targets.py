@@ -19,13 +19,14 @@ from pyapsp.device import DeviceLike
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.rows import places_of
 from pyapsp.graph.validation import flag, integer, vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
-__all__ = ["Found", "OfPairs", "Pairs", "PathsOfPairs", "distances", "ends_of", "pairs", "searched"]
+__all__ = ["Found", "PairPaths", "Pairs", "distances", "ends_of", "pairs", "searched"]
 
 # Distances of a launch and values of its paths, at least those of one search or path; and searches
 # of the first launch for a work-item.
@@ -36,7 +37,7 @@ _Path = TypeVar("_Path")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OfPairs(Shown, Tabular):
+class _PairResult(Shown, Tabular):
     """Base of results for pairs of vertices.
 
     Attributes
@@ -57,7 +58,7 @@ class OfPairs(Shown, Tabular):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PathsOfPairs(OfPairs, Generic[_Path]):
+class PairPaths(_PairResult, Generic[_Path]):
     """Base of results with several paths of each pair, which are in lists."""
 
     _found: list[list[_Path]]
@@ -71,7 +72,7 @@ class PathsOfPairs(OfPairs, Generic[_Path]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pairs(OfPairs):
+class Pairs(_PairResult):
     """The result of `pairs`, with the ``sources``, ``targets`` and ``labels`` of the pairs.
 
     Attributes
@@ -417,8 +418,7 @@ class _Routes:
         whole = np.empty(starts[-1], np.int32)
         for numbers, path in self._parts:
             lengths = self._lengths[numbers]
-            shift = starts[numbers] - (np.cumsum(lengths) - lengths)
-            whole[np.repeat(shift, lengths) + np.arange(path.size)] = path
+            whole[places_of(starts[numbers], lengths)] = path
         return starts, whole
 
 

@@ -19,7 +19,7 @@ from pyapsp.graph.names import place_of
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.ranges import RangeRows
-from pyapsp.queries.targets import PathsOfPairs, ends_of, searched
+from pyapsp.queries.targets import PairPaths, ends_of, searched
 from pyapsp.queries.workers import asked
 
 __all__ = ["AllPaths", "all_shortest_paths", "count_shortest_paths", "shortest_path_dag"]
@@ -90,7 +90,7 @@ def count_shortest_paths(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AllPaths(PathsOfPairs[list[int]]):
+class AllPaths(PairPaths[list[int]]):
     """The result of `all_shortest_paths`, with the ``sources``, ``targets`` and ``labels``.
 
     Attributes

@@ -22,7 +22,7 @@ from pyapsp.device.kernels import Program, build
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import DTYPES
 
-__all__ = ["METERS", "Meter", "Roof", "copy_bandwidth", "is_measured", "measure", "with_roof"]
+__all__ = ["METERS", "Meter", "Roof", "copy_bandwidth", "has_roof", "measure", "with_roof"]
 
 # In a shorter kernel, the overhead of the launch is a large part of the time.
 _SECONDS = 0.01
@@ -123,7 +123,7 @@ METERS = {"updates": Meter}
 _measured: dict[tuple[Device, str], Roof] = {}
 
 
-def is_measured(dtype: str) -> bool:
+def has_roof(dtype: str) -> bool:
     """Return whether a type has a roof: values of 4 or 8 bits have none."""
     return dtype in DTYPES
 

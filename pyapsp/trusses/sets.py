@@ -45,10 +45,11 @@ def trussness_by_sets(graph: Graph, k: int | None = None) -> np.ndarray:
         Only this truss: k for its edges, and 0 for the others.
     """
     near: list[set[int]] = [set() for _ in range(graph.n)]
-    for u, v in _edges(graph):
+    pairs = _edges(graph)
+    for u, v in pairs:
         near[u].add(v)
         near[v].add(u)
-    left = {(u, v): len(near[u] & near[v]) for u, v in _edges(graph)}
+    left = {(u, v): len(near[u] & near[v]) for u, v in pairs}
     trussness = {}
     while left:
         fewest = min(left.values())

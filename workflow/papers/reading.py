@@ -51,7 +51,7 @@ class Reader:
     Raises
     ------
     GraphError
-        If weights are not whole numbers of 4 bytes.
+        If weights are not whole numbers of 4 bytes, or in a matrix not below 2^24.
     """
 
     def __init__(self, device: Device, stored: Representation, group: int | None = None) -> None:

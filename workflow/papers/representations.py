@@ -59,6 +59,11 @@ class Representation:
         """The bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays.values())
 
+    @property
+    def is_weighted(self) -> bool:
+        """Whether weights are stored, alone or in records of arcs."""
+        return not {"weights", "arcs"}.isdisjoint(self.arrays)
+
     def arcs(self) -> _Ends:
         """Return tails and heads of all arcs, in the order of tails and then heads; int32."""
         tails, heads = FORMATS[self.format].read(self)

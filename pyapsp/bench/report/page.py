@@ -99,7 +99,7 @@ def report_page(
 
 def _leaders(best: pd.DataFrame) -> list[str]:
     """Say which method is the fastest on the largest graph of each problem."""
-    known = best[best["shown"].ne("none")]
+    known = best[best["method"].notna()]
     return [
         f"{problem}: {of['shown'].iloc[0]} ({of['input'].iloc[0]}, {of['dtype'].iloc[0]})"
         for problem, of in known.groupby("problem", sort=False)

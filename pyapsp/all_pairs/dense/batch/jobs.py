@@ -22,6 +22,7 @@ __all__ = [
     "Stacked",
     "array_dtype",
     "check_out",
+    "common_dtype",
     "narrowest",
     "packed_dtype",
     "padded",
@@ -64,6 +65,13 @@ class Group(Job):
         """Return the names of its vertices."""
         return None
 
+    def _fitted(self, stack: np.ndarray, directed: bool) -> np.ndarray:
+        """Return matrices in the dtype of the distances; `suspects` are those it cannot hold."""
+        values, wrong = _converted(stack if directed else _symmetrized(stack), self.distances.dtype)
+        if wrong is not None:
+            self.suspects.update(np.flatnonzero(wrong.any(axis=(1, 2))).tolist())
+        return np.ascontiguousarray(values)
+
 
 class Part(Group):
     """A part of a 3-D array of weights, in which zero and infinity mean "no arc"."""
@@ -88,9 +96,7 @@ class Part(Group):
 
     def weights(self) -> np.ndarray:
         """Return the weights in the dtype of the distances; `suspects` are those it cannot hold."""
-        values, suspects = _weights(self._array, self.distances.dtype, self._directed)
-        self.suspects.update(suspects)
-        return values
+        return self._fitted(self._array, self._directed)
 
 
 class Padded(Group):
@@ -185,9 +191,7 @@ class Stacked(Padded):
         stack = self._filled(0, self._matrices[0].dtype)
         for matrix, given, n in zip(stack, self._matrices, self._sizes, strict=True):
             matrix[:n, :n] = given
-        values, suspects = _weights(stack, self.distances.dtype, self._directed)
-        self.suspects.update(suspects)
-        return values
+        return self._fitted(stack, self._directed)
 
 
 class Packed(Padded):
@@ -221,15 +225,17 @@ class Packed(Padded):
         arcs = self._graphs.arcs_of(numbers)
         places = np.repeat(np.arange(numbers.size), self._graphs.counts[numbers])
         tails, heads = self._graphs.tails[arcs], self._graphs.heads[arcs]
-        values, wrong = _converted(self._graphs.weights[arcs], dtype)
-        if wrong is None and dtype.kind == "i":
-            wrong = values >= infinity(dtype)  # the minimum below hides them
-        if wrong is not None:
-            self.suspects.update(np.unique(places[wrong]).tolist())
+        values: np.ndarray | None = None
+        if not self._graphs.is_unweighted:
+            values, wrong = _converted(self._graphs.weights[arcs], dtype)
+            if wrong is None and dtype.kind == "i":
+                wrong = values >= infinity(dtype)  # the minimum below hides them
+            if wrong is not None:
+                self.suspects.update(np.unique(places[wrong]).tolist())
         both = not (self._directed and self._graphs.directed)
         for one, other in ((tails, heads), (heads, tails))[: 1 + both]:
             entries = (places * n + one) * n + other
-            if self._graphs.is_unweighted:
+            if values is None:
                 matrices.reshape(-1)[entries] = 1
             else:
                 np.minimum.at(matrices.reshape(-1), entries, values)
@@ -293,18 +299,17 @@ def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
         raise ParameterError.of("out", "solve_many", rule, got)
 
 
-def _chosen(weights: np.ndarray, n: int, dtype: DTypeLike | None) -> np.dtype:
-    """Return the type of the distances of graphs with these weights and up to n vertices."""
+def common_dtype(dtype: DTypeLike | None) -> np.dtype | None:
+    """Return the type of the distances of all graphs; None for "auto", which depends on them."""
     if isinstance(dtype, str) and dtype == "auto":
-        return narrowest(weights, n)
+        return None
     return resolve(Graph.from_arcs(0, [], []), dtype, "solve_many")[0]
 
 
-def _weights(stack: np.ndarray, dtype: np.dtype, directed: bool) -> tuple[np.ndarray, list[int]]:
-    """Return matrices in another type, contiguous, and which have a weight it may not hold."""
-    values, wrong = _converted(stack if directed else _symmetrized(stack), dtype)
-    suspects = [] if wrong is None else np.flatnonzero(wrong.any(axis=(1, 2))).tolist()
-    return np.ascontiguousarray(values), suspects
+def _chosen(weights: np.ndarray, n: int, dtype: DTypeLike | None) -> np.dtype:
+    """Return the type of the distances of graphs with these weights and up to n vertices."""
+    common = common_dtype(dtype)
+    return narrowest(weights, n) if common is None else common
 
 
 def _symmetrized(weights: np.ndarray) -> np.ndarray:
