@@ -37,7 +37,7 @@ demo: $(VENV)/.demo
 	@echo
 	@echo "Every run and the figures: $(CURDIR)/results/report/index.html"
 
-papers: $(VENV)/.demo
+papers: $(VENV)/.papers
 	$(BIN)/snakemake --cores $(CORES) --quiet rules -- papers
 	@echo
 	@echo "The tables and figures:"
@@ -88,10 +88,11 @@ $(VENV)/.made:
 
 # The extras of each, and how they are installed.
 $(VENV)/.demo: EXTRAS = cpu,workflow
-$(VENV)/.records: EXTRAS = cpu,peers,workflow
+$(VENV)/.papers: EXTRAS = cpu,matching,mining,profile,simulation,workflow
+$(VENV)/.records: EXTRAS = cpu,matching,mining,peers,profile,simulation,workflow
 $(VENV)/.docs: EXTRAS = docs
 $(VENV)/.test: EXTRAS = test
 $(VENV)/.dev: EXTRAS = dev
-$(VENV)/.demo $(VENV)/.records $(VENV)/.docs $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
+$(VENV)/.demo $(VENV)/.papers $(VENV)/.records $(VENV)/.docs $(VENV)/.test $(VENV)/.dev: pyproject.toml $(VENV)/.made
 	$(INSTALL) ".[$(EXTRAS)]"
 	@touch $@

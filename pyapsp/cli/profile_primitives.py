@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
     check_outputs(arguments.output)
     with extra("profile", "pyapsp profile primitives"):
-        from pyapsp.profiling.primitives import IMPLEMENTATIONS, fitted, score
+        from pyapsp.profiling.primitives import IMPLEMENTATIONS, score
+        from pyapsp.profiling.weights import fitted
     device, say, profile = choose(arguments.device), printer(arguments), read_profile(arguments.on)
     rows, failed = [], []
     for each in IMPLEMENTATIONS:

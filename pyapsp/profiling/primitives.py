@@ -28,10 +28,9 @@ from pyapsp.device.kernels.scan import Scan
 from pyapsp.profiling.analysis import mean
 from pyapsp.profiling.criteria import Criteria, quality
 from pyapsp.profiling.run import profile_run
-from pyapsp.profiling.weights import Fit, Sample, fit
 from pyapsp.traversal.partitioning.partition import partition
 
-__all__ = ["IMPLEMENTATIONS", "Implementation", "fitted", "score"]
+__all__ = ["IMPLEMENTATIONS", "Implementation", "score"]
 
 _Ints = NDArray[np.int32]
 _SEED = 1
@@ -123,29 +122,6 @@ def score(
         "quality": quality(whole),
         "errors": [f"{row['kernel']}: {row['error']}" for row in rows if row["error"] is not None],
     }
-
-
-def fitted(rows: list[Record]) -> Fit:
-    """Return the weights that rows of `score` give.
-
-    Raises
-    ------
-    ParameterError
-        As `weights.fit`.
-    """
-    samples = [
-        Sample(
-            str(row["primitive"]),
-            str(row["implementation"]),
-            Criteria(**cast("dict[str, float | None]", row["criteria"])),
-            cast(float, row["speedup"]),
-        )
-        for row in rows
-    ]
-    several = [
-        each for each in samples if sum(other.primitive == each.primitive for other in samples) > 1
-    ]
-    return fit(several)
 
 
 def _seconds(reference: Callable[[_Ints], _Ints], numbers: _Ints) -> float:

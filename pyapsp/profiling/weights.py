@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from scipy.optimize import nnls
 from scipy.stats import spearmanr
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.json import Record
 from pyapsp.profiling.criteria import WEIGHTS, Criteria
 
-__all__ = ["Fit", "Sample", "correlation", "fit"]
+__all__ = ["Fit", "Sample", "correlation", "fit", "fitted"]
 
 _NAMES = tuple(WEIGHTS)
 _ROUNDS = 200
@@ -99,6 +101,29 @@ def fit(samples: Sequence[Sample]) -> Fit:
         {name: float(spearmanr(found[mine], speed[mine])[0]) for name, mine in names.items()},
         _left_out(values, which, speed, len(primitives)),
     )
+
+
+def fitted(rows: Sequence[Record]) -> Fit:
+    """Return the weights that rows of `primitives.score` give.
+
+    Raises
+    ------
+    ParameterError
+        As `fit`.
+    """
+    samples = [
+        Sample(
+            str(row["primitive"]),
+            str(row["implementation"]),
+            Criteria(**cast("dict[str, float | None]", row["criteria"])),
+            cast(float, row["speedup"]),
+        )
+        for row in rows
+    ]
+    several = [
+        each for each in samples if sum(other.primitive == each.primitive for other in samples) > 1
+    ]
+    return fit(several)
 
 
 def correlation(quality: Sequence[float], speedup: Sequence[float]) -> float:

@@ -10,8 +10,6 @@ from typing import Any, cast
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose, TunedProgram
 from papers.experiment import Case, Found, InTurns, Request
 from papers.runner import Label, Runner
-from pyapsp.profiling.kernel import profile_kernel
-from pyapsp.profiling.primitives import IMPLEMENTATIONS, Implementation, score
 from pyapsp.profiling.suite import profile_device
 from pyapsp.registry.timing import Turn, warm_up
 
@@ -51,7 +49,11 @@ class Once(InTurns):
 
 
 def primitives(n: int, request: Request) -> Iterator[Case]:
-    """Yield the case of all primitives that OpenCL has, for n numbers: a power of two."""
+    """Yield the case of all primitives that OpenCL has, for n numbers: a power of two.
+
+    Needs the extra ``profile``.
+    """
+    from pyapsp.profiling.primitives import IMPLEMENTATIONS, Implementation, score
 
     def runner(each: Implementation) -> Runner:
         def turn() -> Turn:
@@ -66,7 +68,12 @@ def primitives(n: int, request: Request) -> Iterator[Case]:
 
 
 def criteria(n: int, request: Request) -> Iterator[Case]:
-    """Yield a case for each program: a matrix of n x n words, and as many numbers."""
+    """Yield a case for each program: a matrix of n x n words, and as many numbers.
+
+    Needs the extra ``profile``.
+    """
+    from pyapsp.profiling.kernel import profile_kernel
+
     device, profiles = request.device, list[dict[str, object]]()
     for name, versions in VERSIONS.items():
         program = _PROGRAMS[name]

@@ -22,7 +22,7 @@ from papers.tables import Maker, Row, Rows
 from papers.values import Value, beside, milliseconds, ratio, reduction, times
 from pyapsp.errors import ParameterError
 from pyapsp.profiling.criteria import WEIGHTS
-from pyapsp.profiling.primitives import fitted
+from pyapsp.profiling.weights import fitted
 
 __all__ = ["ROWS"]
 

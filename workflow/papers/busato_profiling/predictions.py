@@ -10,7 +10,6 @@ from papers.experiment import Case, Request
 from papers.runner import Runner
 from pyapsp.base.json import Record
 from pyapsp.errors import CapabilityError
-from pyapsp.profiling.run import profile_run
 from pyapsp.profiling.suite import profile_device
 from pyapsp.registry import Method, Problem, method, problem
 from pyapsp.registry.runs import Solved, solve
@@ -70,7 +69,11 @@ def _runner(
     request: Request,
     profile: Callable[[], Record],
 ) -> Runner:
-    """Return a runner that profiles a call, and predicts the kernel that takes most of its time."""
+    """Return a runner that profiles a call, and predicts the kernel that takes most of its time.
+
+    Needs the extra ``profile``.
+    """
+    from pyapsp.profiling.run import profile_run
 
     def turn() -> Turn:
         data = of.sample(size, family, _SEED, asked.requires)
