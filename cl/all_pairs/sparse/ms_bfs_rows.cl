@@ -122,23 +122,20 @@ static inline lanes_t lanes_of(const uint *words, const int part)
 #define REMAINDER (s % 4)
 #endif
 
-/* A work-item for each (STRIPS V vertices, word, block). There are count rows. A distance has so
- * many fields of four digits that it is below the number with all digits 1, which means not
- * reachable. */
-__kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes,
-                          __global value_t *rows, const int n, const int digits,
-                          const ulong plane, const int count, const int fields)
+/* The rows of a work-item's vertices and sources. A distance has so many fields of four digits, at
+ * most `most`, that it is below the number with all digits 1, which means not reachable. */
+static inline void write_rows(__global const uint *seen, __global const uint *planes,
+                              __global value_t *rows, const int n, const int digits,
+                              const ulong plane, const int count, const int fields, const int most)
 {
     const int from = STRIP_NUMBER * (STRIPS * V), w = WORD_NUMBER;
     const int some = STRIPS * V == 1 ? 1 : min(STRIPS * V, n - from);
-    if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= (size_t)count)
-        return;
     const size_t own = ((size_t)get_global_id(2) * n + from) * WORDS + w;
     const lane_t nowhere = (lane_t)(((ulong)1 << 4 * fields) - 1);
     /* The words are far apart in memory, so each is read only once. Only the first `some` columns
      * have values. */
     uint words[1 + 4 * MOST_FIELDS][STRIPS * V] __attribute__((aligned(64)));
-    EACH (d, 0, digits + 1, 1 + 4 * MOST_FIELDS) {
+    EACH (d, 0, digits + 1, 1 + 4 * most) {
         __global const uint *bits = (d == 0 ? seen : planes + (d - 1) * plane) + own;
         for (int i = 0; i < some; i++)
             words[d][i] = bits[(size_t)i * WORDS];
@@ -148,7 +145,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
         lanes_t of[MOST_FIELDS][4][STRIPS];
         for (int t = 0; t * V < some; t++) {
             const lanes_t unknown = ~lanes_of(words[0] + t * V, part);
-            EACH (f, 0, fields, MOST_FIELDS) {
+            EACH (f, 0, fields, most) {
                 lanes_t digit[4];
 #pragma unroll
                 for (int d = 0; d < 4; d++) {
@@ -169,7 +166,7 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
             const lanes_t place = (lanes_t)((lane_t)(SOURCE / 4 * 4)), ones = (lanes_t)((lane_t)15);
             for (int t = 0; t * V < some; t++) {
                 lanes_t distance = of[0][REMAINDER][t] >> place & ones;
-                EACH (f, 1, fields, MOST_FIELDS)
+                EACH (f, 1, fields, most)
                     distance |= (of[f][REMAINDER][t] >> place & ones) << 4 * f;
                 *(lanes_t *)(each + t * V) = distance;
             }
@@ -187,6 +184,24 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
             }
         }
     }
+}
+
+/* A work-item for each (STRIPS V vertices, word, block). There are count rows. */
+__kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes,
+                          __global value_t *rows, const int n, const int digits,
+                          const ulong plane, const int count, const int fields)
+{
+    if (STRIP_NUMBER * (STRIPS * V) >= n
+        || (get_global_id(2) * WORDS + WORD_NUMBER) * 32 >= (size_t)count)
+        return;
+#if STRIPS * V == 1
+    /* Most distances have two fields. Loops that are unrolled for eight would test six in vain. */
+    if (fields <= 2) {
+        write_rows(seen, planes, rows, n, digits, plane, count, fields, 2);
+        return;
+    }
+#endif
+    write_rows(seen, planes, rows, n, digits, plane, count, fields, MOST_FIELDS);
 }
 
 /* The number of vertices that each source reaches, and the sum of their distances, over a range of
