@@ -191,8 +191,8 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                           __global value_t *rows, const int n, const int digits,
                           const ulong plane, const int count, const int fields)
 {
-    if (STRIP_NUMBER * (STRIPS * V) >= n
-        || (get_global_id(2) * WORDS + WORD_NUMBER) * 32 >= (size_t)count)
+    const int from = STRIP_NUMBER * (STRIPS * V), w = WORD_NUMBER;
+    if (from >= n || (get_global_id(2) * WORDS + w) * 32 >= (size_t)count)
         return;
 #if STRIPS * V == 1
     /* Most distances have two fields. Loops that are unrolled for eight would test six in vain. */
