@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import papers
@@ -11,14 +12,15 @@ import pyopencl as cl
 import pytest
 from papers import metered
 from papers.__main__ import main
-from papers.busato_profiling import criteria, experiments, predictions, suite
+from papers.busato_profiling import criteria, experiments, predictions, programs, suite
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose
 from papers.busato_traversal.partition import experiments as partition
 
 from pyapsp.device import sensors
+from pyapsp.device.kernels.source import headed
 from pyapsp.device.sensors import Sensor
 from pyapsp.errors import ParameterError, VerificationError
-from pyapsp.profiling.primitives import IMPLEMENTATIONS
+from pyapsp.profiling import primitives
 from pyapsp.profiling.suite import profile_device
 
 NAME = "busato-profiling"
@@ -89,6 +91,20 @@ def test_transposes(name, device):
             program.check()
             right = values if version.kernel == "transpose_copy" else values.T
             np.testing.assert_array_equal(program.answer(), right)
+
+
+@pytest.mark.parametrize("program", [Reduction, Transpose])
+def test_no_kernel_needs_more_local_memory_than_a_device_must_have(program, device):
+    # a compiler refuses the whole file for one kernel, also for one that is not run
+    numbers = Numbers(device, program.draw(4))
+    what = cl.kernel_work_group_info.LOCAL_MEM_SIZE
+    text = (Path(programs.__file__).parent / program.file).read_text("utf-8")
+    for name, version in program.VERSIONS.items():
+        for shape in program.shapes(device, name):
+            source = headed(text, program(numbers, version, shape).defines)
+            for kernel in cl.Program(device.queue().context, source).build().all_kernels():
+                size = kernel.get_work_group_info(what, device.handle)
+                assert size <= 2**15, (name, shape, kernel.function_name)
 
 
 @pytest.mark.parametrize("name", ["reduction", "transpose"])
@@ -306,9 +322,9 @@ def test_a_wrong_answer_has_no_prediction(device, monkeypatch, short):
 
 
 def test_scores_of_primitives(device, monkeypatch, written):
-    some = [each for each in IMPLEMENTATIONS if each.primitive == "reduction"]
-    some += [each for each in IMPLEMENTATIONS if each.name == "pyapsp partition-direct"]
-    monkeypatch.setattr(criteria, "IMPLEMENTATIONS", some)
+    some = [each for each in primitives.IMPLEMENTATIONS if each.primitive == "reduction"]
+    some += [each for each in primitives.IMPLEMENTATIONS if each.name == "pyapsp partition-direct"]
+    monkeypatch.setattr(primitives, "IMPLEMENTATIONS", some)
     document = papers.measure(f"{NAME}-primitives", 256, device=device)
     tables = written(NAME, [{**document, "date": "2026-01-01"}])
     rows = tables["table-12.3"]

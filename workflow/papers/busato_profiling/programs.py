@@ -275,7 +275,12 @@ class Transpose(TunedProgram):
                 yield shape
 
     def _defines(self) -> dict[str, int]:
-        return {"PYAPSP_X": self.shape.x, "PYAPSP_Y": self.shape.y}
+        sides = {"PYAPSP_X": self.shape.x, "PYAPSP_Y": self.shape.y}
+        return sides | {"PYAPSP_TILED": int(self._tiled)}
+
+    @property
+    def _tiled(self) -> bool:
+        return self.version.kernel == "transpose_tiled"
 
     @staticmethod
     def draw(n: int) -> np.ndarray:
@@ -289,7 +294,7 @@ class Transpose(TunedProgram):
     def _items(self) -> tuple[int, int]:
         """The work-items of a launch."""
         x, y = self.shape.x, self.shape.y
-        rows = x if self.version.kernel == "transpose_tiled" else y
+        rows = x if self._tiled else y
         return -(-self.n // x) * x, -(-self.n // rows) * y
 
     def _launch(self) -> list[cl.Event]:

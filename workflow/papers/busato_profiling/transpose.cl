@@ -20,6 +20,8 @@
  * Parameters  PYAPSP_X    16   work-items of a group along a row; in transpose_tiled it is T
  *             PYAPSP_Y    16   rows of work-items of a group; it divides T
  *             PYAPSP_PAD   0   words between the rows of a tile
+ *             PYAPSP_TILED 1   0: without transpose_tiled, for groups of long rows, whose tile
+ *                              would be larger than local memory
  *
  * Cost      Each word is read and written once.
  *
@@ -36,6 +38,9 @@
 #ifndef PYAPSP_PAD
 #define PYAPSP_PAD 0
 #endif
+#ifndef PYAPSP_TILED
+#define PYAPSP_TILED 1
+#endif
 #define ROW (PYAPSP_X + PYAPSP_PAD)
 
 __kernel __attribute__((reqd_work_group_size(PYAPSP_X, PYAPSP_Y, 1))) void
@@ -46,6 +51,7 @@ transpose_direct(__global const uint *in, __global uint *out, const int n)
         out[x * side + y] = in[y * side + x];
 }
 
+#if PYAPSP_TILED
 __kernel __attribute__((reqd_work_group_size(PYAPSP_X, PYAPSP_Y, 1))) void
 transpose_tiled(__global const uint *in, __global uint *out, const int n)
 {
@@ -61,6 +67,7 @@ transpose_tiled(__global const uint *in, __global uint *out, const int n)
         if (top + x < side && left + row < side)
             out[(left + row) * side + top + x] = tile[x * ROW + row];
 }
+#endif
 
 __kernel __attribute__((reqd_work_group_size(PYAPSP_X, PYAPSP_Y, 1))) void
 transpose_copy(__global const uint *in, __global uint *out, const int n)
