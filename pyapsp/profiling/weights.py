@@ -46,9 +46,9 @@ class Fit:
         Multiples of 5, the largest 100.
     r2 : float
         The share of the variance of the scaled speedups that the quality explains.
-    ranks : mapping of str to float
-        For each primitive with at least two implementations, Spearman's correlation of quality and
-        speedup.
+    ranks : mapping of str to float or None
+        For each primitive, Spearman's correlation of quality and speedup; None if all its
+        implementations have the same quality or speedup.
     left_out : float
         The root of the mean square error of the quality, in units of the speedup over the best of
         its primitive, for primitives that the fit did not use.
@@ -56,7 +56,7 @@ class Fit:
 
     weights: Mapping[str, int]
     r2: float
-    ranks: Mapping[str, float]
+    ranks: Mapping[str, float | None]
     left_out: float
 
 
@@ -98,7 +98,7 @@ def fit(samples: Sequence[Sample]) -> Fit:
     return Fit(
         {name: int(weight) for name, weight in zip(_NAMES, rounded, strict=True)},
         float(1 - wrong / spread) if spread else 1.0,
-        {name: float(spearmanr(found[mine], speed[mine])[0]) for name, mine in names.items()},
+        {name: _rank(found[mine], speed[mine]) for name, mine in names.items()},
         _left_out(values, which, speed, len(primitives)),
     )
 
@@ -129,6 +129,12 @@ def fitted(rows: Sequence[Record]) -> Fit:
 def correlation(quality: Sequence[float], speedup: Sequence[float]) -> float:
     """Return Pearson's correlation of the qualities and the speedups of implementations."""
     return float(np.corrcoef(quality, speedup)[0, 1])
+
+
+def _rank(quality: NDArray[np.float64], speedup: NDArray[np.float64]) -> float | None:
+    if np.ptp(quality) == 0 or np.ptp(speedup) == 0:
+        return None
+    return float(spearmanr(quality, speedup)[0])
 
 
 def _solve(

@@ -207,6 +207,19 @@ def test_weights_are_found_again():
     assert found.ranks == pytest.approx(dict.fromkeys(("merge", "reduce", "scan", "sort"), 1.0))
 
 
+def test_equal_implementations_have_no_rank():
+    made = list(samples(np.ones(len(ALL)), {"scan": 30.0, "sort": 5.0, "merge": 80.0}))
+    same = [
+        dataclasses.replace(each, criteria=made[0].criteria, speedup=1.0)
+        if each.primitive == "scan"
+        else each
+        for each in made
+    ]
+    ranks = weights.fit(same).ranks
+    assert ranks["scan"] is None
+    assert ranks["sort"] == pytest.approx(1.0)
+
+
 def test_weights_need_samples():
     truth = np.ones(len(ALL))
     made = list(samples(truth, {"scan": 30.0}))
