@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError, PrecisionError
+from pyapsp.base.extras import extra
 from pyapsp.graph import validation
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def _check_range(graph: Exported, target: np.dtype, no_arc: float) -> None:
 
 def to_networkx(graph: Exported) -> networkx.Graph:
     """See `Graph.to_networkx`."""
-    import networkx
+    with extra("networkx", "Graph.to_networkx"):
+        import networkx
 
     result = networkx.DiGraph() if graph.directed else networkx.Graph()
     if graph.name is not None:

@@ -11,7 +11,9 @@ from pyapsp.base.errors import CapabilityError
 try:
     import numba  # noqa: F401
 except ImportError:  # pragma: no cover
-    raise CapabilityError("method='reference' needs Numba: pip install numba") from None
+    raise CapabilityError(
+        "method='reference' needs Numba; install the extra 'matching' of pyapsp"
+    ) from None
 
 __all__ = ["ZERO", "fixed_log2", "philox", "raced"]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.extras import extra
 from pyapsp.matching.matches import Matches
 from pyapsp.matching.network import Network, distinct_labels
 
@@ -95,7 +96,8 @@ def coherence(
         A row for each distinct match: ``match``, ``cost``, ``terms``, and ``p``, the mean of the
         corrected p-values, NaN if no vertex has a term.
     """
-    import pandas
+    with extra("matching", "coherence"):
+        import pandas
     from scipy.stats import false_discovery_control, hypergeom
 
     names = matches.target.vertices.tolist()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from pyapsp.base.extras import extra
 from pyapsp.base.json import Record
 from pyapsp.graph.validation import integer
 from pyapsp.matching.network import Network
@@ -135,7 +136,8 @@ class Matches:
             (missing if the node has no partner), ``node_label``, ``vertex_label`` and
             ``similarity``.
         """
-        import pandas
+        with extra("matching", "Matches.to_frame"):
+            import pandas
 
         chosen = self._cheapest(top)
         partners, nodes = self.partners[chosen], self.query.n
@@ -164,7 +166,8 @@ class Matches:
             The columns ``match``, ``cost``, ``found`` (how many chains found it), ``nodes`` and
             ``edges`` (how many are matched), ``similarity`` (the mean over the matched nodes).
         """
-        import pandas
+        with extra("matching", "Matches.summary"):
+            import pandas
 
         chosen = self._cheapest(top)
         _, inverse, chains = np.unique(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError
+from pyapsp.base.extras import extra
 from pyapsp.graph import Graph, validation
 
 if TYPE_CHECKING:
@@ -202,7 +203,8 @@ class Network:
 
     def to_networkx(self) -> networkx.Graph:
         """Return the network as a networkx.Graph, with the attribute ``label``."""
-        import networkx
+        with extra("networkx", "Network.to_networkx"):
+            import networkx
 
         graph = networkx.Graph(name=self.name)
         names = self.vertices.tolist()

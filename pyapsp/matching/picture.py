@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.extras import extra
 from pyapsp.matching.network import Network
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import SubFigure
+
+with extra("matching", "a picture of a match"):
+    import networkx
+    from matplotlib.figure import Figure
 
 __all__ = ["Drawable", "draw", "save"]
 
@@ -81,8 +85,6 @@ def draw(
     ParameterError
         There is no such match.
     """
-    from matplotlib.figure import Figure
-
     if not 0 <= match < matches.order.size:
         rule = f"from 0 to {matches.order.size - 1}"
         raise ParameterError.of("match", "draw", rule, match)
@@ -125,8 +127,6 @@ def save(matches: Drawable, path: str | os.PathLike[str], match: int = 0) -> Non
     OSError
         The file cannot be written.
     """
-    from matplotlib.figure import Figure
-
     from pyapsp.base.files import atomic_write
 
     figure = draw(matches, match)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyapsp.base.extras import extra
 from pyapsp.base.files import atomic_write, check_suffix
 from pyapsp.base.shown import Shown
 from pyapsp.mining.inference import Survivors
@@ -67,7 +68,8 @@ class Invariants(Shown):
             Columns ``kind``, ``template``, ``formula``, and ``a``, ``b``, ``c``: the variables in
             the places of the template.
         """
-        import pandas as pd
+        with extra("mining", "Invariants.frame"):
+            import pandas as pd
 
         rows = []
         for batch, statement, names in self._each():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import cast
 
+import mako  # noqa: F401  PyOpenCL writes the kernels of its primitives with it
 import numpy as np
 import pyopencl as cl
 import pyopencl.algorithm as algorithm

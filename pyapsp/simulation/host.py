@@ -150,7 +150,9 @@ def _compiled() -> tuple[_Evaluate, _Fixed]:
     try:
         import numba
     except ModuleNotFoundError:
-        raise CapabilityError("method 'host' needs Numba: install the extra 'sparse'") from None
+        raise CapabilityError(
+            "engine 'host' needs Numba; install the extra 'simulation' of pyapsp"
+        ) from None
     compiler = numba.njit(nogil=True, error_model="numpy")
     evaluate = compiler(_evaluate)
 

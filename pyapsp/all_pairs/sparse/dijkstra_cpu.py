@@ -59,7 +59,7 @@ class DijkstraCpu(TunableBlocks):
     def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
         """Return the error of what the method needs; it needs Numba."""
         if find_spec("numba") is None:
-            return CapabilityError("dijkstra-cpu needs Numba: pip install numba")
+            return CapabilityError("dijkstra-cpu needs Numba; install the extra 'sparse' of pyapsp")
         return super().unmet(about, options)
 
     def full(self, options: AllPairsOptions, rows: int) -> float:

@@ -165,5 +165,5 @@ def test_an_interrupt_while_numba_is_imported(module, device):
 def test_without_numba(device, monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     for method in ("dijkstra-cpu", pyapsp.method("johnson", search="dijkstra-cpu")):
-        with pytest.raises(CapabilityError, match="pip install numba"):
+        with pytest.raises(CapabilityError, match="install the extra 'sparse'"):
             pyapsp.solve(generators.ring(9), method, device=device)
