@@ -10,6 +10,7 @@ import pandas as pd
 from pyapsp.bench.report.records import OVER
 
 __all__ = [
+    "SPREAD",
     "STATES",
     "Beside",
     "beside",
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+# turns are far apart if the longest took more than so many times as long as the shortest
+SPREAD = 1.5
 # methods of a tie that are named
 _NAMED = 3
 # the columns of `fastest` with values of the run itself
@@ -35,7 +38,7 @@ _OF_THE_FASTEST = (
 _COLUMNS = (
     *("problem", "input", "n", "dtype", "device", "platform", "place", "shown", "tied", "ties"),
     *_OF_THE_FASTEST,
-    *("span", "calls", "compared", "same_type", "peer_seconds", "ratio", "even"),
+    *("span", "wide", "calls", "compared", "same_type", "peer_seconds", "ratio", "even"),
     *("slower", "right", "count", "outcomes"),
 )
 #: The states of runs, in the order in which they are counted.
@@ -194,9 +197,10 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         run with the fastest whole call (missing if none was verified): method, held_dtype,
         kernel_seconds, transfer_seconds, wall_seconds, turns, least_seconds, greatest_seconds;
         shown, the method with the type in which it computed; span, the times of its turns, or "one
-        run"; ties, the number of other methods that are `_alike`, and tied, the names of some; the
-        values of `Beside`; slower, the `reason`; right and count, the numbers of verified runs and
-        of all runs; outcomes, the number of runs in each state, as in "5 of 6, 1 refused": 5 right.
+        run"; wide, whether these are far apart (`SPREAD`); ties, the number of other methods that
+        are `_alike`, and tied, the names of some; the values of `Beside`; slower, the `reason`;
+        right and count, the numbers of verified runs and of all runs; outcomes, the number of runs
+        in each state, as in "5 of 6, 1 refused": 5 right.
     """
     rows = []
     groups = runs[~of_areas(runs)].groupby(["problem", "input", "n"], sort=False, dropna=False)
@@ -206,13 +210,20 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                 right = here[here["verified"].eq(True)]
                 row = {"problem": problem, "input": name, "n": n, "dtype": dtype}
                 row |= {"device": device, "platform": platform, "tied": "", "ties": 0}
-                row |= {"span": "", "slower": "", "right": len(right), "count": len(here)}
+                row |= {
+                    "span": "",
+                    "wide": False,
+                    "slower": "",
+                    "right": len(right),
+                    "count": len(here),
+                }
                 row["outcomes"] = _outcomes(here)
                 if len(right):
                     run = right.loc[right["wall_seconds"].idxmin()]
                     other, near = beside(run, peers), _tied(run, right)
                     row |= {column: run[column] for column in _OF_THE_FASTEST}
                     row |= {"tied": _some(near), "ties": len(near), "span": _span(run)}
+                    row["wide"] = _is_wide(run)
                     row |= {} if other is None else other._asdict()
                     row["slower"] = reason(run, other)
                 rows.append(row)
@@ -236,6 +247,11 @@ def _span(run: pd.Series) -> str:
     least, greatest = seconds(run.least_seconds), seconds(run.greatest_seconds)
     number, unit = least.split()
     return f"{number if greatest.endswith(f' {unit}') else least} to {greatest}"
+
+
+def _is_wide(run: pd.Series) -> bool:
+    """Return whether the turns of a run differ so much that its time says little."""
+    return bool(run.greatest_seconds > SPREAD * run.least_seconds)
 
 
 def _tied(fastest: pd.Series, runs: pd.DataFrame) -> list[str]:

@@ -54,6 +54,7 @@ def report_page(
     listed |= {
         "fastest": tables.fastest_table(best),
         "areas": tables.areas_table(every),
+        "graphs": tables.table(collected.graphs, tables.GRAPHS),
         "devices": tables.table(collected.devices, tables.DEVICES),
         "peers": tables.peers_table(runs, collected.peers),
         "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
@@ -64,6 +65,7 @@ def report_page(
     return template("page.html.j2").render(
         count=len(every),
         graphs=runs["input"].nunique(),
+        twice=collected.graphs["input"].duplicated().any(),
         areas=int(areas.sum()),
         problems=problems,
         methods=answered["method"].nunique(),
@@ -80,6 +82,9 @@ def report_page(
         above=runs["fraction_of_roof"].gt(1).any(),
         ranges=best["ties"].gt(0).any(),
         once=(once & runs["wall_seconds"].notna()).any(),
+        wide=int(best["wide"].eq(True).sum()),
+        spread=comparison.SPREAD,
+        rebenched=collected.peers.duplicated(["problem", "input", "n", "name", "what"]).any(),
         slower=runs.filter(regex=f"^{OVER}").lt(1).any(axis=None),
         certified=runs["verified_by"].str.contains("certificate").any(),
         narrower=best["shown"].str.endswith(")").any(),

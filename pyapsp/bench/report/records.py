@@ -18,6 +18,7 @@ import pandas as pd
 
 from pyapsp.base.errors import FormatError
 from pyapsp.base.json import Json, Record
+from pyapsp.bench.report.graphs import described
 from pyapsp.registry import methods
 
 __all__ = ["OVER", "Collected", "collect"]
@@ -97,6 +98,8 @@ class Collected:
     devices : pandas.DataFrame
         name, platform, kind, driver, version, processor (for which kernels are compiled), units,
         memory (bytes; the most that a record has).
+    graphs : pandas.DataFrame
+        The result of `pyapsp.bench.report.graphs.described`, without areas.
     left_out : pandas.DataFrame
         problem, input, n, what, why.
     software : pandas.DataFrame
@@ -108,6 +111,7 @@ class Collected:
     runs: pd.DataFrame
     peers: pd.DataFrame
     devices: pd.DataFrame
+    graphs: pd.DataFrame
     left_out: pd.DataFrame
     software: pd.DataFrame
     dates: tuple[str, ...]
@@ -163,6 +167,8 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
         runs=_ordered(rows),
         peers=_frame(peers, _PEER),
         devices=_devices([_part(record, "device") for record in records]),
+        # an area is run as a whole, and has no graph
+        graphs=described(each for each in records if each["problem"] != each["method"]),
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
         dates=tuple(sorted(dates)),

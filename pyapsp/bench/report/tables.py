@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pyapsp.bench.report.comparison import (
+    SPREAD,
     beside,
     function,
     is_once,
@@ -22,6 +23,7 @@ __all__ = [
     "AREAS",
     "DEVICES",
     "FASTEST",
+    "GRAPHS",
     "LEFT_OUT",
     "PEERS",
     "RUNS",
@@ -76,9 +78,13 @@ def _memory(value: float) -> str:
     return "" if pd.isna(value) else f"{value / 2**30:.1f} GiB"
 
 
+def _yes(value: bool | None) -> str:
+    return "" if pd.isna(value) else "yes" if value else "no"
+
+
 def _verdict(value: bool | None) -> str:
     """Format a verified flag, which is missing if the run was not verified."""
-    return "not checked" if pd.isna(value) else "yes" if value else "no"
+    return _yes(value) or "not checked"
 
 
 class Column(NamedTuple):
@@ -149,6 +155,16 @@ DEVICES = {
     "processor": Column("compiled for"),
     "units": Column("compute units", _whole, True),
     "memory": Column("memory", _memory, True),
+}
+GRAPHS = {
+    "input": Column("graph"),
+    "n": Column("vertices", _whole, True),
+    "m": Column("stored arcs", _whole, True),
+    "directed": Column("directed", _yes),
+    "weights": Column("weights"),
+    "longest": Column("longest distance", _whole, True),
+    "source": Column("source"),
+    "problems": Column("problems"),
 }
 LEFT_OUT = {
     "problem": Column("problem"),
@@ -254,14 +270,34 @@ def areas_table(runs: pd.DataFrame) -> Table:
 
 
 def peers_table(runs: pd.DataFrame, peers: pd.DataFrame) -> Table:
-    """Make the table of other packages, with the units of work in which the runs are counted."""
+    """Make the table of other packages, with the units of work in which the runs are counted.
+
+    A function that several benches called on one input has one row, with the medians of theirs.
+    """
     units = runs.drop_duplicates("problem").set_index("problem")["unit"]
-    told = peers.assign(unit=peers["problem"].map(units))
+    told = _in_one_row(peers.assign(unit=peers["problem"].map(units)))
     columns = dict(PEERS)
     if units.nunique() == 1:
         columns["rate"] = columns["rate"]._replace(heading=f"{units.iloc[0]}/s")
         del columns["unit"]
     return table(told, columns)
+
+
+def _in_one_row(peers: pd.DataFrame) -> pd.DataFrame:
+    """Put what benches measured of the same call into one row."""
+    how: dict[str, Any] = dict.fromkeys(PEERS, "first")
+    how |= {"median_seconds": "median", "rate": "median", "unit": "first"}
+    how |= {"least_seconds": "min", "greatest_seconds": "max", "verified": _all_of}
+    call = ["problem", "input", "n", "name", "version", "what", "calls", "dtype"]
+    groups = peers.groupby(call, sort=False, dropna=False, as_index=False)
+    return groups.agg({name: each for name, each in how.items() if name not in call})
+
+
+def _all_of(verified: pd.Series) -> bool | None:
+    """Return whether all answers are right; None if one was not verified, and none was wrong."""
+    if verified.eq(False).any():
+        return False
+    return None if verified.isna().any() else True
 
 
 def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
@@ -276,8 +312,8 @@ def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
 def fastest_table(best: pd.DataFrame) -> Table:
     """Make the table of the fastest methods.
 
-    Beside a time are the shortest and the longest turn. A ratio says in words that it is below 1,
-    or chance.
+    Beside a time are the shortest and the longest turn, and a word if they are far apart. A ratio
+    says in words that it is below 1, or chance.
 
     Parameters
     ----------
@@ -288,7 +324,8 @@ def fastest_table(best: pd.DataFrame) -> Table:
     for cells, row in zip(made.rows, best.itertuples(), strict=True):
         if row.span:
             whole = cells["wall_seconds"]
-            cells["wall_seconds"] = Cell(f"{whole.text} ({row.span})", whole.value)
+            words = f"{row.span}, wide" if row.wide else row.span
+            cells["wall_seconds"] = Cell(f"{whole.text} ({words})", whole.value)
         word = "" if pd.isna(row.ratio) else "even" if row.even else "slower" * (row.ratio < 1)
         if word:
             cells["ratio"] = Cell(f"{cells['ratio'].text} ({word})", cells["ratio"].value)
@@ -326,6 +363,7 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
     areas : pandas.DataFrame
         The runs of areas.
     """
+    wide = best["wide"].eq(True)
     ties = best["ties"].map(lambda count: f" +{count}" if count else "")
     once = pd.Series([is_once(row) and row.right > 0 for row in best.itertuples()], best.index)
     even, typed = best["even"].eq(True), best["same_type"].eq(False)
@@ -337,7 +375,8 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
         ("device", "<"): best["place"],
         ("fastest method", "<"): best["shown"] + ties,
         ("time", ">"): best["wall_seconds"].map(seconds)
-        + once.map({True: "\N{DEGREE SIGN}", False: ""}),
+        + once.map({True: "\N{DEGREE SIGN}", False: ""})
+        + wide.map({True: "!", False: ""}),
         ("other", ">"): best["peer_seconds"].map(seconds) + typed.map({True: "*", False: ""}),
         ("ratio", ">"): best["ratio"].map(_measured(3)) + even.map({True: "~", False: ""}),
         ("right", "<"): best["outcomes"],
@@ -358,6 +397,8 @@ def summary(best: pd.DataFrame, states: Mapping[str, int], areas: pd.DataFrame) 
         notes.append("+1: one more method is as fast: each median is within the other's turns.")
     if once.any():
         notes.append("°: one run; the times of others are medians of turns.")
+    if wide.any():
+        notes.append(f"!: the longest turn took more than {SPREAD} times as long as the shortest.")
     if best["ratio"].notna().any():
         called = best.dropna(subset="calls").groupby("calls", sort=False)["problem"].unique()
         others = ", ".join(f"{name} ({', '.join(problems)})" for name, problems in called.items())

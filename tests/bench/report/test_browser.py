@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[3]
 # the label of the page in the report of Snakemake
 ANSWERS = "answers: which method, how fast, was it right"
-TABLES = ["fastest", "devices", "runs-all-pairs", "peers", "left-out", "software"]
+TABLES = ["fastest", "graphs", "devices", "runs-all-pairs", "peers", "left-out", "software"]
 
 
 @pytest.fixture(scope="module")

@@ -447,6 +447,7 @@ def test_the_page_needs_no_other_file_and_no_network(whole):
     assert tags.count("svg") == tags.count("figure") == 4
     assert list(page.tables) == [
         "fastest",
+        "graphs",
         "devices",
         "runs-all-pairs",
         "peers",
@@ -678,6 +679,60 @@ def test_a_slow_turn_does_not_make_a_tie(make):
         run["times"]["wall"], run["wall_seconds"] = times, times[1]
     assert cells(Page(make.page(bench)), "fastest", "fastest method") == [["one"]]
     assert "tied with" not in Page(make.page(bench)).texts("fastest")[0]
+
+
+def test_turns_that_are_far_apart_are_said(make):
+    bench = make.bench([make.record("a", 10, wall_seconds=2.0), make.record("b", 20)])
+    text = make.page(bench)
+    assert "Wide spread" not in text
+    assert "called wide" not in text
+    assert "!" not in summary(make, bench)
+    bench["runs"][0]["times"]["wall"] = [0.9, 1.0, 1.4]
+    text = make.page(bench)
+    assert "Wide spread: 1 of 2." in text
+    assert "called wide" in text
+    assert cells(Page(text), "fastest", "input", "time (turns)")[1] == [
+        "a",
+        "1 s (900 ms to 1.4 s, wide)",
+    ]
+    row = summary(make, bench).splitlines()[3]
+    assert "1 s!" in row
+    assert "!: the longest turn took more than 1.5 times" in summary(make, bench)
+
+
+def test_graphs_are_described(make):
+    def of(name, n, m, directed=True, problem="all-pairs"):
+        about = {"name": name, "n": n, "m": m, "directed": directed}
+        return make.record(problem=problem, input=about)
+
+    partition = make.record(problem="partition", input={"name": "rmat-7", "n": 128, "units": 392})
+    known = "a sample that comes with pyapsp: data/samples/README.md"
+    made = "pyapsp.graph.generators.grid_2d(rows=50, columns=50, seed=1)"
+    runs = [
+        partition,
+        of("rmat-7", 128, 392),
+        of("rmat-7", 128, 684, False, "truss"),
+        of("rmat-7", 128, 684, False, "triangles"),
+        of("negative-weights", 6, 9, problem="sssp"),
+        of("small-world-50", 50, 200, False, "bfs"),
+        of("grid-50x50", 2500, 9800, False),
+        of("ring-40", 41, 40),  # another one by this name
+        of("mine", 7, 9),
+    ]
+    page = Page(make.page(*runs))
+    assert page.texts("graphs")[1:] == [
+        ["grid-50x50", "2500", "9800", "no", "yes", "10231", made, "all-pairs"],
+        ["rmat-7", "128", "392", "yes", "yes", "367", known, "all-pairs, partition"],
+        ["rmat-7", "128", "684", "no", "yes", "", known, "triangles, truss"],
+        ["small-world-50", "50", "200", "no", "no", "8", known, "bfs"],
+        ["ring-40", "41", "40", "yes", "", "", "", "all-pairs"],
+        ["mine", "7", "9", "yes", "", "", "", "all-pairs"],
+        ["negative-weights", "6", "9", "yes", "yes, some negative", "", known, "sssp"],
+    ]
+    assert "A graph in two rows is directed" in make.page(*runs)
+    assert "A graph in two rows" not in make.page(*runs[3:])
+    # one that only a partition has
+    assert Page(make.page(partition)).texts("graphs")[1][:4] == ["rmat-7", "128", "392", ""]
 
 
 def test_the_page_names_the_methods_of_the_largest_graphs_and_what_was_not_run(make):
@@ -916,6 +971,23 @@ def test_the_example_of_a_filter_finds_a_row(make):
         assert 0 < sum(all(word in row for word in words) for row in rows) < len(rows)
 
 
+def test_a_function_that_two_benches_called_has_one_row(make):
+    first = make.bench([make.record()], ["scipy", "igraph"])
+    second = make.bench([make.record(device=make.gpu)])
+    second["peers"][0] |= {"median_seconds": 2.5, "times": {"wall": [0.5, 2.5, 4.0]}}
+    text = make.page(first, second)
+    names = ("package", "whole call", "shortest turn", "longest turn", "verified")
+    assert cells(Page(text), "peers", *names) == [
+        ["scipy", "2 s", "500 ms", "4 s", "yes"],
+        ["igraph", "1.5 s", "1.5 s", "1.5 s", "yes"],
+    ]
+    assert "the time is the median of theirs" in text
+    assert "the time is the median of theirs" not in make.page(first)
+    for verdict, shown in ((None, "not checked"), (False, "no")):
+        second["peers"][0]["verified"] = verdict
+        assert cells(Page(make.page(first, second)), "peers", "verified")[0] == [shown]
+
+
 def test_other_packages_are_counted_in_the_unit_of_the_runs(make):
     bench = make.bench([make.record()])
     assert "updates/s" in Page(make.page(bench)).texts("peers")[0]
@@ -1012,7 +1084,7 @@ def test_a_report_of_one_run_that_took_no_time(make):
     nothing = make.record(n=0, kernel_seconds=0.0, rate=None, verified=None)
     del nothing["environment"], nothing["commit"]
     page = Page(read(make.report(nothing) / "index.html"))
-    assert list(page.tables) == ["fastest", "devices", "runs-all-pairs", "software"]
+    assert list(page.tables) == ["fastest", "graphs", "devices", "runs-all-pairs", "software"]
     assert page.texts("software")[1:] == [["pyapsp", "0.1.0"]]
 
 
