@@ -432,13 +432,15 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
     again = checkout.snakemake("--cores", "2", *options)
     assert "Nothing to be done" in again.stdout
 
-    if methods:
+    if len(problems) == 1:
         return
+    # no number of cores: it runs no job
     reported = checkout.snakemake("--report", "report.html", *options)
     assert reported.returncode == 0, reported.stdout
     page = (checkout.path / "report.html").read_text(encoding="utf-8")
     names = [f"all-pairs-{name}" for name in ("speed", "roof", "speed-up-scipy")]
-    figures = [f"figures/{name}.svg" for name in ("fastest", *names, "scc-speed")]
+    names = ["fastest"] if methods else ["fastest", *names, "scc-speed"]
+    figures = [f"figures/{name}.svg" for name in names]
     for name in ("tables/all-pairs.csv", "tables/scc.csv", "index.html", *figures):
         assert f"results/report/{name}" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=\"https?:", page)

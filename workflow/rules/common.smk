@@ -510,7 +510,8 @@ def bench_minutes(wildcards):
 
 def all_cores(wildcards):
     """Return the number of cores given to Snakemake, so that no other job runs at the same time."""
-    return workflow.cores
+    # snakemake --report and others that run no job need not be given one
+    return workflow.resource_settings.cores or 1
 
 
 def bench_datasets(wildcards):

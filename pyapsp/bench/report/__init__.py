@@ -60,10 +60,12 @@ def write_report(
         texts["summary.txt"] = tables.summary(best, comparison.count_states(runs), runs[areas])
     if "page" in parts:
         drawn = {
-            name: (figures.svg(figure), caption)
-            for name, (figure, caption) in figures.drawn(answered, collected.peers, best).items()
+            name: (figures.svg(wide), caption, figures.svg(narrow))
+            for name, (wide, caption, narrow) in figures.drawn(
+                answered, collected.peers, best
+            ).items()
         }
-        texts |= {f"figures/{name}.svg": svg for name, (svg, _) in drawn.items()}
+        texts |= {f"figures/{name}.svg": svg for name, (svg, _, _) in drawn.items()}
         texts["index.html"] = page.report_page(collected, best, drawn)
     written = []
     for name, text in texts.items():

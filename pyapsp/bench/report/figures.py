@@ -41,13 +41,20 @@ _COLOURS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#
 _MARKERS = "os^Dv*X"
 # Panels beside each other, if each has the names of its methods.
 _ACROSS = 4
+# The width of a figure for a phone in inches, and the characters of a line there.
+_PHONE = 3.7
+_LINE = 62
+# In the first of these figures: the lines that the marks of a row take, and one in inches.
+_MARKS = 1.6
+_INCH = 0.17
 
 
 class Drawn(NamedTuple):
-    """A figure and the sentence below it."""
+    """A figure, the sentence below it, and the same figure as wide as the screen of a phone."""
 
     figure: Figure
     caption: str
+    narrow: Figure
 
 
 def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
@@ -68,7 +75,10 @@ def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[s
         each package; a problem with one method on one input has none of these.
     """
     answered = best[best["wall_seconds"].notna()]
-    first = {"fastest": Drawn(fastest(answered), _of_the_fastest(best))} if len(answered) else {}
+    first = {}
+    if len(answered):
+        both = fastest(answered), fastest(answered, narrow=True)
+        first["fastest"] = Drawn(both[0], _of_the_fastest(best), both[1])
     return first | {
         f"{problem}-{name}": figure
         for problem, some in by_problem(runs).items()
@@ -104,23 +114,30 @@ def _of_problem(
 ) -> Iterator[tuple[str, Drawn]]:
     """Yield the figures of one problem, by name."""
     unit = runs["unit"].iloc[0]
+
+    def drawn(column: str, label: str, caption: str, level: float | None = None) -> Drawn:
+        wide, narrow = (by_input(runs, column, label, level=level, narrow=n) for n in (False, True))
+        return Drawn(wide, f"{problem}{caption}{_drawing(runs)}", narrow)
+
     if _drawable(runs, "rate").any():
         yield (
             "speed",
-            Drawn(
-                by_input(runs, "rate", f"{unit}/s in kernels"),
-                f"{problem}, speed in kernels: {unit} per second of kernel time, without transfers "
-                f"and the host.{_drawing(runs)}",
+            drawn(
+                "rate",
+                f"{unit}/s in kernels",
+                f", speed in kernels: {unit} per second of kernel time, without transfers and the "
+                "host.",
             ),
         )
     if _drawable(runs, "fraction_of_roof").any():
         yield (
             "roof",
-            Drawn(
-                by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
-                f"{problem}, speed in kernels as a fraction of the roof: of the {unit} per second "
-                f"that the device does in registers, for methods that do every one."
-                f"{_drawing(runs)}",
+            drawn(
+                "fraction_of_roof",
+                "fraction of the roof\n(kernel time)",
+                f", speed in kernels as a fraction of the roof: of the {unit} per second that the "
+                "device does in registers, for methods that do every one.",
+                level=1,
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
@@ -128,18 +145,19 @@ def _of_problem(
             peer = column.removeprefix(OVER)
             called = function(peers, problem, peer, runs["dtype"])
             slower = runs[column].lt(1).any()
+            below = f" Below 1, the dashed line, {called} is faster." if slower else ""
             yield (
                 f"speed-up-{peer}",
-                Drawn(
-                    by_input(runs, column, f"times as fast as\n{called}", level=1),
-                    f"{problem}: how many times as long {called} took as the whole call of a "
-                    f"method.{f' Below 1, the dashed line, {called} is faster.' if slower else ''}"
-                    f"{_drawing(runs)}",
+                drawn(
+                    column,
+                    f"times as fast as\n{called}",
+                    f": how many times as long {called} took as the whole call of a method.{below}",
+                    level=1,
                 ),
             )
 
 
-def fastest(best: pd.DataFrame) -> Figure:
+def fastest(best: pd.DataFrame, *, narrow: bool = False) -> Figure:
     """Draw the time of the fastest method on each input beside that of the fastest other package.
 
     A panel for each problem, type and device, a row for each input.
@@ -148,16 +166,73 @@ def fastest(best: pd.DataFrame) -> Figure:
     ----------
     best : pandas.DataFrame
         The result of `pyapsp.bench.report.comparison.fastest`, without rows that have no time.
+    narrow : bool
+        Write the words above each row, not beside it, so that the figure fits a phone.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    inputs = [f"{row.input} (n = {row.n})" for row in best.itertuples()]
+    groups = list(_of_one_kind(best))
+    ours = _disc(_COLOURS[0], "fastest method")
+    theirs = _disc(_COLOURS[5], "fastest function of another package") | {"markerfacecolor": "none"}
+    if narrow:
+        lines = [[_lines(row) for row in some.itertuples()] for _, some in groups]
+        heights = [_MARKS * len(some) + sum(map(len, some)) for some in lines]
+        width, height = _PHONE, 1.1 + 0.55 * len(groups) + _INCH * sum(heights)
+    else:
+        longest = max(len(words) for _, some in groups for words in some["words"])
+        heights = [len(some) + 0.6 for _, some in groups]
+        width = 4 + 0.07 * (max(map(len, best["input"] + best["n"].map(_size))) + longest)
+        height = 1 + 0.5 * len(groups) + 0.32 * len(best)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panels = figure.subplots(len(groups), squeeze=False, sharex=True, height_ratios=heights)[:, 0]
+    for number, (axes, (title, some)) in enumerate(zip(panels, groups, strict=True)):
+        places = [float(place) for place in range(len(some))]
+        if narrow:
+            places, end = [], 0.0
+            for words in lines[number]:
+                _below(axes, end, words)
+                places.append(end + len(words) + _MARKS / 2)
+                end += len(words) + _MARKS
+            axes.set_yticks([])
+            title = textwrap.fill(title, _LINE - 16)
+        else:
+            for place, row in zip(places, some.itertuples(), strict=True):
+                if pd.notna(row.compared):
+                    _beside(axes, place, 8, _ratio(row), "bold")
+                _beside(axes, place, 56, row.words)
+            axes.set_yticks(places, some["input"] + some["n"].map(_size))
+        for place, row in zip(places, some.itertuples(), strict=True):
+            _mark(axes, place, row, ours, theirs)
+        axes.set_ylim(heights[number] if narrow else len(some) - 0.5, 0 if narrow else -0.5)
+        axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
+        _time_across(axes)
+    panels[-1].set_xlabel("time of the whole call")
+    compared = best["compared"].notna().any()
+    handles = [Line2D([], [], **look) for look in ((ours, theirs) if compared else (ours,))]
+    columns = 1 if narrow else 2
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False)
+    return figure
+
+
+def _mark(axes: Axes, place: float, row: Any, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    """Mark the times of a row of a panel, and draw the turns between them."""
+    if pd.notna(row.compared):
+        both = [row.wall_seconds, row.peer_seconds]
+        axes.plot(both, [place, place], color="#999999", zorder=1)
+        axes.plot(row.peer_seconds, place, zorder=2, **theirs)
+    if pd.notna(row.least_seconds):
+        turns = [row.least_seconds, row.greatest_seconds]
+        axes.plot(turns, [place, place], color=_COLOURS[0], linewidth=3, zorder=1)
+    axes.plot(row.wall_seconds, place, zorder=3, **ours)
+
+
+def _of_one_kind(best: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the title and the rows of each panel, with the words of a row."""
     # a panel names its problem, and what else differs
     names = ["problem", *(name for name in ("dtype", "place") if best[name].nunique() > 1)]
-    groups = []
-    for title, some in best.assign(label=inputs).groupby(names, sort=False):
+    for title, some in best.groupby(names, sort=False):
         called = some["compared"].dropna().unique()
         words = [_words(row) for row in some.itertuples()]
         for place, row in enumerate(some.itertuples()):
@@ -165,39 +240,21 @@ def fastest(best: pd.DataFrame) -> Figure:
                 other = f"{row.compared} " if len(called) > 1 else ""
                 words[place] += f"; {other}{seconds(row.peer_seconds)}"
         beside = f", beside {called[0]}" if len(called) == 1 else ""
-        groups.append((", ".join(title) + beside, some.assign(words=words)))
-    longest = max(len(words) for _, some in groups for words in some["words"])
-    width = 4 + 0.07 * (max(map(len, inputs)) + longest)
-    figure = Figure(figsize=(width, 1 + 0.5 * len(groups) + 0.32 * len(best)), layout="constrained")
-    panels = figure.subplots(
-        len(groups),
-        squeeze=False,
-        sharex=True,
-        height_ratios=[len(some) + 0.6 for _, some in groups],
-    )[:, 0]
-    ours = _disc(_COLOURS[0], "fastest method")
-    theirs = _disc(_COLOURS[5], "fastest function of another package") | {"markerfacecolor": "none"}
-    for axes, (title, some) in zip(panels, groups, strict=True):
-        for place, row in enumerate(some.itertuples()):
-            if pd.notna(row.compared):
-                both = [row.wall_seconds, row.peer_seconds]
-                axes.plot(both, [place, place], color="#999999", zorder=1)
-                axes.plot(row.peer_seconds, place, zorder=2, **theirs)
-                _beside(axes, place, 8, f"{row.ratio:.3g} x{' ~' if row.even else ''}", "bold")
-            if pd.notna(row.least_seconds):
-                turns = [row.least_seconds, row.greatest_seconds]
-                axes.plot(turns, [place, place], color=_COLOURS[0], linewidth=3, zorder=1)
-            axes.plot(row.wall_seconds, place, zorder=3, **ours)
-            _beside(axes, place, 56, row.words)
-        axes.set_yticks(range(len(some)), some["label"])
-        axes.set_ylim(len(some) - 0.5, -0.5)
-        axes.set_title(title, loc="left", fontsize="medium", fontweight="bold")
-        _time_across(axes)
-    panels[-1].set_xlabel("time of the whole call")
-    compared = best["compared"].notna().any()
-    handles = [Line2D([], [], **look) for look in ((ours, theirs) if compared else (ours,))]
-    figure.legend(handles=handles, loc="outside upper left", ncols=2, frameon=False)
-    return figure
+        yield ", ".join(title) + beside, some.assign(words=words)
+
+
+def _size(n: int) -> str:
+    return f" (n = {n})"
+
+
+def _ratio(row: Any) -> str:
+    return f"{row.ratio:.3g} x{' ~' if row.even else ''}"
+
+
+def _lines(row: Any) -> list[str]:
+    """Return the lines above a row of a narrow figure."""
+    ratio = f", {_ratio(row)}" if pd.notna(row.compared) else ""
+    return [f"{row.input}{_size(row.n)}", *textwrap.wrap(row.words + ratio, _LINE)]
 
 
 def _words(row: Any) -> str:
@@ -283,7 +340,29 @@ def _beside(axes: Axes, place: float, points: float, words: str, weight: str = "
     )
 
 
-def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
+def _below(axes: Axes, place: float, lines: list[str]) -> None:
+    """Write the lines that begin at a place of a panel, the first one in bold."""
+    for number, line in enumerate(lines):
+        axes.annotate(
+            line,
+            (0, place + number + 0.5),
+            (2, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            fontsize="small",
+            fontweight="normal" if number else "bold",
+        )
+
+
+def by_input(
+    runs: pd.DataFrame,
+    column: str,
+    label: str,
+    *,
+    level: float | None = None,
+    narrow: bool = False,
+) -> Figure:
     """Draw the values of each method on each input.
 
     If all inputs are of one kind, see `kinds`, and the methods are few, there is a panel for each
@@ -304,6 +383,8 @@ def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None
         The label of the values.
     level : float, optional
         Value at which a line is drawn.
+    narrow : bool
+        Draw the panels below each other, so that the figure fits a phone.
 
     Returns
     -------
@@ -311,7 +392,7 @@ def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None
     """
     where = [device_name(row.device, row.platform) for row in runs.itertuples()]
     shown = runs.assign(where=where)[_drawable(runs, column)]
-    return (_sizes if _by_size(runs) else _panels)(shown, column, label, level)
+    return (_sizes if _by_size(runs) else _panels)(shown, column, label, level, narrow)
 
 
 def _drawable(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -325,36 +406,41 @@ def _by_size(runs: pd.DataFrame) -> bool:
     return len(series) == 1 < len(series[0]) and runs["method"].nunique() <= len(_COLOURS)
 
 
-def _sizes(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
+def _sizes(
+    runs: pd.DataFrame, column: str, label: str, level: float | None, narrow: bool
+) -> Figure:
     """Draw a line for each method against n, in a panel for each device and type."""
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
     styles = dict(zip(methods, zip(_COLOURS, _MARKERS, strict=True), strict=False))
-    figure = Figure(
-        figsize=(max(1 + 3.8 * len(dtypes), 7), 1 + 2.8 * len(devices)), layout="constrained"
-    )
-    panels = figure.subplots(len(devices), len(dtypes), squeeze=False, sharex=True, sharey=True)
-    for device, row in zip(devices, panels, strict=True):
-        for dtype, axes in zip(dtypes, row, strict=True):
-            here = runs[(runs["where"] == device) & (runs["dtype"] == dtype)]
-            for method, some in here.groupby("method"):
-                values = some.groupby("n")[column].median()
-                colour, marker = styles[method]
-                axes.plot(
-                    list(values.index),
-                    list(values),
-                    color=colour,
-                    marker=marker,
-                    alpha=0.8,
-                    label=method,
-                )
-            if level is not None:
-                axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
-            axes.set_title(textwrap.fill(f"{dtype} on {device}", 50), fontsize="small")
-            axes.set_yscale("log")
-            _values(axes.yaxis, (1, 2, 5))
-            axes.grid(alpha=0.3)
-            axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(ScalarFormatter())
+    places = [(device, dtype) for device in devices for dtype in dtypes]
+    across = 1 if narrow else len(dtypes)
+    width = _PHONE if narrow else max(1 + 3.8 * across, 7)
+    down = len(places) // across
+    figure = Figure(figsize=(width, 1 + 2.8 * down), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
+    for (device, dtype), axes in zip(places, panels.flat, strict=True):
+        here = runs[(runs["where"] == device) & (runs["dtype"] == dtype)]
+        for method, some in here.groupby("method"):
+            values = some.groupby("n")[column].median()
+            colour, marker = styles[method]
+            axes.plot(
+                list(values.index),
+                list(values),
+                color=colour,
+                marker=marker,
+                alpha=0.8,
+                label=method,
+            )
+        if level is not None:
+            axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
+        axes.set_title(
+            textwrap.fill(f"{dtype} on {device}", 44 if narrow else 50), fontsize="small"
+        )
+        axes.set_yscale("log")
+        _values(axes.yaxis, (1, 2, 5))
+        axes.grid(alpha=0.3)
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(ScalarFormatter())
     for axes in panels[-1]:
         axes.set_xlabel("n")
     for axes in panels[:, 0]:
@@ -364,23 +450,30 @@ def _sizes(runs: pd.DataFrame, column: str, label: str, level: float | None) -> 
         for method, (colour, marker) in styles.items()
     ]
     figure.legend(
-        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
+        handles=handles,
+        loc="outside lower center",
+        ncols=2 if narrow else 4,
+        frameon=False,
+        fontsize="small",
     )
     return figure
 
 
-def _panels(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
+def _panels(
+    runs: pd.DataFrame, column: str, label: str, level: float | None, narrow: bool
+) -> Figure:
     """Draw the methods below each other, in a panel for each device and input."""
     dtypes = sorted(runs["dtype"].unique())
     styles = dict(zip(dtypes, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
     several = runs["where"].nunique() > 1
     ordered = runs.sort_values(["where", "n", "input"], ascending=[True, False, True])
     groups = list(ordered.groupby(["where", "n", "input"], sort=False))
-    across = min(len(groups), _ACROSS)
+    across = 1 if narrow else min(len(groups), _ACROSS)
     rows = [groups[start : start + across] for start in range(0, len(groups), across)]
     longest = [max(some["method"].nunique() for _, some in row) for row in rows]
     height = max(2.2, 0.8 + 0.17 * (sum(longest) + 2.5 * len(rows)))
-    figure = Figure(figsize=(max(3.1 * across, 7), height), layout="constrained")
+    width = _PHONE if narrow else max(3.1 * across, 7)
+    figure = Figure(figsize=(width, height), layout="constrained")
     panels = figure.subplots(
         len(rows),
         across,
@@ -421,7 +514,8 @@ def _panels(runs: pd.DataFrame, column: str, label: str, level: float | None) ->
             axes.tick_params(axis="x", labelsize="x-small")
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel(label.replace("\n", " "), fontsize="small")
+    words = label.replace("\n", " ")
+    figure.supxlabel(textwrap.fill(words, _LINE - 14) if narrow else words, fontsize="small")
     if len(dtypes) > 1:
         handles = [
             Line2D([], [], linestyle="", color=colour, marker=marker, label=dtype)

@@ -32,7 +32,7 @@ def template(name: str) -> Template:
 
 
 def report_page(
-    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str]]
+    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str, str]]
 ) -> str:
     """Make the page.
 
@@ -41,8 +41,9 @@ def report_page(
     collected : Collected
     best : pandas.DataFrame
         The result of `pyapsp.bench.report.comparison.fastest`.
-    figures : mapping of str to (str, str)
-        Name -> SVG document and caption; the first one is at the top of the page.
+    figures : mapping of str to (str, str, str)
+        Name -> SVG document, caption, and SVG document for a phone; the first figure is at the top
+        of the page.
     """
     every, areas = collected.runs, comparison.of_areas(collected.runs)
     runs, listed, problems = every[~areas], {}, []
@@ -96,8 +97,12 @@ def report_page(
         dotted=_dotted,
         tables=listed,
         figures={
-            name: {"svg": Markup(inline(svg, name)), "caption": caption}
-            for name, (svg, caption) in figures.items()
+            name: {
+                "svg": Markup(inline(svg, name)),
+                "caption": caption,
+                "narrow": Markup(inline(narrow, f"{name}-narrow")),
+            }
+            for name, (svg, caption, narrow) in figures.items()
         },
     )
 

@@ -95,7 +95,7 @@ def test_the_page_renders_from_disk_without_a_network(visit):
 
 def test_figures_are_there(visit):
     page = visit()
-    figures = page.locator("figure svg").all()
+    figures = page.locator("figure svg:visible").all()
     assert len(figures) == 4
     for figure in figures:
         box = figure.bounding_box()
@@ -208,7 +208,7 @@ def test_a_table_can_be_saved_as_it_is_shown(visit):
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
 
 
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize("width", [390, 700, 1600])
 def test_what_is_wider_than_its_box_says_so(visit, width):
     page = visit(viewport={"width": width, "height": 700})
     boxes = page.locator(".wide").all()
@@ -216,9 +216,9 @@ def test_what_is_wider_than_its_box_says_so(visit, width):
         wide = box.evaluate("box => box.scrollWidth > box.clientWidth")
         hint = box.locator("xpath=preceding-sibling::*[1]")
         assert hint.is_visible() is wide
-    if width < 500:
-        # a figure has its own size there: words of at least 8 points
-        figure = page.locator("#figure-fastest svg")
+    if 640 < width < 960:
+        # a figure has its own size there
+        figure = page.locator("#figure-fastest svg:visible")
         assert figure.bounding_box()["width"] > width
         scale = figure.evaluate("each => each.getScreenCTM().a")
         assert scale == pytest.approx(4 / 3, rel=0.01)
@@ -231,6 +231,22 @@ def test_on_a_phone_a_row_of_the_first_table_is_a_card(visit):
     row = page.locator("#fastest tbody tr").first
     before = "each => getComputedStyle(each, '::before').content"
     assert row.locator("td").first.evaluate(before) == '"input"'
+
+
+def test_on_a_phone_figures_are_drawn_for_its_width(visit):
+    page = visit(viewport={"width": 390, "height": 800})
+    figures = page.locator("figure svg:visible").all()
+    assert len(figures) == 4
+    for figure in figures:
+        box = figure.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+        heights = figure.locator("text").evaluate_all(
+            "all => all.map(text => text.getBoundingClientRect().height)"
+        )
+        assert min(heights) >= 8
+    page.emulate_media(media="print")
+    assert page.locator("figure .narrow:visible").count() == 0
 
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1600])
@@ -284,7 +300,7 @@ def test_on_paper_there_is_nothing_to_press(visit):
 def test_without_scripts_everything_is_still_there(visit):
     page = visit(java_script_enabled=False)
     assert page.locator("#runs-all-pairs tbody tr").count() > 10
-    assert page.locator("figure svg").count() == 4
+    assert page.locator("figure svg:visible").count() == 4
     assert page.locator("th button").count() == 0
     assert not page.locator("button.save").first.is_visible()
     assert not page.locator("input[data-table=runs-all-pairs]").is_visible()
