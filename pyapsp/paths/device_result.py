@@ -80,12 +80,8 @@ class DeviceResult(Result):
         return None if self._before is None else _array(self._before)
 
     @property
-    def _shape(self) -> tuple[int, ...]:
-        return self._rows.shape
-
-    @property
-    def _dtype(self) -> np.dtype:
-        return self._rows.dtype
+    def _matrix(self) -> DeviceRows:
+        return self._rows
 
     def _row(self, place: int) -> np.ndarray:
         found: np.ndarray = self._rows[place : place + 1].distances()[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from pyapsp.base.errors import FormatError, ParameterError, VerificationError
-from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.base.files import check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
 from pyapsp.graph.frames import Tabular
@@ -22,6 +22,8 @@ from pyapsp.numbers.precision import DTYPES, infinity
 
 if TYPE_CHECKING:
     import xarray
+
+    from pyapsp.paths.device_rows import DeviceRows
 
 __all__ = ["NO_PREDECESSOR", "RECORDED", "Explained", "Recorded", "Result", "checked_arrays"]
 
@@ -105,21 +107,18 @@ class Result(Explained, Tabular):
     @property
     def infinity(self) -> int | float:
         """The distance of an unreachable vertex in this dtype."""
-        return infinity(self._dtype)
+        return infinity(self._matrix.dtype)
 
     def _facts(self) -> dict[str, object]:
-        rows, n = self._shape
+        rows, n = self._matrix.shape
         before = "no" if self.predecessors is None else "yes"
-        about = {"rows": rows, "n": n, "dtype": self._dtype.name, "predecessors": before}
+        about = {"rows": rows, "n": n, "dtype": self._matrix.dtype.name, "predecessors": before}
         return about | self._run()
 
     @property
-    def _shape(self) -> tuple[int, ...]:
-        return self.distances.shape
-
-    @property
-    def _dtype(self) -> np.dtype:
-        return self.distances.dtype
+    def _matrix(self) -> np.ndarray | DeviceRows:
+        """The distances, where they are."""
+        return self.distances
 
     def row(self, place: int) -> np.ndarray:
         """Return the distances from vertex ``sources[place]``, (n,).
@@ -129,7 +128,7 @@ class Result(Explained, Tabular):
         ParameterError
             If there is no such row; the last one is ``len(sources) - 1``, not -1.
         """
-        rows = self._shape[0]
+        rows = self._matrix.shape[0]
         if not rows:
             raise ParameterError.of("place", "Result.row", "a row, and there is none", place)
         return self._row(integer("place", "Result.row", place, 0, rows - 1))
@@ -164,13 +163,13 @@ class Result(Explained, Tabular):
             If the predecessors form a cycle or end before i. Then they are wrong.
         """
         first, last = (
-            place_of(self.labels, self._shape[1], given, "Result.path", name)
+            place_of(self.labels, self._matrix.shape[1], given, "Result.path", name)
             for name, given in (("i", i), ("j", j))
         )
         return named(self.labels, self._path(first, last), j)
 
     def _path(self, i: int, j: int) -> list[int]:
-        n = self._shape[1]
+        n = self._matrix.shape[1]
         rows = np.flatnonzero(self.sources == i)
         if rows.size == 0:
             raise ParameterError.of("i", "Result.path", "one of the sources of this result", i)
@@ -213,7 +212,7 @@ class Result(Explained, Tabular):
         ParameterError
             If there are no rows.
         """
-        if 0 in self._shape:
+        if 0 in self._matrix.shape:
             raise ParameterError.of("result", "Result.diameter", "of at least one row", "none")
         return self._largest()
 
@@ -233,7 +232,7 @@ class Result(Explained, Tabular):
             ``predecessor`` if they were computed, missing for sources and without a path. Columns
             in which a value can be missing are masked arrays.
         """
-        k, n = self._shape
+        k, n = self._matrix.shape
         names, lengths = self._names, self.distances.ravel()
         columns = {
             "source": np.repeat(names[self.sources], n),
@@ -271,7 +270,7 @@ class Result(Explained, Tabular):
 
     @property
     def _names(self) -> np.ndarray:
-        return np.arange(self._shape[1]) if self.labels is None else self.labels
+        return np.arange(self._matrix.shape[1]) if self.labels is None else self.labels
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to a NumPy ``.npz`` file. After an error there is no incomplete file.
@@ -288,13 +287,14 @@ class Result(Explained, Tabular):
         check_suffix(path, f"{type(self).__name__}.save", ".npz", others=text)
         check_savable(self.labels, "labels", "result")
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
-        arrays = {"distances": self.distances, "sources": self.sources}
-        if self.predecessors is not None:
-            arrays["predecessors"] = self.predecessors
-        if self.labels is not None:
-            arrays["labels"] = self.labels
-        with atomic_write(path, "wb") as file:
-            np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+        archive.write(
+            path,
+            about=np.array(json.dumps(about)),
+            distances=self.distances,
+            sources=self.sources,
+            predecessors=self.predecessors,
+            labels=self.labels,
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Result:

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.base.files import atomic_write, check_suffix
+from pyapsp.base.files import check_suffix
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
@@ -22,6 +22,7 @@ from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.io import archive
 from pyapsp.graph.names import check_savable, named, place_of
 from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
@@ -118,16 +119,20 @@ class Within(Shown, Tabular):
             If `path` is no name of a file, or has the suffix of another format.
         """
         check_suffix(path, "Within.save", ".npz", others="to_frame().to_csv")
-        rows = self.distances
-        arrays = {"indices": rows.indices, "indptr": rows.indptr, "data": rows.data}
-        arrays |= {"shape": np.array(rows.shape), "sources": self.sources}
-        if self.predecessors is not None:
-            arrays["predecessors"] = self.predecessors.data
         check_savable(self.labels, "labels", "result")
-        if self.labels is not None:
-            arrays["labels"] = self.labels
-        with atomic_write(path, "wb") as file:
-            np.savez(file, format=np.array(b"csr"), _is_array=np.array(True), **arrays)
+        rows, before = self.distances, self.predecessors
+        archive.write(
+            path,
+            format=np.array(b"csr"),
+            _is_array=np.array(True),
+            indices=rows.indices,
+            indptr=rows.indptr,
+            data=rows.data,
+            shape=np.array(rows.shape),
+            sources=self.sources,
+            predecessors=None if before is None else before.data,
+            labels=self.labels,
+        )
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each entry, by the labels of the graph.

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import CheckpointError, FormatError, PrecisionError
-from pyapsp.base.files import atomic_write
 from pyapsp.graph.io import archive
 from pyapsp.simulation.methods import Reals
 
@@ -203,15 +202,14 @@ class Course:
                 "another method"
             )
         if self._path is not None:
-            with atomic_write(self._path, "wb") as file:
-                np.savez(
-                    file,
-                    identity=np.array(self._identity),
-                    done=np.array(self._done),
-                    length=np.array(self._length),
-                    states=states,
-                    rows=np.concatenate(self._rows),
-                )
+            archive.write(
+                self._path,
+                identity=np.array(self._identity),
+                done=np.array(self._done),
+                length=np.array(self._length),
+                states=states,
+                rows=np.concatenate(self._rows),
+            )
         if self._progress is not None:
             self._progress(self._done, self._plan.steps)
 

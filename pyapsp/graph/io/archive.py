@@ -1,7 +1,7 @@
-"""Safe reading of ``.npz`` and ``.npy`` files from any source: no code in them is run.
+"""Writing of ``.npz`` files; safe reading of ``.npz`` and ``.npy`` files from any source.
 
-For damaged content NumPy, zipfile and their parsers raise a dozen kinds of exceptions, which depend
-on their versions. Here all of them become a `FormatError`.
+No code in them is run. For damaged content NumPy, zipfile and their parsers raise a dozen kinds of
+exceptions, which depend on their versions. Here all of them become a `FormatError`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pyapsp.base.errors import FormatError
+from pyapsp.base.files import atomic_write
 from pyapsp.graph.io.source import LineError, check_size
 
-__all__ = ["load", "mapped", "restored"]
+__all__ = ["load", "mapped", "restored", "write"]
 
 # The largest code point of Unicode. Surrogates are no valid characters either.
 _LAST_LETTER = 0x10FFFF
 
 _Object = TypeVar("_Object")
+
+
+def write(path: str | os.PathLike[str], **arrays: np.ndarray | None) -> None:
+    """Write the arrays that are not None. After an error there is no incomplete file."""
+    named = {name: array for name, array in arrays.items() if array is not None}
+    with atomic_write(path, "wb") as file:
+        np.savez(file, **named)  # type: ignore[arg-type]
 
 
 def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:

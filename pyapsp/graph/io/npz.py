@@ -8,7 +8,6 @@ import numpy as np
 import scipy
 
 from pyapsp.base.errors import GraphError
-from pyapsp.base.files import atomic_write
 from pyapsp.graph.compressed import Sparse
 from pyapsp.graph.io import archive, text
 from pyapsp.graph.io.contents import Matrix, Rows
@@ -62,17 +61,14 @@ def write(graph: Graph, path: Path) -> None:
     GraphError
         Labels that are neither all integers nor all strings.
     """
-    arrays = {
-        "indptr": graph.indptr,
-        "indices": graph.indices,
-        "weights": graph.weights,
-        "directed": np.array(graph.directed),
-    }
-    if graph.labels is not None:
-        if graph.labels.dtype == object:
-            raise GraphError("labels in a file must be all integers or all strings")
-        arrays["labels"] = graph.labels
-    if graph.name is not None:
-        arrays["name"] = np.array(graph.name)
-    with atomic_write(path, "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    if graph.labels is not None and graph.labels.dtype == object:
+        raise GraphError("labels in a file must be all integers or all strings")
+    archive.write(
+        path,
+        indptr=graph.indptr,
+        indices=graph.indices,
+        weights=graph.weights,
+        directed=np.array(graph.directed),
+        labels=graph.labels,
+        name=None if graph.name is None else np.array(graph.name),
+    )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.base.files import atomic_write, check_name, check_suffix
+from pyapsp.base.files import check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, as_structure
@@ -117,13 +117,10 @@ class Components(Explained, Tabular):
         Errors are those of `Result.save`: names must be all integers or all strings.
         """
         check_suffix(path, "Components.save", ".npz", others="to_frame().to_csv")
-        arrays = {"labels": self.labels}
         check_savable(self.names, "names", "components")
-        if self.names is not None:
-            arrays["names"] = self.names
         about = {"schema": _SCHEMA, "stats": self.stats, "reasons": self.reasons}
-        with atomic_write(path, "wb") as file:
-            np.savez(file, components=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+        text = np.array(json.dumps(about))
+        archive.write(path, components=text, labels=self.labels, names=self.names)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Components:
