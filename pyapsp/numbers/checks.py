@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from pyapsp.base import errors
-from pyapsp.base.errors import PrecisionError
+from pyapsp.base.errors import GraphError, PrecisionError
 from pyapsp.base.host import cores, share
 from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph
@@ -19,6 +19,7 @@ __all__ = [
     "advice",
     "check_answer",
     "check_diagonal",
+    "check_positive",
     "check_weights",
     "convert",
     "converted",
@@ -27,6 +28,7 @@ __all__ = [
     "negative_cycle",
     "refuse_negative_cycle",
     "too_large",
+    "weight_lost",
 ]
 
 # Number of values that are converted at once.
@@ -77,6 +79,23 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     limit = _most(dtype)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}: {advice(dtype)}")
+
+
+def check_positive(graph: Graph, owner: str) -> None:
+    """Raise an error for a weight that is not above zero.
+
+    Raises
+    ------
+    GraphError
+        Naming `owner`, the function that needs such weights.
+    """
+    if not graph.is_positive:
+        raise GraphError(f"{owner} needs weights above zero, and one is {graph.min_weight}")
+
+
+def weight_lost() -> PrecisionError:
+    """Return the error of a weight above zero that changes no sum with a distance."""
+    return PrecisionError("a weight is lost in the sum with a distance that is much larger")
 
 
 def too_large(graph: Graph, dtype: np.dtype) -> PrecisionError:

@@ -11,7 +11,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import ParameterError, PrecisionError
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
@@ -21,7 +21,7 @@ from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import places_of
 from pyapsp.graph.validation import flag, integer, vertex
-from pyapsp.numbers.checks import too_large
+from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
@@ -539,7 +539,7 @@ class _Search(Workers):
         self.launch("find_targets", self.count, *given, self._state, costs, *more)
         cl.enqueue_copy(self.queue, state, self._state)
         if state[LOST] & 2:
-            raise PrecisionError("a weight is lost in the sum with a distance that is much larger")
+            raise weight_lost()
         if state[LOST]:
             raise too_large(self._graph, self._options.dtype)
         return int(state[USED])

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.one import from_one
-from pyapsp.base.errors import GraphError, PrecisionError
+from pyapsp.base.errors import PrecisionError
 from pyapsp.base.host import as_type
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.names import place_of
 from pyapsp.graph.validation import integer
+from pyapsp.numbers.checks import weight_lost
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.ranges import RangeRows
 from pyapsp.queries.targets import PairPaths, ends_of, searched
@@ -75,10 +76,8 @@ def count_shortest_paths(
     array([1, 1, 2])
     """
     owner = "count_shortest_paths"
-    graph, options = asked(
-        owner, graph, cutoff, directed, weight, dtype, device, memory_limit, progress
-    )
-    _check_positive(graph, owner)
+    common = cutoff, directed, weight, dtype, device, memory_limit, progress
+    graph, options = asked(owner, graph, *common, positive=True)
     tails, heads = ends_of(sources, targets, graph, owner)
     counts = searched(graph, options, tails, heads, of_sources(progress), counts=True).counts
     assert counts is not None
@@ -148,7 +147,8 @@ def all_shortest_paths(
 ) -> AllPaths:
     """List the shortest paths from ``sources[i]`` to ``targets[i]``, for each i.
 
-    The device finds the distances, and the host walks along the arcs of shortest paths.
+    The device finds the distances, and the host walks along the arcs of shortest paths. Errors are
+    those of `count_shortest_paths`.
 
     Parameters
     ----------
@@ -167,15 +167,6 @@ def all_shortest_paths(
     -------
     AllPaths
 
-    Raises
-    ------
-    GraphError
-        If a weight is not above zero.
-    PrecisionError
-        If a weight is lost in the sum with a distance.
-    PyApspError
-        As `solve`.
-
     Examples
     --------
     >>> import pyapsp
@@ -186,8 +177,7 @@ def all_shortest_paths(
     owner = "all_shortest_paths"
     most = None if limit is None else integer("limit", owner, limit, 1)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked(owner, graph, *common, sparse=True)
-    _check_positive(graph, owner)
+    graph, options = asked(owner, graph, *common, sparse=True, positive=True)
     tails, heads = ends_of(sources, targets, graph, owner)
     found: list[list[list[int]]] = [[] for _ in range(tails.size)]
     complete = np.ones(tails.size, bool)
@@ -220,6 +210,8 @@ def shortest_path_dag(
 ) -> Graph:
     """Return the graph of all shortest paths from a vertex.
 
+    Errors are those of `count_shortest_paths`.
+
     Parameters
     ----------
     graph : Graph or graph-like
@@ -234,15 +226,6 @@ def shortest_path_dag(
         Directed, with the same vertices and labels, and the arcs on which a shortest path leads. It
         has no cycle, and every path from the source is a shortest one.
 
-    Raises
-    ------
-    GraphError
-        If a weight is not above zero.
-    PrecisionError
-        If a weight is lost in the sum with a distance.
-    PyApspError
-        As `solve`.
-
     Examples
     --------
     >>> import pyapsp
@@ -253,8 +236,8 @@ def shortest_path_dag(
     1       1       2       3
     """
     owner = "shortest_path_dag"
-    graph, options = asked(owner, graph, cutoff, directed, weight, dtype, device, memory_limit)
-    _check_positive(graph, owner)
+    common = cutoff, directed, weight, dtype, device, memory_limit
+    graph, options = asked(owner, graph, *common, positive=True)
     start = place_of(graph.labels, graph.n, source, owner, "source")
     result = from_one(
         graph,
@@ -270,20 +253,10 @@ def shortest_path_dag(
     kept = reached & (costs[tails] + weights.astype(costs.dtype) == costs[heads])
     lost = kept & (costs[tails] == costs[heads]) & (tails != heads)
     if lost.any():
-        raise _lost()
+        raise weight_lost()
     kept &= tails != heads
     arcs = tails[kept], heads[kept], graph.weights[kept]
     return Graph.from_arcs(graph.n, *arcs, labels=graph.labels, name=graph.name)
-
-
-def _check_positive(graph: Graph, owner: str) -> None:
-    """Raise an error for a weight that is not above zero."""
-    if not graph.is_positive:
-        raise GraphError(f"{owner} needs weights above zero, and one is {graph.min_weight}")
-
-
-def _lost() -> PrecisionError:
-    return PrecisionError("a weight is lost in the sum with a distance that is much larger")
 
 
 class _Walks:
@@ -336,7 +309,7 @@ class _Walks:
             tails, cost = self._back.indices[arcs], self.costs[v]
             tails = tails[(self.costs[tails] + self._weights[arcs] == cost) & (tails != v)]
             if np.any(self.costs[tails] == cost):
-                raise _lost()
+                raise weight_lost()
             for u in tails.tolist():
                 if u not in following:
                     following[u] = []

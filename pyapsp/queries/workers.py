@@ -22,7 +22,7 @@ from pyapsp.graph import Graph, GraphLike, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.arithmetic import arithmetic_defines
-from pyapsp.numbers.checks import check_weights
+from pyapsp.numbers.checks import check_positive, check_weights
 from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest
 from pyapsp.registry import check_limits
@@ -53,6 +53,7 @@ def asked(
     *,
     predecessors: bool = False,
     sparse: bool = False,
+    positive: bool = False,
     copy: bool = False,
 ) -> tuple[Graph, PathOptions]:
     """Check the arguments that all functions here have; return the graph and the options.
@@ -65,6 +66,8 @@ def asked(
         As for `within`.
     sparse : bool
         Whether the answer comes as sparse rows, which have no float16: SciPy does not hold it.
+    positive : bool
+        Whether weights must be above zero.
     copy : bool
         Whether the caller may write to the arrays of the graph.
 
@@ -72,6 +75,8 @@ def asked(
     ------
     NegativeWeightError
         If there is a negative weight.
+    GraphError
+        If there is a weight of zero, and weights must be `positive`.
     PrecisionError
         If the type does not hold the weights.
     PyApspError
@@ -88,6 +93,8 @@ def asked(
             f"{owner} needs non-negative weights, and one is {graph.min_weight}: use solve"
         )
     check_weights(graph, kind)
+    if positive:
+        check_positive(graph, owner)
     options = PathOptions(
         device_for(graph, device),
         kind,

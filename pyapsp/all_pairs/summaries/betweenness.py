@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import GraphError, ParameterError, PrecisionError
+from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
@@ -18,7 +18,7 @@ from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_struct
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
-from pyapsp.numbers.checks import check_weights
+from pyapsp.numbers.checks import check_positive, check_weights
 from pyapsp.paths import vertices_of
 from pyapsp.registry import Options, check_limits, check_memory
 
@@ -168,8 +168,7 @@ def _checked(graph: GraphLike, directed: bool, weight: Weight, owner: str) -> Gr
         found = as_structure(graph, directed)
         return found.with_weights(np.ones(found.m, np.int64)) if not found.is_unweighted else found
     found = as_graph(graph, directed, weight=weight, copy=False)
-    if not found.is_positive:
-        raise GraphError(f"{owner} needs weights above zero, and one is {found.min_weight}")
+    check_positive(found, owner)
     check_weights(found, _DOUBLE)
     return found
 
