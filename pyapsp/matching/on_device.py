@@ -65,16 +65,17 @@ class _Batch:
             level = distances[start, end]
             counts.append(np.bincount(start * levels + level, minlength=query.nodes * levels))
             sources.append(end)
-            leaving = (level + 1) * np.diff(query.offsets)[end]
+            leaving = (level + 1) * query.network.degrees[end]
             total = np.bincount(start, weights=leaving, minlength=query.nodes)
             arcs.append(total.astype(np.uint32))
-        ends = np.cumsum([0, *(query.neighbours.size for query in queries)])
-        offsets = [query.offsets[:-1] + end for query, end in zip(queries, ends[:-1], strict=True)]
+        graphs = [query.network for query in queries]
+        ends = np.cumsum([0, *(graph.neighbours.size for graph in graphs)])
+        offsets = [graph.offsets[:-1] + end for graph, end in zip(graphs, ends[:-1], strict=True)]
         similarities = [query.similarities for query in queries if query.similarities is not None]
         return cls(
             info,
             np.concatenate([*offsets, ends[-1:]]).astype(np.int32),
-            np.concatenate([query.neighbours for query in queries]),
+            np.concatenate([graph.neighbours for graph in graphs]),
             np.concatenate([query.low for query in queries]),
             np.concatenate([query.high for query in queries]),
             np.concatenate(similarities) if similarities else np.zeros(1, np.uint32),
@@ -151,7 +152,7 @@ class Searcher:
         n, chains = self.target.n, self.options.matches
         nodes = sum(query.nodes for query in queries)
         words = sum(-(-query.nodes // 32) for query in queries)
-        arcs = sum(query.neighbours.size for query in queries)
+        arcs = sum(query.network.neighbours.size for query in queries)
         each = 4 * n * nodes * (2 if self._with_similarities else 1)
         search = self._searches(len(queries)) * len(queries) * (4 * n + n // 8 + 4)
         scratch = max(8 * n * self._slots(len(queries)), search if self.options.levels > 2 else 0)

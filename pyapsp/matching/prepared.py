@@ -65,16 +65,14 @@ class Query:
 
     Parameters
     ----------
-    offsets, neighbours : int32 ndarray
-        As in `Network`.
+    network : Network
     low, high : (nodes,) int32 ndarray
         The range of target vertices that may be similar to each node.
     similarities : (nodes, n) uint32 ndarray, or None
         Similarities in units of 1 / ONE.
     """
 
-    offsets: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
+    network: Network
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     similarities: NDArray[np.uint32] | None
@@ -82,25 +80,26 @@ class Query:
     @property
     def nodes(self) -> int:
         """Number of nodes."""
-        return int(self.low.size)
-
-    @property
-    def edges(self) -> int:
-        """Number of edges."""
-        return self.neighbours.size // 2
+        return self.network.n
 
     @property
     def components(self) -> NDArray[np.int32]:
         """The number of the component of each node."""
-        arcs = np.ones(self.neighbours.size, np.int8)
-        matrix = csr_array((arcs, self.neighbours, self.offsets), shape=(self.nodes, self.nodes))
+        offsets, neighbours = self.network.offsets, self.network.neighbours
+        arcs = np.ones(neighbours.size, np.int8)
+        matrix = csr_array((arcs, neighbours, offsets), shape=(self.nodes, self.nodes))
         found: NDArray[np.int32] = connected_components(matrix, directed=False)[1]
         return found
+
+    @property
+    def _arcs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The tails and the heads of the arcs."""
+        return np.repeat(np.arange(self.nodes), self.network.degrees), self.network.neighbours
 
     def distances(self, levels: int) -> NDArray[np.int32]:
         """Return the distances between nodes, `levels` for all that are as far or farther."""
         beside = np.zeros((self.nodes, self.nodes), np.float32)
-        beside[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
+        beside[self._arcs] = 1
         distances = np.full((self.nodes, self.nodes), levels, np.int32)
         front = np.eye(self.nodes, dtype=np.float32)
         for level in range(levels):
@@ -113,7 +112,7 @@ class Query:
         """Return the adjacency matrix as rows of bits, in 32-bit words."""
         words = -(-self.nodes // 32)
         matrix = np.zeros((self.nodes, 32 * words), np.uint8)
-        matrix[np.repeat(np.arange(self.nodes), np.diff(self.offsets)), self.neighbours] = 1
+        matrix[self._arcs] = 1
         packed = np.packbits(matrix, axis=1, bitorder="little")
         return np.ascontiguousarray(packed).view("<u4").astype(np.uint32)
 
@@ -143,13 +142,7 @@ def prepared(
     if matrices is not None:
         same = Target(target.offsets, target.neighbours, np.arange(target.n), None)
         return [
-            Query(
-                query.offsets,
-                query.neighbours,
-                np.zeros(query.n, np.int32),
-                np.full(query.n, target.n, np.int32),
-                matrix,
-            )
+            Query(query, np.zeros(query.n, np.int32), np.full(query.n, target.n, np.int32), matrix)
             for query, matrix in zip(queries, matrices, strict=True)
         ], same
     sorted_target = _by_label(target)
@@ -159,7 +152,7 @@ def prepared(
         _check_types(query, sorted_target.ranges)
         spans = [sorted_target.ranges.get(label, (0, 0)) for label in query.labels.tolist()]
         low, high = np.array(spans, np.int32).T.copy()
-        prepared_queries.append(Query(query.offsets, query.neighbours, low, high, None))
+        prepared_queries.append(Query(query, low, high, None))
     return prepared_queries, sorted_target
 
 

@@ -297,7 +297,8 @@ def _matrices(
 
 def _reference_arguments(query: Query, target: Target) -> _Compressed:
     matrix = np.zeros((0, 0), np.uint32) if query.similarities is None else query.similarities
-    graphs = (query.offsets, query.neighbours), (target.offsets, target.neighbours)
+    network = query.network
+    graphs = (network.offsets, network.neighbours), (target.offsets, target.neighbours)
     return (*graphs, (query.low, query.high, matrix))
 
 
