@@ -44,9 +44,9 @@ class Graphs(Sequence[Graph]):
 
     Attributes
     ----------
-    is_unweighted : bool
-        Whether no weights were given. The parameters are attributes, too: arrays, without arcs of
-        infinite weight.
+    has_weights : bool
+        Whether the arcs have weights of their own. The parameters are attributes, too: arrays,
+        without arcs of infinite weight.
 
     Raises
     ------
@@ -79,7 +79,7 @@ class Graphs(Sequence[Graph]):
         self.counts = _numbers("counts", counts)
         self.tails, self.heads = _integers("tails", tails), _integers("heads", heads)
         arcs = sum(self.counts.tolist())  # a sum by NumPy may overflow
-        self.is_unweighted = weights is None
+        self.has_weights = weights is not None
         ones = np.broadcast_to(np.int64(1), self.tails.size)
         self.weights = ones if weights is None else validation.weights(weights)
         shapes = {each.shape for each in (self.tails, self.heads, self.weights)}
@@ -151,7 +151,7 @@ class Graphs(Sequence[Graph]):
         if isinstance(number, slice):
             numbers = np.arange(len(self))[number]
             places = self.arcs_of(numbers)
-            weights = None if self.is_unweighted else self.weights[places]
+            weights = self.weights[places] if self.has_weights else None
             return Graphs(
                 self.sizes[numbers],
                 self.counts[numbers],

@@ -26,7 +26,7 @@ def test_they_are_the_graphs_one_by_one(weighted, directed):
     sizes, counts, tails, heads, weights = drawn(1, weighted)
     graphs = Graphs(sizes, counts, tails, heads, weights, directed=directed)
     assert len(graphs) == 30
-    assert graphs.is_unweighted != weighted
+    assert graphs.has_weights == weighted
     start = 0
     for number, graph in enumerate(graphs):
         some = slice(start, start := start + counts[number])
@@ -37,7 +37,7 @@ def test_they_are_the_graphs_one_by_one(weighted, directed):
         part = graphs[some]
         assert isinstance(part, Graphs)
         assert list(part) == list(graphs)[some]
-        assert (part.directed, part.is_unweighted) == (directed, not weighted)
+        assert (part.directed, part.has_weights) == (directed, weighted)
     with pytest.raises(IndexError):
         graphs[30]
     assert repr(graphs) == f"<Graphs: 30 graphs, {sizes.sum()} vertices, {counts.sum()} arcs>"

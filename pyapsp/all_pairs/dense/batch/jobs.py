@@ -226,7 +226,7 @@ class Packed(Padded):
         places = np.repeat(np.arange(numbers.size), self._graphs.counts[numbers])
         tails, heads = self._graphs.tails[arcs], self._graphs.heads[arcs]
         values: np.ndarray | None = None
-        if not self._graphs.is_unweighted:
+        if self._graphs.has_weights:
             values, wrong = _converted(self._graphs.weights[arcs], dtype)
             if wrong is None and dtype.kind == "i":
                 wrong = values >= infinity(dtype)  # the minimum below hides them
