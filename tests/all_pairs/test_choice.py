@@ -42,6 +42,16 @@ def rows(tmp_path, monkeypatch, row_of):
 
 
 @pytest.fixture
+def set_scalar(device, monkeypatch):
+    """Return a function that says whether groups have one work-item, as on CPUs."""
+
+    def change(scalar):
+        monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+
+    return change
+
+
+@pytest.fixture
 def proofs(monkeypatch):
     """Let a proof cost nothing."""
     free = [(proof, lambda graph: -1.0) for proof, _ in choice._PROOFS]
@@ -257,9 +267,9 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
 
 @pytest.mark.parametrize(("scalar", "least", "most"), [(True, 1.8, 2.4), (False, 1.05, 1.3)])
 def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
-    rows, device, monkeypatch, scalar, least, most
+    rows, device, set_scalar, scalar, least, most
 ):
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    set_scalar(scalar)
     rows(("ms-bfs", "float32", 1000, 1e12))
     method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
     few, many = (
@@ -270,8 +280,8 @@ def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
 
 
 @pytest.mark.parametrize("scalar", [True, False])
-def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, monkeypatch, scalar):
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, set_scalar, scalar):
+    set_scalar(scalar)
     rows(("near-far", "float32", 1000, 1e15))
     method, options = pyapsp.method("near-far"), AllPairsOptions(device, np.dtype("float32"))
     facts = random_graph(1000, 4000, 9, seed=1).facts
@@ -291,9 +301,9 @@ def predicted(device, name, facts, rows, dtype="float32"):
 
 
 @pytest.mark.parametrize("scalar", [True, False])
-def test_many_arcs_take_less_than_in_proportion_on_a_cpu(rows, device, monkeypatch, scalar):
+def test_many_arcs_take_less_than_in_proportion_on_a_cpu(rows, device, set_scalar, scalar):
     """A skewed graph of 13 arcs a vertex took 0.6 of a time in proportion to arcs."""
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+    set_scalar(scalar)
     rows(("near-far", "float32", 1000, 1e9))
     facts = random_graph(1000, 4000, 9, seed=1).facts
     few, usual, many = (
@@ -310,8 +320,8 @@ def test_many_arcs_take_less_than_in_proportion_on_a_cpu(rows, device, monkeypat
 
 @pytest.mark.parametrize("name", ["near-far", "apsp-tasks"])
 @pytest.mark.parametrize("scalar", [True, False])
-def test_vectors_of_few_sources_are_narrow_on_a_cpu(rows, device, monkeypatch, scalar, name):
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=scalar))
+def test_vectors_of_few_sources_are_narrow_on_a_cpu(rows, device, set_scalar, scalar, name):
+    set_scalar(scalar)
     rows((name, "float32", 20000, 1e12))
     facts = random_graph(20000, 80000, 9, seed=1).facts
     one, all_rows = (predicted(device, name, facts, count) for count in (1, 20000))
@@ -330,9 +340,9 @@ def test_a_search_without_vectors_takes_its_share(rows, device):
     assert two - one == pytest.approx(20000**2 / 1e12, rel=1e-3)
 
 
-def test_a_call_has_a_constant_on_a_cpu(rows, device, monkeypatch):
+def test_a_call_has_a_constant_on_a_cpu(rows, device, set_scalar):
     """Methods that search are compared with methods that compute the matrix of a small graph."""
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    set_scalar(True)
     rows(("ms-bfs", "float32", 1000, 1e15), ("near-far", "float32", 1000, 1e15))
     facts = random_graph(1000, 4000, 1, seed=1).facts
     for name in ("ms-bfs", "near-far"):
@@ -340,8 +350,8 @@ def test_a_call_has_a_constant_on_a_cpu(rows, device, monkeypatch):
         assert predicted(device, name, facts, 1000) < 1e-4
 
 
-def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, monkeypatch):
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, set_scalar):
+    set_scalar(True)
     rows(("near-far", "float32", 40000, 1e9))
     mesh = replace(random_graph(40000, 160000, 9, seed=1).facts, family="mesh")
     uniform = replace(mesh, family="uniform")
@@ -350,9 +360,9 @@ def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, monk
         assert least <= apart / predicted(device, "near-far", uniform, count) <= most
 
 
-def test_sources_that_occur_often_take_their_time(rows, device, monkeypatch):
+def test_sources_that_occur_often_take_their_time(rows, device, set_scalar):
     """More rows than vertices: the constant of a call is not below 0, and no vector is shorter."""
-    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    set_scalar(True)
     names = ("near-far", "dijkstra-cpu", "apsp-tasks")
     rows(*((name, "float32", 900, 1e15) for name in names))
     graph = grid_2d(30, 30, seed=1)
