@@ -91,7 +91,7 @@ def empty(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
 
 def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
-    """Return an array of the same shape: in memory, or in a file if `array` is a memory map.
+    """Return an array like another, not initialised: in memory, or in a file beside a memory map.
 
     Parameters
     ----------
@@ -99,11 +99,6 @@ def empty_beside(array: np.ndarray, name: str, dtype: DTypeLike) -> np.ndarray:
     name : str
         Part of the name of the new file: ``FILE.NAME.npy`` for a memory map of FILE.
     dtype : dtype-like
-
-    Returns
-    -------
-    ndarray
-        Its content is undefined.
 
     Raises
     ------

@@ -181,11 +181,12 @@ def observing(before: Callable[[Launched], None] | None = None) -> Iterator[Time
     before_us = [(owner, name, getattr(owner, name)) for owner, name, _ in observer.changes]
     try:
         for owner, name, change in observer.changes:
-            setattr(owner, name, change(getattr(owner, name)))
+            original: Callable[..., object] = getattr(owner, name)
+            setattr(owner, name, wraps(original)(change(original)))
         yield observer.timeline
     finally:
-        for owner, name, original in before_us:
-            setattr(owner, name, original)
+        for owner, name, function in before_us:
+            setattr(owner, name, function)
 
 
 class _Observer:
@@ -198,7 +199,7 @@ class _Observer:
         self._programs: dict[cl.Kernel, Program] = {}
         # kernel -> place -> argument, of those that are set before a launch
         self._set: dict[cl.Kernel, dict[int, Argument]] = defaultdict(dict)
-        self.changes: tuple[tuple[object, str, Callable[..., object]], ...] = (
+        self.changes: tuple[tuple[object, str, Callable[..., Callable[..., object]]], ...] = (
             (cl, "enqueue_copy", self._copy),
             (cl, "enqueue_fill_buffer", self._fill),
             (cl, "enqueue_map_buffer", self._map),
@@ -214,7 +215,6 @@ class _Observer:
     ) -> Callable[[Program, str], cl.Kernel]:
         """Remember from which program each kernel is."""
 
-        @wraps(original)
         def new_kernel(program: Program, name: str) -> cl.Kernel:
             kernel = original(program, name)
             self._programs[kernel] = program
@@ -225,7 +225,6 @@ class _Observer:
     def _launch(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         """Observe the calls of kernels."""
 
-        @wraps(original)
         def call(
             kernel: cl.Kernel,
             queue: cl.CommandQueue,
@@ -269,7 +268,6 @@ class _Observer:
             self._busy = False
 
     def _set_argument(self, original: Callable[..., None]) -> Callable[..., None]:
-        @wraps(original)
         def set_arg(kernel: cl.Kernel, index: int, arg: Argument) -> None:
             original(kernel, index, arg)
             self._set[kernel][index] = arg
@@ -277,7 +275,6 @@ class _Observer:
         return set_arg
 
     def _set_arguments(self, original: Callable[..., None]) -> Callable[..., None]:
-        @wraps(original)
         def set_args(kernel: cl.Kernel, *arguments: Argument) -> None:
             original(kernel, *arguments)
             self._set[kernel] = dict(enumerate(arguments))
@@ -287,7 +284,6 @@ class _Observer:
     def _enqueue(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
         """Observe launches of kernels whose arguments were set before."""
 
-        @wraps(original)
         def enqueue(
             queue: cl.CommandQueue,
             kernel: cl.Kernel,
@@ -314,7 +310,6 @@ class _Observer:
         return enqueue
 
     def _copy(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
-        @wraps(original)
         def copy(
             queue: cl.CommandQueue,
             dest: object,
@@ -339,7 +334,6 @@ class _Observer:
         return copy
 
     def _fill(self, original: Callable[..., cl.Event]) -> Callable[..., cl.Event]:
-        @wraps(original)
         def fill(
             queue: cl.CommandQueue,
             mem: cl.MemoryObject,
@@ -359,7 +353,6 @@ class _Observer:
     def _map(
         self, original: Callable[..., tuple[np.ndarray, cl.Event]]
     ) -> Callable[..., tuple[np.ndarray, cl.Event]]:
-        @wraps(original)
         def enqueue_map(
             queue: cl.CommandQueue, *arguments: object, **more: object
         ) -> tuple[np.ndarray, cl.Event]:

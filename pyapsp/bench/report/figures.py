@@ -270,8 +270,8 @@ def times(runs: pd.DataFrame, peers: pd.DataFrame) -> Figure:
 
     Parameters
     ----------
-    runs, peers : pandas.DataFrame
-        Those of `pyapsp.bench.report.records.Collected`.
+    runs, peers
+        As for `drawn`.
 
     Returns
     -------

@@ -155,12 +155,7 @@ def bow_tie(
 
     The components, and four searches in their condensation, are computed on the device.
 
-    Errors are those of `strongly_connected_components`.
-
-    Parameters
-    ----------
-    graph, method, device, memory_limit
-        As for `strongly_connected_components`.
+    Parameters and errors are those of `condensation`.
 
     Returns
     -------
