@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ __all__ = [
     "Answer",
     "AnyPlan",
     "Check",
+    "Hashed",
     "Loaded",
     "OpaquePlan",
     "Options",
@@ -58,6 +59,10 @@ class Parameters(dict[str, "int | str"]):
         value = self[name]
         assert isinstance(value, str), name
         return value
+
+    def macros(self, *names: str) -> dict[str, str | int]:
+        """Return parameters that are numbers as macros, such as ``PYAPSP_GROUP`` for "group"."""
+        return {f"PYAPSP_{name.upper()}": self.integer(name) for name in names}
 
 
 class Stats(TypedDict, total=False):
@@ -107,6 +112,14 @@ class Options:
         """The bytes of device memory that the call may use."""
         whole = self.device.capabilities.global_memory
         return whole if self.memory_limit is None else min(whole, self.memory_limit)
+
+
+class Hashed(Protocol):
+    """The state of a plan that knows the hash of its kernels, for instance a program."""
+
+    @property
+    def hash(self) -> str:
+        """The hash of the kernels."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyopencl as cl
@@ -18,7 +18,6 @@ from pyapsp.registry.tuning.method import TunableMethod
 
 __all__ = [
     "MOST_COUNTED",
-    "Hashed",
     "KernelArgument",
     "Launcher",
     "WidthInGroup",
@@ -55,14 +54,6 @@ class Launcher:
         if groups:
             shape = (groups * self._group,), (self._group,)
             self._program.kernel(kernel)(self._queue, *shape, *arguments)
-
-
-class Hashed(Protocol):
-    """The state of a plan that knows the hash of its kernels."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of the kernels."""
 
 
 class WidthInGroup(TunableMethod):

@@ -26,9 +26,9 @@ from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice, may_be_clipped
 from pyapsp.paths.landing import deliver, room
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import Loaded, ParameterValues, Plan, Stats
+from pyapsp.registry import Hashed, Loaded, ParameterValues, Plan, Stats
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.kernels import Hashed, WidthInGroup
+from pyapsp.traversal.kernels import WidthInGroup
 from pyapsp.traversal.narrow import LevelRows, NarrowRow, Row
 from pyapsp.traversal.request import sourced
 

@@ -17,12 +17,13 @@ from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.registry import (
     Answer,
+    Hashed,
     Options,
     Parameters,
     Plan,
 )
 from pyapsp.registry.tuning.method import BufferedMethod
-from pyapsp.traversal.kernels import Hashed, measured
+from pyapsp.traversal.kernels import measured
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter
 from pyapsp.trusses.counts import too_large
 from pyapsp.trusses.rows import Rows, Selection, uploaded, zeros

@@ -10,23 +10,23 @@
  *             turn 0    0 0 0 2     owners of units 0 1 2 3
  *             turn 1    3 3         owners of units 4 5
  *
- *             REGISTERS 0   the offsets are in local memory, where each lane searches
- *             REGISTERS 1   each lane holds one offset, and lanes exchange them: with sub-groups
- *                           without local memory
+ *             HELD 0   the offsets are in local memory, where each lane searches
+ *             HELD 1   each lane has one offset, and lanes exchange them: with sub-groups without
+ *                      local memory
  *
  * Parameters  those of owners.h, and
- *             PYAPSP_REGISTERS  0   see above
+ *             PYAPSP_HELD  0   see above
  *
  * Cost      O(W log WARP) work for W units, a work-item for each item. Warps have different numbers
- *           of turns. With REGISTERS 1, emulated, all warps of a group have the turns of the
+ *           of turns. With HELD 1, emulated, all warps of a group have the turns of the
  *           largest.
  *
  * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166: local warp
  *           search; in registers: BFS-4K, TPDS 26, 2015, pages 1826-1838.
  */
 #include "traversal/partitioning/owners.h"
-#ifndef PYAPSP_REGISTERS
-#define PYAPSP_REGISTERS 0
+#ifndef PYAPSP_HELD
+#define PYAPSP_HELD 0
 #endif
 
 __kernel GROUP void partition_local_warp(INPUT offsets, OUTPUT owners, const int items)
@@ -37,7 +37,7 @@ __kernel GROUP void partition_local_warp(INPUT offsets, OUTPUT owners, const int
     const int held = offsets[min(first + lane, last)];
     const int begin = offsets[min(first, last)];
     const int count = offsets[min(first + PYAPSP_WARP, last)] - begin;
-#if PYAPSP_REGISTERS
+#if PYAPSP_HELD
     const int turns = group_max((count + PYAPSP_WARP - 1) / PYAPSP_WARP, slots);
     for (int turn = 0; turn < turns; turn++) {
         const int at = turn * PYAPSP_WARP + lane, within = at < count;

@@ -9,10 +9,10 @@
  *
  *             work-item    0   1   2   3   | 4   5   6   7
  *             registers    a b c d e f g h | i j k l m n o p
- *             staged       a b c d e f g h | i j k l m n o p     SLOTS 1: by the warp alone
+ *             staged       a b c d e f g h | i j k l m n o p     STAGING 1: by the warp alone
  *             written      a b c d  then  e f g h                by work-items 0 1 2 3
  *
- *           SLOTS 0: the group stages and writes together, with its barriers. Groups take chunks in
+ *           STAGING 0: the group stages and writes together, with its barriers. Groups take chunks in
  *           turn if there are fewer groups than chunks.
  *
  *           multi_phase_mark is one launch, without a search in a chunk. Items and units are on one
@@ -43,10 +43,10 @@
  *
  * Parameters  those of chunks.h, and
  *             PYAPSP_ROUNDS  3   searches of a work-item in a chunk
- *             PYAPSP_SLOTS   1   see above
+ *             PYAPSP_STAGING 1   see above
  *             PYAPSP_UNROLL  1   1: loops over EACH and ROUNDS are unrolled
  *             PYAPSP_VECTOR  1   1: four owners at a time go to local memory, if 4 divides EACH
- *             PYAPSP_MARKS   1   0: without multi_phase_mark, whose local memory is for a whole chunk
+ *             PYAPSP_FIND    1   0: without multi_phase_mark, whose local memory is for a whole chunk
  *             PYAPSP_STEPS   3   1: only slices are loaded; 2: and owners searched; 3: and written.
  *                                1 and 2 are for measurements; they write one sum a work-item
  *
@@ -63,8 +63,8 @@
 #ifndef PYAPSP_ROUNDS
 #define PYAPSP_ROUNDS 3
 #endif
-#ifndef PYAPSP_SLOTS
-#define PYAPSP_SLOTS 1
+#ifndef PYAPSP_STAGING
+#define PYAPSP_STAGING 1
 #endif
 #ifndef PYAPSP_UNROLL
 #define PYAPSP_UNROLL 1
@@ -72,8 +72,8 @@
 #ifndef PYAPSP_VECTOR
 #define PYAPSP_VECTOR 1
 #endif
-#ifndef PYAPSP_MARKS
-#define PYAPSP_MARKS 1
+#ifndef PYAPSP_FIND
+#define PYAPSP_FIND 1
 #endif
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 3
@@ -95,7 +95,7 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Who stages and writes together: the first place, the number, and the barrier. */
-#if PYAPSP_SLOTS
+#if PYAPSP_STAGING
 #define TEAM PYAPSP_WARP
 #define TEAM_FIRST WARP_FIRST
 #define team_sync warp_sync
@@ -236,7 +236,7 @@ __kernel GROUP void multi_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners
     }
 }
 
-#if PYAPSP_MARKS
+#if PYAPSP_FIND
 #define MARK_WORDS ((CHUNK + 31) / 32)
 /* Offsets that a work-item reads before it uses them, and items that a group reads in a turn. */
 #define AT_ONCE 4

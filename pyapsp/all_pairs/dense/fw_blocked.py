@@ -105,13 +105,8 @@ class FwBlocked(FloydWarshall):
             width=parameters.integer("width"),
             guard=graph.has_negative,
         )
-        defines |= {
-            "PYAPSP_TILE": parameters.integer("tile"),
-            "PYAPSP_ROWS": parameters.integer("rows"),
-            "PYAPSP_GROUP_X": parameters.integer("group_x"),
-            "PYAPSP_GROUP_Y": parameters.integer("group_y"),
-            "PYAPSP_PREDECESSORS": int(options.predecessors),
-        }
+        defines |= parameters.macros("tile", "rows", "group_x", "group_y")
+        defines["PYAPSP_PREDECESSORS"] = int(options.predecessors)
         program = build(options.device, "all_pairs/dense/fw_blocked.cl", defines)
         tile = parameters.integer("tile")
         blocks = -(-graph.n // tile)

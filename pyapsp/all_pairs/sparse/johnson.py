@@ -14,7 +14,7 @@ import pyopencl as cl
 from pyapsp.all_pairs.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
-from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, Built, SourceBlocks
+from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, SourceBlocks
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -27,7 +27,7 @@ from pyapsp.numbers.checks import (
 )
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import Parameters, Plan, check_memory, register
+from pyapsp.registry import Hashed, Parameters, Plan, check_memory, register
 
 __all__ = ["Johnson"]
 
@@ -43,7 +43,7 @@ class _State:
     """The planned search, with placeholder weights, and the kernels of the potentials."""
 
     search: SourceBlocks
-    plan: Plan[Graph, AllPairsOptions, Built]
+    plan: Plan[Graph, AllPairsOptions, Hashed]
     program: Program
 
     @property

@@ -148,8 +148,7 @@ class NearFar(TunableBlocks):
         else:
             defines = arithmetic_defines(device, dtype) | cutoff
             defines |= {
-                "PYAPSP_SOURCES": parameters.integer("sources"),
-                "PYAPSP_GROUP": parameters.integer("group"),
+                **parameters.macros("sources", "group"),
                 "PYAPSP_WORD": max(32, 8 * dtype.itemsize),
                 "PYAPSP_HAS_INT64_ATOMICS": int(device.capabilities.int64_atomics),
             }

@@ -44,13 +44,12 @@ from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.landing import converter, expected
-from pyapsp.registry import AnyPlan, Plan, Stats
+from pyapsp.registry import AnyPlan, Hashed, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
 __all__ = [
     "BlockSolver",
-    "Built",
     "Programs",
     "Session",
     "SourceBlocks",
@@ -100,14 +99,6 @@ class BlockSolver(Protocol):
         """
 
 
-class Built(Protocol):
-    """The state of a plan, for instance its program."""
-
-    @property
-    def hash(self) -> str:
-        """The hash of the kernels."""
-
-
 @dataclass(frozen=True)
 class Programs:
     """The kernels of the search, and of the rows and sums after it."""
@@ -142,7 +133,7 @@ class SourceBlocks(AllPairsMethod):
         """Start a session for a plan, with the graph on the device."""
         return Session(self, plan)
 
-    def run(self, plan: Plan[Graph, AllPairsOptions, Built]) -> Rows:
+    def run(self, plan: Plan[Graph, AllPairsOptions, Hashed]) -> Rows:
         """Solve the sources in blocks, each directly into its rows of the answer."""
         graph, options = plan.input, plan.options
         sources = options.rows(graph.n)
@@ -171,7 +162,7 @@ class SourceBlocks(AllPairsMethod):
 
 def _expected(
     method: SourceBlocks,
-    plan: Plan[Graph, AllPairsOptions, Built],
+    plan: Plan[Graph, AllPairsOptions, Hashed],
     *rows: np.ndarray | DeviceRows | None,
 ) -> AbstractContextManager[None]:
     """Clear new rows if they come by `download`; others write rows themselves."""
@@ -189,7 +180,7 @@ class Session:
         The number of sources that are solved at once.
     """
 
-    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Built]) -> None:
+    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Hashed]) -> None:
         self._method, self._plan = method, plan
         self._watch, self._seconds = Stopwatch(), 0.0
         with self._at_work():

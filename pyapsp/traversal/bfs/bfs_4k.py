@@ -343,13 +343,11 @@ class Bfs4K(FrontierSearch):
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
         return super().defines(graph, options, parameters) | {
-            "PYAPSP_WARP": parameters.integer("warp"),
-            "PYAPSP_QUEUE": parameters.integer("queue"),
+            **parameters.macros("warp", "queue", "coalesce"),
             "PYAPSP_DUPLICATES": _DUPLICATES.index(parameters.word("duplicates")),
             "PYAPSP_TABLE": _table(parameters, options),
             "PYAPSP_AT_VISIT": int(parameters.word("store") == "visit"),
             "PYAPSP_FIXED": int(parameters.word("widths") == "fixed"),
-            "PYAPSP_COALESCE": parameters.integer("coalesce"),
             "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
             "PYAPSP_STATISTICS": int(self.on_levels is not None),
         }

@@ -114,7 +114,7 @@ class BfsB40C(FrontierSearch):
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
         warps = parameters.integer("group") // parameters.integer("warp")
-        table = {"PYAPSP_WARP": parameters.integer("warp"), "PYAPSP_TABLE": _TABLE * warps}
+        table = parameters.macros("warp") | {"PYAPSP_TABLE": _TABLE * warps}
         return super().defines(graph, options, parameters) | table
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:

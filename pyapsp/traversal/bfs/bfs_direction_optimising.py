@@ -178,7 +178,7 @@ class BfsDirectionOptimising(Search[_Programs]):
 
         def built(pulls: bool) -> Program:
             defines: dict[str, str | int] = {
-                "PYAPSP_GROUP": parameters.integer("group"),
+                **parameters.macros("group", "crew"),
                 **search_defines(options),
                 "PYAPSP_OFFSET": C_TYPES[offsets.name],
                 "PYAPSP_PULL": int(pulls),
@@ -186,7 +186,6 @@ class BfsDirectionOptimising(Search[_Programs]):
                 "PYAPSP_AHEAD": _AHEAD * device.traits.prefetches,
                 "PYAPSP_NEAR": int(device.traits.prefetches and alone and _is_near(graph)),
                 "PYAPSP_STROLL": _STROLL,
-                "PYAPSP_CREW": parameters.integer("crew"),
             }
             standard = device.capabilities.c_standard if parameters.integer("crew") else None
             return build(device, _FILE, defines, standard=standard)

@@ -74,7 +74,5 @@ class BfsLuo(FrontierSearch):
         self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
-        return super().defines(graph, options, parameters) | {
-            "PYAPSP_BUCKETS": parameters.integer("buckets"),
-            "PYAPSP_ROOM": parameters.integer("room"),
-        }
+        buckets = parameters.macros("buckets", "room")
+        return super().defines(graph, options, parameters) | buckets

@@ -63,11 +63,7 @@ class BfsStreamed(Lanes[Program]):
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_WIDTH": parameters.integer("width"),
-            **search_defines(options),
-        }
+        defines = parameters.macros("group", "width") | search_defines(options)
         return build(options.device, "traversal/bfs/bfs_streamed.cl", defines)
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> _Stream:

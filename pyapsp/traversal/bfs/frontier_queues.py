@@ -55,7 +55,7 @@ class FrontierSearch(Search[Program]):
         self, graph: Graph, options: PathOptions, parameters: Parameters
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
-        return {"PYAPSP_GROUP": parameters.integer("group"), **search_defines(options)}
+        return parameters.macros("group") | search_defines(options)
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""

@@ -114,10 +114,7 @@ class LevelSearch(Search[Program]):
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            **search_defines(options),
-        }
+        defines = parameters.macros("group") | search_defines(options)
         if "width" in parameters:
             defines["PYAPSP_LANES"] = parameters.integer("width")
         return build(options.device, f"traversal/bfs/{self.kernel}.cl", defines)

@@ -10,9 +10,8 @@ from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
-from pyapsp.registry import Plan
+from pyapsp.registry import Hashed, Plan
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
-from pyapsp.traversal.kernels import Hashed
 from pyapsp.traversal.search import StoredParents
 
 __all__ = ["BfsSearcher"]

@@ -109,11 +109,8 @@ class SccColouring(WidthInGroup, ComponentMethod):
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> _Programs:
         """Build the kernels."""
         device, group = options.device, parameters.integer("group")
-        defines: dict[str, str | int] = {
-            "PYAPSP_GROUP": group,
-            "PYAPSP_WIDTH": parameters.integer("width"),
-            "PYAPSP_OFFSET": C_TYPES[offset_type(device).name],
-        }
+        offset = {"PYAPSP_OFFSET": C_TYPES[offset_type(device).name]}
+        defines = parameters.macros("group", "width") | offset
         search = build(device, "traversal/components/scc_colouring.cl", defines)
         return _Programs(search, Scan(device, group), Numbering(device, group))
 

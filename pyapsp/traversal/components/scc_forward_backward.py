@@ -19,6 +19,7 @@ from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.registry import (
+    Hashed,
     Options,
     Parameters,
     ParameterValues,
@@ -26,7 +27,7 @@ from pyapsp.registry import (
     register,
 )
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
-from pyapsp.traversal.kernels import Hashed, Launcher, WidthInGroup, measured
+from pyapsp.traversal.kernels import Launcher, WidthInGroup, measured
 
 __all__ = ["PartMethod", "PartSearch", "SccForwardBackward", "part_buffers"]
 
@@ -107,11 +108,8 @@ class SccForwardBackward(WidthInGroup, PartMethod[Program]):
 
     def prepare(self, graph: Graph, options: Options, parameters: Parameters) -> Program:
         """Build the kernels."""
-        defines = {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_WIDTH": parameters.integer("width"),
-        }
-        return build(options.device, "traversal/components/scc_forward_backward.cl", defines)
+        file, defines = "scc_forward_backward.cl", parameters.macros("group", "width")
+        return build(options.device, f"traversal/components/{file}", defines)
 
     def search(
         self, plan: Plan[Graph, Options, Program], entering: Graph, watch: Stopwatch

@@ -26,7 +26,7 @@ class PartitionBlock(Technique):
         "items": (16, 64, 256, 1024, 2048, 4096, 6144),
         "group": GROUPS,
     }
-    macros: ClassVar[Mapping[str, str]] = {"items": "PYAPSP_ITEMS", "group": "PYAPSP_GROUP"}
+    macros = ("items", "group")
 
     def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 256 work-items, on CPUs of one."""

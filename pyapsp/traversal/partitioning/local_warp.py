@@ -30,11 +30,7 @@ class PartitionLocalWarp(Technique):
         "warp": WIDTHS,
         "group": GROUPS,
     }
-    macros: ClassVar[Mapping[str, str]] = {
-        "held": "PYAPSP_REGISTERS",
-        "warp": "PYAPSP_WARP",
-        "group": "PYAPSP_GROUP",
-    }
+    macros = ("held", "warp", "group")
 
     def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield warps of 32 items, on CPUs of one."""

@@ -71,18 +71,10 @@ class PartitionMultiPhase(Technique):
         "warp": WIDTHS,
         "group": GROUPS,
     }
-    macros: ClassVar[Mapping[str, str]] = {
-        "each": "PYAPSP_EACH",
-        "find": "PYAPSP_MARKS",
-        "rounds": "PYAPSP_ROUNDS",
-        "staging": "PYAPSP_SLOTS",
-        "unroll": "PYAPSP_UNROLL",
-        "vector": "PYAPSP_VECTOR",
-        "prefetch": "PYAPSP_PREFETCH",
-        "restrict": "PYAPSP_RESTRICT",
-        "warp": "PYAPSP_WARP",
-        "group": "PYAPSP_GROUP",
-    }
+    macros = (
+        *("each", "find", "rounds", "staging", "unroll", "vector"),
+        *("prefetch", "restrict", "warp", "group"),
+    )
 
     def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield marks, then the published values; on CPUs these first."""

@@ -196,12 +196,12 @@ class Technique(BufferedMethod):
 
     Attributes
     ----------
-    macros : mapping of str to str
-        The parameters that are macros: name -> macro.
+    macros : tuple of str
+        The parameters that are macros, such as ``PYAPSP_GROUP``.
     """
 
     problem = "partition"
-    macros: ClassVar[Mapping[str, str]] = {"group": "PYAPSP_GROUP"}
+    macros: ClassVar[tuple[str, ...]] = ("group",)
 
     @property
     def file(self) -> str:
@@ -258,9 +258,9 @@ class Technique(BufferedMethod):
     def defines(self, parameters: Parameters) -> dict[str, int]:
         """Return the macros of the kernels."""
         macros = {"PYAPSP_GROUP": 1, "PYAPSP_WARP": 1}
-        for name, macro in self.macros.items():
+        for name in self.macros:
             value = parameters[name]
-            macros[macro] = _WORDS[value] if isinstance(value, str) else value
+            macros[f"PYAPSP_{name.upper()}"] = _WORDS[value] if isinstance(value, str) else value
         return macros
 
     def prepare(self, data: Offsets, options: Options, parameters: Parameters) -> Program:

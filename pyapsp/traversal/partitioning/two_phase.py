@@ -40,7 +40,7 @@ class PartitionTwoPhase(Technique):
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 16, 32, 64, 256, 1024, 4096),
         "group": GROUPS,
     }
-    macros: ClassVar[Mapping[str, str]] = {"each": "PYAPSP_EACH", "group": "PYAPSP_GROUP"}
+    macros = ("each", "group")
 
     def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield groups of 128 work-items, on CPUs of one with many units."""

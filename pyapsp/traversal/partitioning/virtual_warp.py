@@ -28,11 +28,7 @@ class PartitionVirtualWarp(Technique):
         "items": (1, 2, 4, 8, 16, 32, 64),
         "group": GROUPS,
     }
-    macros: ClassVar[Mapping[str, str]] = {
-        "warp": "PYAPSP_WARP",
-        "items": "PYAPSP_ITEMS",
-        "group": "PYAPSP_GROUP",
-    }
+    macros = ("warp", "items", "group")
 
     def shapes(self, device: Device) -> Iterator[Mapping[str, int | str]]:
         """Yield warps of 8 for an item; on CPUs warps of 1 for many items."""

@@ -164,10 +164,8 @@ class SsspHBf(Search[Program]):
         """
         device, dtype = options.device, type_on_device(graph, options.dtype)
         defines = arithmetic_defines(device, dtype, guard=graph.has_negative) | {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_CLASSES": parameters.integer("classes"),
+            **parameters.macros("group", "classes", "staged"),
             "PYAPSP_DUPLICATES": _FORMS.index(parameters.word("duplicates")),
-            "PYAPSP_STAGED": parameters.integer("staged"),
             "PYAPSP_WIDE": int(dtype.itemsize == 8),
             "PYAPSP_HALF": int(dtype == np.float16),
             "PYAPSP_HELD": _COLLECTED,

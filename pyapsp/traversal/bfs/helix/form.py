@@ -128,8 +128,7 @@ def _hash(parameters: Parameters) -> int:
 def defines(graph: Graph, options: PathOptions, parameters: Parameters) -> dict[str, str | int]:
     """Return the macros of a configuration."""
     common: dict[str, str | int] = {
-        "PYAPSP_GROUP": parameters.integer("group"),
-        "PYAPSP_WARP": parameters.integer("warp"),
+        **parameters.macros("group", "warp"),
         "PYAPSP_CSRM": int(parameters.word("rows") == "csr-m"),
         "PYAPSP_CAS": int(parameters.word("duplicates") == "cas"),
         "PYAPSP_MASK": _MASKS[parameters.word("bitmask")],
