@@ -15,7 +15,15 @@ from typing import IO, Any
 
 from pyapsp.base.errors import DiskSpaceError, ParameterError
 
-__all__ = ["atomic_write", "check_name", "check_suffix", "disk_space", "replacing", "resolved"]
+__all__ = [
+    "atomic_write",
+    "check_name",
+    "check_suffix",
+    "disk_space",
+    "replacing",
+    "resolved",
+    "unpacked",
+]
 
 # Number of characters of the file name in the name of its temporary file, to keep that short.
 _SHOWN = 16
@@ -39,6 +47,11 @@ def check_name(path: str | os.PathLike[str], owner: str, parameter: str = "path"
     if "\0" in str(name):
         raise ParameterError.of(parameter, owner, "the name of a file, without zero bytes", path)
     return name
+
+
+def unpacked(path: Path) -> Path:
+    """Return the name of a file without ``.gz``."""
+    return path.with_suffix("") if path.suffix == ".gz" else path
 
 
 def check_suffix(path: str | os.PathLike[str], owner: str, *written: str, others: str) -> None:

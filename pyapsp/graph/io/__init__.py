@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from pyapsp.base.errors import FormatError, GraphError, NamesWarning, ParameterError
-from pyapsp.base.files import check_name
+from pyapsp.base.files import check_name, unpacked
 from pyapsp.graph import validation
 from pyapsp.graph.convert import reweight
 from pyapsp.graph.io import dimacs, edge_list, matrix_market, metis, npz
@@ -101,13 +101,14 @@ def read(
     """
     if directed is not None:
         directed = validation.flag("directed", "read", directed)
-    name = check_name(path, "read")
+    path = check_name(path, "read")
     if format is not None and format not in FORMATS:
         raise ParameterError.of("format", "read", f"one of {', '.join(FORMATS)}", format)
-    source = Source(name, format or "")
-    module = (
-        _module(source.path, "; or name the format") if format is None else _FORMATS[f".{format}"]
-    )
+    plain = unpacked(path)
+    if format is None:
+        module, source = _module(path, "; or name the format"), Source(path, plain.suffix)
+    else:
+        module, source = _FORMATS[f".{format}"], Source(path, f".{format}", has_suffix=False)
     known = list(inspect.signature(module.read).parameters)[1:]
     for option in options:
         if option not in known:
@@ -124,11 +125,11 @@ def read(
     elif weight not in (None, ...):
         raise ParameterError.of("weight", "read", "the name of a column or None", weight)
     try:
-        graph = graph_of(module.read(source, **chosen), source.name)
+        graph = graph_of(module.read(source, **chosen), plain.stem)
     except LineError as fault:
-        raise fault.of(source.path) from None
+        raise fault.of(path) from None
     except MemoryError:
-        raise FormatError(source.path, None, "the memory does not suffice for this graph") from None
+        raise FormatError(path, None, "the memory does not suffice for this graph") from None
     if weight is None and "weighted" not in known:
         graph = reweight(graph, "unweighted")
     if directed is None or directed == graph.directed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from pyapsp.graph import columns
+from pyapsp.graph.columns import Columns, may_be_weight
 from pyapsp.graph.io import layout
 from pyapsp.graph.io.layout import Layout
 from pyapsp.graph.io.source import LineError
@@ -71,8 +71,8 @@ def as_columns(lines: list[str], weighted: bool | str | None) -> tuple[list[str]
             result[number] += f"{separator or ' '}{_weight(number + 1, attributes, name)!r}"
         elif weighted is None:
             _refuse_weights(number + 1, attributes)
-    found = columns.by_position(2 + bool(wanted), wanted)
-    known = Layout(separator, start, start, found, whole, directed, None, bare=False)
+    places = Columns(3, weight=2) if wanted else Columns(2)
+    known = Layout(separator, start, start, places, whole, directed, None, bare=False)
     return result, layout.checked(result, known)
 
 
@@ -100,9 +100,7 @@ def _refuse_weights(line: int, attributes: dict[str, object]) -> None:
     """Raise an error for numbers where the first arc has no weight."""
     if "weight" in attributes:
         raise LineError(line, "this arc has an attribute 'weight', and the first has none")
-    numbers = [
-        name for name, value in attributes.items() if columns.may_be_weight(name) and is_real(value)
-    ]
+    numbers = [name for name, value in attributes.items() if may_be_weight(name) and is_real(value)]
     if numbers:
         rest = ", ".join(map(repr, numbers))
         hint = "name the weight, or say that there is none, with the option weight or unweighted"

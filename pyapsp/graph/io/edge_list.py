@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.files import unpacked
 from pyapsp.graph import arcs
 from pyapsp.graph.io import attributes, layout, plain, spelling, text
 from pyapsp.graph.io.contents import ArcList
 from pyapsp.graph.io.layout import Layout
-from pyapsp.graph.io.source import LineError, Source, beginning, lines_of, unpacked
+from pyapsp.graph.io.source import LineError, Source, beginning, lines_of
 from pyapsp.graph.model import Graph
 
 __all__ = ["read", "write"]
@@ -80,12 +81,15 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
     if table is None:
         none = np.zeros(0, np.int64)
         return ArcList(0, none, none, none)
-    lines, found, tails, heads, weights, spelled, others = table
+    lines, found, tails, heads, weights, texts, others = table
     del table
     labels, tails, heads = arcs.relabel(tails, heads)
     _refuse_doubtful(found, labels, tails, heads)
-    if spelled is not None:
-        labels, tails, heads = spelling.as_written(labels, tails, heads, spelled)
+    if texts is not None:
+        try:
+            labels, tails, heads = spelling.as_written(labels, tails, heads, texts)
+        except ValueError:
+            raise _fault(lines, found) from None
     directed, back = found.directed, others.get("reverse")
     if "direction" in others:
         single = _directions(lines, found, others["direction"].tolist())
@@ -118,8 +122,8 @@ class _Table(NamedTuple):
     tails, heads : ndarray
         The ids: integers, or strings as objects.
     weights : ndarray or None
-    spelled : dict of int to str, or None
-        How ids are written, if not all are plain integers.
+    texts : ndarray or None
+        How the ids of all tails and heads are written, if they may not be plain integers.
     others : dict of str to ndarray
         The columns "direction", "oneway" and "reverse", if there are.
     """
@@ -129,7 +133,7 @@ class _Table(NamedTuple):
     tails: np.ndarray
     heads: np.ndarray
     weights: np.ndarray | None
-    spelled: dict[int, str] | None
+    texts: NDArray[np.object_] | None
     others: dict[str, np.ndarray]
 
 
@@ -141,14 +145,14 @@ def _by_pandas(suffix: str, content: bytes, weighted: bool | str | None) -> _Tab
     if lines is None or len(rows) <= layout.SAMPLE or not _NUMBERS.fullmatch(rows[-1]):
         return None
     found = layout.decide(suffix, lines, weighted)
-    columns = None if found is None else plain.parse(content, found)
-    if found is None or columns is None:
+    if found is None:
         return None
-    spelled = None
-    if spelling.may_differ(content, found.columns):
-        spelled = spelling.spellings(lines_of(content), found)
+    body = content.split(b"\n", found.start)[-1]
+    columns = None if spelling.may_differ(body, found.columns) else plain.parse(content, found)
+    if columns is None:
+        return None
     weights = columns[2] if len(columns) > 2 else None
-    return _Table(lines, found, columns[0], columns[1], weights, spelled, {})
+    return _Table(lines, found, columns[0], columns[1], weights, None, {})
 
 
 def _by_lines(suffix: str, content: bytes, weighted: bool | str | None) -> _Table | None:
@@ -158,8 +162,13 @@ def _by_lines(suffix: str, content: bytes, weighted: bool | str | None) -> _Tabl
     lines, found = attributed or (lines, layout.decide(suffix, lines, weighted))
     if found is None:
         return None
+    differs = False
+    if found.whole:
+        rows = "\n".join(found.rows).encode(errors="replace")
+        differs = spelling.may_differ(rows, found.columns)
     try:
         columns = _parse(found)
+        texts = _texts(found) if differs else None
         tails, heads = (columns.pop(name) for name in ("tail", "head"))
         if not found.whole:
             tails, heads = (_names(ids.tolist()) for ids in (tails, heads))
@@ -167,12 +176,7 @@ def _by_lines(suffix: str, content: bytes, weighted: bool | str | None) -> _Tabl
         raise LineError(_numbers(lines, found)[error.row], str(error)) from None
     except ValueError:
         raise _fault(lines, found) from None
-    spelled = None
-    if found.whole:
-        rows = "\n".join(found.rows).encode(errors="replace")
-        if spelling.may_differ(rows, found.columns):
-            spelled = spelling.spellings(lines, found)
-    return _Table(lines, found, tails, heads, columns.pop("weight", None), spelled, columns)
+    return _Table(lines, found, tails, heads, columns.pop("weight", None), texts, columns)
 
 
 def write(graph: Graph, path: Path) -> None:
@@ -245,6 +249,21 @@ def _parse(found: Layout) -> dict[str, np.ndarray]:
         if name in parsed and text.not_weights(parsed[name]):
             raise ValueError
     return parsed
+
+
+def _texts(found: Layout) -> NDArray[np.object_]:
+    """Return the ids of all tails, and then of all heads, as they are written."""
+    columns = found.columns
+    table = text.table(
+        found.rows,
+        [("tail", "O"), ("head", "O")],
+        weighted=False,
+        usecols=[columns.tail, columns.head],
+        delimiter=found.separator,
+        quotechar='"',
+    )
+    ids = [*table["tail"].tolist(), *table["head"].tolist()]
+    return np.array([each.strip() for each in ids], object)
 
 
 def _even(body: Sequence[str], separator: str | None, width: int) -> bool:
@@ -364,6 +383,7 @@ def _ids(graph: Graph, *, spaces: bool) -> list[str]:
 def _fault(lines: list[str], found: Layout) -> LineError:
     """Return the error that names the first line that does not match the layout."""
     columns, number = found.columns, 0
+    spelled: dict[int, str] = {}
 
     def check(line: str) -> None:
         nonlocal number
@@ -377,7 +397,12 @@ def _fault(lines: list[str], found: Layout) -> LineError:
             raise ValueError(f"expected {columns.width} columns, not {len(fields)}: {line!r}")
         for token in (fields[columns.tail], fields[columns.head]):
             if found.whole:
-                text.integer(token, "a vertex id")
+                first = spelled.setdefault(text.integer(token, "a vertex id"), token)
+                if first != token:
+                    raise ValueError(
+                        f"the ids {first!r} and {token!r} are one number, and may be one vertex or "
+                        "two: write each id in one way"
+                    )
             else:
                 _check_name(token)
         if columns.weight is not None:

@@ -1,4 +1,4 @@
-"""The file that a reader reads: its content, decompressed, and what its name says."""
+"""The file that a reader reads, and its content, decompressed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from pyapsp.base.errors import FormatError
 from pyapsp.base.host import available_memory
 
-__all__ = ["LineError", "Source", "beginning", "check_size", "lines_of", "unpacked"]
+__all__ = ["LineError", "Source", "beginning", "check_size", "lines_of"]
 
 # Bytes that are decompressed at once, and the part of the memory that a file may take; its lines
 # and numbers take several times as much.
@@ -46,25 +46,24 @@ class LineError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A file that is read, and the suffix of its format, without the dot; "": that of the file."""
+    """A file that is read.
+
+    Attributes
+    ----------
+    path : Path
+    suffix : str
+        The suffix of its format, without .gz.
+    has_suffix : bool
+        Whether the name of the file says the format. If not, the first bytes of the file also tell
+        whether it is compressed.
+    """
 
     path: Path
-    format: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the file without its suffix (and without .gz before that)."""
-        return unpacked(self.path).stem
-
-    @property
-    def suffix(self) -> str:
-        """The suffix of the format, without .gz."""
-        return f".{self.format}" if self.format else unpacked(self.path).suffix
+    suffix: str
+    has_suffix: bool = True
 
     def content(self) -> bytes:
         """Return the bytes of the file, decompressed if its name ends in ``.gz``.
-
-        If the format was named, the first bytes also tell whether they are compressed.
 
         Raises
         ------
@@ -75,7 +74,7 @@ class Source:
         """
         with open(self.path, "rb") as file:
             check_size(os.fstat(file.fileno()).st_size)
-            if self.path.suffix != ".gz" and not (self.format and file.peek(2)[:2] == _GZIP):
+            if self.path.suffix != ".gz" and (self.has_suffix or file.peek(2)[:2] != _GZIP):
                 return file.read()
             content = io.BytesIO()
             try:
@@ -91,11 +90,6 @@ class Source:
     def lines(self) -> list[str]:
         """Return the lines of a text file, as `lines_of` does."""
         return lines_of(self.content())
-
-
-def unpacked(path: Path) -> Path:
-    """Return the name of a file without ``.gz``."""
-    return path.with_suffix("") if path.suffix == ".gz" else path
 
 
 def check_size(count: int) -> None:

@@ -10,11 +10,8 @@ from numpy.typing import NDArray
 
 from pyapsp.base.host import share
 from pyapsp.graph.columns import Columns
-from pyapsp.graph.io import layout
-from pyapsp.graph.io.layout import Layout
-from pyapsp.graph.io.source import LineError
 
-__all__ = ["as_written", "may_differ", "spellings"]
+__all__ = ["as_written", "may_differ"]
 
 _Rows: TypeAlias = NDArray[np.signedinteger]
 
@@ -54,37 +51,34 @@ def may_differ(content: bytes, columns: Columns) -> bool:
     return padded[0]
 
 
-def spellings(lines: list[str], found: Layout) -> dict[int, str] | None:
-    """Return how each id is written in the rows of a file; None if all are plain integers.
+def as_written(
+    labels: NDArray[np.int64], tails: _Rows, heads: _Rows, texts: NDArray[np.object_]
+) -> tuple[NDArray[np.int64] | NDArray[np.str_], _Rows, _Rows]:
+    """Return labels as they are written, sorted as text, and the ends of arcs among them.
+
+    They stay integers if all are plain.
+
+    Parameters
+    ----------
+    labels, tails, heads : ndarray
+        The distinct ids, sorted, and the ends of arcs among them.
+    texts : (2 * arcs,) ndarray of str
+        How the ids of all tails and then of all heads are written.
 
     Raises
     ------
-    LineError
+    ValueError
         An id is written in two ways.
     """
-    spelled: dict[int, str] = {}
-    for number, line in enumerate(lines[found.start :], found.start + 1):
-        if not layout.is_row(line):
-            continue
-        fields = layout.fields(line, found.separator)
-        for token in (fields[found.columns.tail], fields[found.columns.head]):
-            first = spelled.setdefault(int(token), token)
-            if first != token:
-                raise LineError(
-                    number,
-                    f"the ids {first!r} and {token!r} are one number, and may be one vertex or "
-                    "two: write each id in one way",
-                )
-    plain = all(str(number) == token for number, token in spelled.items())
-    return None if plain else spelled
-
-
-def as_written(
-    labels: NDArray[np.int64], tails: _Rows, heads: _Rows, spelled: dict[int, str]
-) -> tuple[NDArray[np.str_], _Rows, _Rows]:
-    """Return labels as they are written, sorted as text, and the ends of arcs among them."""
-    texts = np.array([spelled[number] for number in labels.tolist()])
-    order = np.argsort(texts)
+    ends, spelled = np.concatenate([tails, heads]), np.empty(labels.size, object)
+    spelled[ends] = texts
+    if (spelled[ends] != texts).any():
+        raise ValueError
+    names: list[str] = spelled.tolist()
+    if names == list(map(str, labels.tolist())):
+        return labels, tails, heads
+    written = np.array(names)
+    order = np.argsort(written)
     place = np.empty(order.size, tails.dtype)
     place[order] = np.arange(order.size, dtype=tails.dtype)
-    return texts[order], place[tails], place[heads]
+    return written[order], place[tails], place[heads]
