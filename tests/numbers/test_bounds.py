@@ -39,6 +39,12 @@ def test_no_bound_is_below_a_distance(graph):
     assert all(bound >= farthest for bound in proofs(graph, 1.0))
 
 
+def test_a_path_beside_the_centre_has_each_vertex_once():
+    """The star has the vertex with the most arcs, and a path of four vertices has three arcs."""
+    graph = Graph.from_arcs(7, [0, 1, 0, 2, 3, 4, 5], [1, 0, 2, 0, 4, 5, 6])
+    assert hop_bound(graph) == largest(graph) == 3
+
+
 @given(graphs())
 def test_a_narrower_type_holds_every_distance(graph):
     bound = eccentricity_bound(graph)
