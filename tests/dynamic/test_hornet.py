@@ -543,6 +543,12 @@ def test_no_graph_brings_weights_that_are_none(device):
             Hornet.from_networkx(network, device=device)
 
 
+@pytest.mark.parametrize("vertex", [-1, 3])
+def test_a_vertex_out_of_range_is_refused(vertex, device):
+    with pytest.raises(ParameterError, match=rf"vertices in 0\.\.2\. Got {vertex} instead"):
+        Hornet(3, device=device).delete_vertices([0, vertex])
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -148,3 +148,10 @@ def test_columns_of_two_types():
     assert names == [-100, 7, 100, 300, 2**40]
     found = [(names[t], names[h]) for t, h in zip(*graph.arcs()[:2], strict=True)]
     assert sorted(found) == sorted(zip(tails.tolist(), heads.tolist(), strict=True))
+
+
+def test_a_cost_of_zero_is_an_arc():
+    """A negative one is none."""
+    ends = np.array([0, 1]), np.array([1, 2])
+    found = arcs.two_ways(*ends, np.array([0, -1]), np.array([-1, 5]))
+    assert [each.tolist() for each in found] == [[0, 2], [1, 1], [0, 5]]

@@ -347,6 +347,12 @@ def test_a_threshold_keeps_the_most_similar(device):
     assert found.similarity.max(axis=1).tolist() == [65536, 65536]
 
 
+def test_the_smallest_similarity_is_not_zero(device):
+    pair = Network.from_edges([(0, 1)], "ab")
+    found = match(Network.from_edges([], "a"), pair, 1, similarity=[[1e-9, 0]], device=device)
+    assert found.similarity.tolist() == [[1, 0]]
+
+
 @pytest.mark.parametrize("method", ["device", "reference"])
 def test_labels_are_equal_as_python_compares_them(method, device):
     """1 is 1.0 and not "1"; the right vertex is the only one of cost 0."""

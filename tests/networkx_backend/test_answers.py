@@ -467,6 +467,13 @@ def assert_nearest_first(lengths):
     assert values == sorted(values)
 
 
+def test_levels_continue_below_a_cutoff():
+    """The level after 1 is found, as 1 is below 1.5."""
+    search, graph = nx.single_source_shortest_path_length, nx.path_graph(5)
+    found = dict(search(graph, 0, cutoff=1.5, backend="pyapsp"))
+    assert found == dict(search(graph, 0, cutoff=1.5, backend="networkx")) == {0: 0, 1: 1, 2: 2}
+
+
 @pytest.mark.parametrize("cutoff", [None, 0, 2.5, math.inf])
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("kind", GRAPHS)

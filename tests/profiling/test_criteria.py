@@ -151,6 +151,7 @@ def test_nothing_is_accessed():
         (Launch(256, 1200, registers=63), 4, 0.5),  # registers come in steps
         (Launch(256, 12), 8, 0.125),  # a group for each unit
         (Launch(40, 12000), 16, 0.5),  # the lanes of a second warp
+        (Launch(200, 12000), 9, 9 * 224 / 2048),  # and of a seventh
         (Launch(256, 100, local_bytes=50000), 0, 0.0),
     ],
 )
