@@ -412,6 +412,20 @@ def test_the_memory_of_rows_includes_predecessors(monkeypatch):
         both.room(0, 7, 1)
 
 
+@pytest.mark.parametrize(("sources", "places"), [(None, [1, 2]), ([2, 3, 0, 1], [0, 3])])
+def test_a_rank_takes_the_rows_of_its_sources(sources, places):
+    options = AllPairsOptions(pyapsp.device.choose(), np.dtype(np.int32))
+    if sources is not None:
+        options = replace(options, sources=np.array(sources))
+    rows = np.arange(8, dtype=np.int32).reshape(2, 4)
+    matrix = SimpleNamespace(first=1, last=3, array=rows, dtype=rows.dtype, on_disk=False)
+    found = answers.Answers(4, options)
+    found.take(matrix, None)
+    distances, _, numbers = found.result()
+    assert numbers.tolist() == places
+    assert np.array_equal(distances, rows if sources is None else rows[::-1])
+
+
 @pytest.mark.parametrize("call", ["all", "barrier"])
 def test_files_that_are_named_stay_after_an_error(call, tmp_path):
     def lost(*_):
