@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 
@@ -15,8 +16,6 @@ from pyapsp.registry import problems as registered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import pandas as pd
 
     from pyapsp.bench.report.records import Collected
 
@@ -58,9 +57,11 @@ def report_page(
         "graphs": tables.table(collected.graphs, tables.GRAPHS),
         "devices": tables.table(collected.devices, tables.DEVICES),
         "peers": tables.peers_table(runs, collected.peers),
-        "left-out": tables.table(collected.left_out, tables.LEFT_OUT),
         "software": tables.table(collected.software, tables.SOFTWARE),
     }
+    not_run = _not_run(runs)
+    left_out = pd.concat([collected.left_out, not_run], ignore_index=True)
+    listed["left-out"] = tables.table(left_out, tables.LEFT_OUT)
     answered = runs[~runs["status"].isin(("refused", "failed"))]
     once = runs["turns"].fillna(1).eq(1)
     return template("page.html.j2").render(
@@ -73,7 +74,7 @@ def report_page(
         states=comparison.count_states(every),
         types=sorted(runs["dtype"].unique()),
         leaders=_leaders(best),
-        fewer=_fewer(runs),
+        not_run=len(not_run),
         units=set(runs["unit"]),
         columns={
             column for name in listed if name.startswith("runs-") for column in listed[name].columns
@@ -116,15 +117,15 @@ def _leaders(best: pd.DataFrame) -> list[str]:
     ]
 
 
-def _fewer(runs: pd.DataFrame) -> list[str]:
-    """Say on which graphs not all methods of a problem were run that were run on another."""
-    found = []
+def _not_run(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each graph with the methods of a problem that ran on another graph alone."""
+    rows = []
     for problem, of in runs.groupby("problem", sort=False):
-        ran, all_of = of.groupby("input", sort=False)["method"].nunique(), of["method"].nunique()
-        few = [f"{count} on {name}" for name, count in ran.items() if count < all_of]
-        if few:
-            found.append(f"{problem}: of {all_of}, {', '.join(few)}")
-    return found
+        every = set(of["method"])
+        for (name, n), here in of.groupby(["input", "n"], sort=False):
+            if missing := sorted(every.difference(here["method"])):
+                rows.append((problem, name, n, ", ".join(missing), "run on other graphs alone"))
+    return pd.DataFrame(rows, columns=list(tables.LEFT_OUT))
 
 
 def _hosts(software: pd.DataFrame) -> str:
