@@ -22,11 +22,14 @@ from pyapsp.profiling.record import (
     WarpTimes,
 )
 from pyapsp.profiling.units import units_of, width_of
+from pyapsp.profiling.work import Work, far_accesses, work_of
 
 __all__ = ["Analyst", "LaunchTrace", "SiteFacts", "Waits", "mean"]
 
 # Bytes of a line of the first cache and of a sector, and banks of local memory, of most GPUs.
 _LINE, _SECTOR, _BANKS = 128, 32, 32
+# Launches without probes: one, and those of which the median counts.
+_TIMED = 6
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class LaunchTrace:
         The smallest part of the groups that a trace has.
     waits : Waits or None
         None on a CPU, whose cores go on while memory is read.
+    work : Work or None
+        What the cores of a CPU do; None on other devices.
     """
 
     kernel: str
@@ -115,6 +120,7 @@ class LaunchTrace:
     waiting: float
     recorded: float
     waits: Waits | None = None
+    work: Work | None = None
 
 
 class Analyst:
@@ -150,7 +156,7 @@ class Analyst:
         shape: Shape,
         arguments: Sequence[Argument],
         local_bytes: int = 0,
-        clean: Callable[[], None] | None = None,
+        clean: Callable[[], object] | None = None,
     ) -> LaunchTrace:
         """Launch a kernel once with each probe; its buffers are restored after each.
 
@@ -161,7 +167,9 @@ class Analyst:
         local_bytes : int
             Local memory of a group.
         clean : callable, optional
-            Launches the kernel without probes, to time it; buffers are restored again.
+            Launches the kernel without probes, and times it; called several times, with restored
+            buffers. The first time differs from later ones, for instance because the driver
+            compiles the kernel then.
 
         Raises
         ------
@@ -181,8 +189,9 @@ class Analyst:
         log = recorder.addresses(queue, kernel, shape, arguments, counts)
         restore()
         if clean is not None:
-            clean()
-            restore()
+            for _ in range(_TIMED):
+                clean()
+                restore()
         queue.finish()
         return self._reduced(kernel, shape, local_bytes, counts, times, log)
 
@@ -240,6 +249,7 @@ class Analyst:
             waiting,
             1 / max(counts.every, log.every),
             None if scalar else _waits(counts, width, launch, units),
+            _work(counts, log) if self.device.kind == "cpu" else None,
         )
 
     def _accesses(self, trace: traces.AddressTrace) -> Accesses:
@@ -305,6 +315,12 @@ def _waits(counts: BlockCounts, width: int, launch: Launch, units: Units | None)
         warps = float(groups * -(-launch.group // width))
     total = of_warps.sum(0) * counts.every
     return Waits(tuple(of_warps.max(0).tolist()), tuple(total.tolist()), max(warps, 1.0))
+
+
+def _work(counts: BlockCounts, log: AddressLog) -> Work:
+    far = float(far_accesses(log.trace, log.site) * log.every)
+    shape = counts.shape
+    return work_of(counts.counts, counts.program.blocks, shape.in_group, shape.groups, far)
 
 
 def _divergent(

@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pyapsp.profiling.opencl_types import Parameter
 
-__all__ = ["PROBES", "Block", "Instrumented", "Probe", "Site"]
+__all__ = ["PROBES", "Block", "Branch", "Instrumented", "Probe", "Site"]
 
 Probe = Literal["blocks", "warps", "addresses"]
 PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses")
 _ARITHMETIC = ("int", "float", "double", "half", "special")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What decides whether a block runs.
+
+    Attributes
+    ----------
+    outer : int
+        The block whose end decides.
+    loop : bool
+        Whether the block is the body of a loop: it may run more often than the outer one, and each
+        execution of the outer one leaves the loop once.
+    """
+
+    outer: int
+    loop: bool = False
 
 
 @dataclass(frozen=True)
@@ -28,12 +45,19 @@ class Block:
     operations : mapping of str to int
         Class -> number. Classes are int, float, double, half, special (elementary functions),
         load, store, atomic, "local load" and so on, constant, branch, barrier and assembly.
+    vectors : mapping of str to int
+        Those of `operations` that are of vectors.
+    branch : Branch or None
+        None if it runs whenever the block before it does, or whenever the other way of a branch is
+        not taken.
     """
 
     function: str
     file: str
     line: int
     operations: Mapping[str, int]
+    vectors: Mapping[str, int] = field(default_factory=dict)
+    branch: Branch | None = None
 
     @property
     def size(self) -> int:

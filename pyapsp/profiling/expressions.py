@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
-from pyapsp.profiling.blocks import Probe, Site
+from pyapsp.profiling.blocks import Branch, Probe, Site
 from pyapsp.profiling.edits import Edits, begin, stop
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import SPACES, VECTORS, Space, class_of, elements_of, pointed
@@ -39,6 +39,8 @@ _SPECIAL = re.compile(
     r"|exp(2|10|m1)?|log(2|10|1p|b)?|erfc?|[tl]gamma(_r)?|hypot|fmod|remainder|remquo"
 )
 _ATOMIC = re.compile(r"atom(ic)?_\w+")
+# Loads and stores that are atomic: processors do these as they do others.
+_ATOMIC_ACCESS = re.compile(r"atomic_(load|store)(_explicit)?")
 _VECTOR_ACCESS = re.compile(r"v(load|store)(a?_half)?(\d*)\w*")
 _GROUP_COPY = re.compile(r"async_work_group_\w+|wait_group_events")
 # Builtin functions that write to memory through a pointer, but are no accesses here.
@@ -51,7 +53,9 @@ class OpenBlock:
 
     function: str
     line: int
+    branch: Branch | None = None
     operations: Counter[str] = field(default_factory=Counter)
+    vectors: Counter[str] = field(default_factory=Counter)
 
 
 class Expressions:
@@ -89,9 +93,9 @@ class Expressions:
 
     # Blocks
 
-    def _new(self, node: Cursor) -> int:
+    def _new(self, node: Cursor, branch: Branch | None = None) -> int:
         """Begin a block, which what follows belongs to."""
-        self.blocks.append(OpenBlock(self._name, node.location.line))
+        self.blocks.append(OpenBlock(self._name, node.location.line, branch))
         self._block = len(self.blocks) - 1
         return self._block
 
@@ -99,12 +103,12 @@ class Expressions:
         if self._probe == "blocks":
             self.edits.before(place, f"profile_block(profile_, {self._block}); ")
 
-    def _counted(self, node: Cursor) -> None:
+    def _counted(self, node: Cursor, branch: Branch | None = None) -> None:
         """Visit an expression that is a block of its own: it may be evaluated or not."""
         if not _computes(node):
             self._value(node)
             return
-        self._new(node)
+        self._new(node, branch)
         wrapped = self._probe == "blocks"
         if wrapped:
             self._around(node, f"(profile_block(profile_, {self._block}), ")
@@ -113,7 +117,10 @@ class Expressions:
             self.edits.after(stop(node), ")")
 
     def _add(self, kind: str, count: int = 1) -> None:
-        self.blocks[self._block].operations[kind] += count
+        block = self.blocks[self._block]
+        block.operations[kind] += count
+        if count > 1:
+            block.vectors[kind] += count
 
     def _add_typed(self, kind: Type) -> None:
         self._add(*class_of(kind))
@@ -180,7 +187,7 @@ class Expressions:
         if operator in ("&&", "||"):
             self._add("int")
             block = self._block
-            self._counted(right)
+            self._counted(right, Branch(block))
             self._block = block
             return
         self._value(right)
@@ -211,8 +218,9 @@ class Expressions:
             self._elements_of_vector(node, children, role)
             return
         if space in ("global", "local"):
-            size = self._record(node, role, space, 0, node.type.get_size(), node.type)
-            self._wrap(node, node.type, size)
+            many = class_of(node.type)[1]
+            site = self._record(node, role, space, 0, node.type.get_size(), many)
+            self._wrap(node, node.type, site)
         elif space == "constant":
             self._add("constant")
         if node.kind == _K.ARRAY_SUBSCRIPT_EXPR:
@@ -245,7 +253,8 @@ class Expressions:
             elements = elements_of(names, whole.element_count)
         offset = min(elements) * item
         size = (max(elements) + 1) * item - offset
-        recorded = self._record(node, role, space, offset, size, node.type)
+        many = class_of(node.type)[1]
+        recorded = self._record(node, role, space, offset, size, many)
         self._wrap(vector, vector.type, recorded)
         self._named(vector, "none")
         self._close(vector)
@@ -263,10 +272,9 @@ class Expressions:
         return SPACES.get(number)
 
     def _record(
-        self, node: Cursor, role: str, space: str, offset: int, size: int, kind: Type | None
+        self, node: Cursor, role: str, space: str, offset: int, size: int, many: int
     ) -> int:
-        """Add a site, and return its number."""
-        many = class_of(kind)[1] if kind is not None else 1
+        """Add a site of so many elements, and return its number."""
         for each in ("load", "store") if role == "update" else (role,):
             self._add(each if space == "global" else f"local {each}", many)
         text = " ".join(self._source[begin(node) : stop(node)].split())
@@ -342,7 +350,9 @@ class Expressions:
         kind, target, space = pointer.type, *pointed(pointer.type)
         if space is None:
             raise self._unit.error(node, "atomic operations need a known address space")
-        site = self._record(pointer, "atomic", space, 0, max(target.get_size(), 4), None)
+        access = _ATOMIC_ACCESS.fullmatch(node.spelling)
+        role = "atomic" if access is None else access[1]
+        site = self._record(pointer, role, space, 0, max(target.get_size(), 4), 1)
         if self._probe == "addresses":
             self.edits.before(begin(pointer), f"(({kind.spelling}){self._access(site)}(")
         self._value(pointer)
@@ -363,8 +373,7 @@ class Expressions:
             if each != offset and each != pointer:
                 self._value(each)
         if space in ("global", "local"):
-            site = self._record(node, what, space, 0, size, None)
-            self._add(what if space == "global" else f"local {what}", many - 1)
+            site = self._record(node, what, space, 0, size, many)
             if self._probe == "addresses":
                 start = f"0, ({kind.spelling})profile_access(profile_, {site}, {self._path}, "
                 self.edits.before(begin(offset), f"{start}profile_at(")

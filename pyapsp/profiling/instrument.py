@@ -76,7 +76,13 @@ def _instrumented(
     return Instrumented(
         f"{head}\n{writer.edits.text()}\n",
         tuple(
-            Block(each.function, *unit.place(each.line), dict(each.operations))
+            Block(
+                each.function,
+                *unit.place(each.line),
+                dict(each.operations),
+                dict(each.vectors),
+                each.branch,
+            )
             for each in writer.blocks
         ),
         tuple(writer.sites),

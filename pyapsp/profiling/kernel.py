@@ -19,14 +19,14 @@ from pyapsp.device.kernels import Program, assemble
 from pyapsp.device.kernels.source import headed, root
 from pyapsp.profiling.analysis import Analyst, LaunchTrace
 from pyapsp.profiling.arguments import arguments_of
+from pyapsp.profiling.characterisation import Characterisation
 from pyapsp.profiling.criteria import WEIGHTS, Criteria, quality, transfer
-from pyapsp.profiling.model import Characterisation, analyse
-from pyapsp.profiling.record import Argument, Recorder, Shape
+from pyapsp.profiling.model import analyse
+from pyapsp.profiling.record import Recorder, Shape
 
 __all__ = ["described", "group_of", "profile_kernel", "source_of", "with_includes"]
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+["<]([^">]+)[">][ \t]*$')
-_REPEAT = 5
 _GROUP = 64
 _SHOWN = 10
 
@@ -124,11 +124,17 @@ def profile_kernel(
     with device_errors(device, 0):
         arguments = arguments_of(queue.context, parameters[kernel], words)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
-        seconds = _seconds(queue, built, shape, arguments)
         local = cast(int, built.get_work_group_info(query, device.handle))
-        trace = analyst.trace(recorder, queue, kernel, shape, arguments, local)
+        times: list[float] = []
+
+        def clean() -> None:
+            # PyOpenCL takes local memory, too, but does not say so
+            everything = cast("list[np.generic]", list(arguments))
+            times.append(event_seconds(built(queue, shape.items, shape.group, *everything)))
+
+        trace = analyst.trace(recorder, queue, kernel, shape, arguments, local, clean=clean)
     characterisation = None if profile is None else Characterisation.of(profile)
-    return {"file": file, **described(trace, seconds, characterisation)}
+    return {"file": file, **described(trace, median(times[1:]), characterisation)}
 
 
 def described(
@@ -180,24 +186,6 @@ def described(
         ],
         "limits": None if limits is None else asdict(limits),
     }
-
-
-def _seconds(
-    queue: cl.CommandQueue, kernel: cl.Kernel, shape: Shape, arguments: Sequence[Argument]
-) -> float:
-    """Return the median time of a kernel whose buffers are restored before each run."""
-    buffers = [each for each in arguments if isinstance(each, cl.Buffer)]
-    saved = [cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, each.size) for each in buffers]
-    for copy, buffer in zip(saved, buffers, strict=True):
-        cl.enqueue_copy(queue, copy, buffer)
-    times = []
-    # PyOpenCL takes local memory, too, but does not say so
-    everything = cast("list[np.generic]", list(arguments))
-    for _ in range(_REPEAT + 1):
-        times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
-        for copy, buffer in zip(saved, buffers, strict=True):
-            cl.enqueue_copy(queue, buffer, copy)
-    return median(times[1:])
 
 
 def group_of(device: Device, kernel: cl.Kernel, items: Sequence[int]) -> list[int]:

@@ -48,6 +48,8 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
         for size in sizes if stream is _read else _written(device, sizes):
             metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
             yield partial(stream, device, size, metered=metered)
+    for size in sizes:
+        yield partial(_gather, device, size, 0, _scattered(size), "gather", {"bytes": size}, 1)
     size = min(_QUICK if quick else _LARGEST, _most(device))
     for shift in range(0, 6, 2 if quick else 1):
         place: Record = {"neighbours": 2**shift}
@@ -215,14 +217,31 @@ def _write(device: Device, size: int, *, metered: bool = False) -> Benchmark:
     return Benchmark("write bandwidth", place, "bytes", work, run, fault, metered=metered)
 
 
+def _scattered(size: int) -> int:
+    """Return an odd distance, in words, by which the places of a buffer follow without a pattern.
+
+    No cache expects the next one: it is the golden ratio of the buffer away. All are read.
+    """
+    return int(size // 4 * (5**0.5 - 1) / 2) | 1
+
+
 def _gather(
-    device: Device, size: int, shift: int, apart: int, name: str, place: Record
+    device: Device,
+    size: int,
+    shift: int,
+    apart: int,
+    name: str,
+    place: Record,
+    neighbours: int = 32,
 ) -> Benchmark:
-    """Return the rate of reading words that are more or less far apart."""
+    """Return the rate of reading words that are more or less far apart.
+
+    `neighbours` is the number of groups for each unit of a device whose groups have one work-item.
+    """
     queue, (groups, group) = device.queue(), _shape(device)
     items, words = groups * group, size // 4
     if device.traits.scalar_groups:
-        items *= 32  # so that there are neighbours
+        items *= neighbours
     defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS}
     with device_errors(device, size):
         kernel = build(device, "profiling/memory.cl", defines).kernel("profiling_gather")

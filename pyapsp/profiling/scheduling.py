@@ -33,8 +33,10 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
         Whether to leave out every second point of the curves.
     """
     every = 2 if quick else 1
+    units = device.capabilities.compute_units
     for place in ({"waiting": "at the end"}, {"waiting": "for each"}, {"clock": "device"}):
         yield partial(_launches, device, place)
+    yield partial(_launches, device, {"clock": "device", "groups": units}, units)
     most = min(device.capabilities.max_work_group_size, _WORDS)
     for group in (32, 64, 128, 256, 512, 1024)[::every]:
         if group <= most:
@@ -46,8 +48,8 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
             yield partial(_counters, device, local=local, distinct=distinct)
 
 
-def _launches(device: Device, place: Mapping[str, str]) -> Benchmark:
-    """Return the time of launches of an empty kernel.
+def _launches(device: Device, place: Mapping[str, str | int], groups: int = 1) -> Benchmark:
+    """Return the time of launches of an empty kernel, in groups of one work-item.
 
     One after the other, or waiting for each, by the clock of the host; or the time that they take
     by the clock of the device.
@@ -62,7 +64,7 @@ def _launches(device: Device, place: Mapping[str, str]) -> Benchmark:
             queue.finish()
             started, events = time.perf_counter(), []
             for _ in range(rounds):
-                events.append(kernel(queue, (1,), (1,), out))
+                events.append(kernel(queue, (groups,), (1,), out))
                 if place.get("waiting") == "for each":
                     queue.finish()
             queue.finish()
@@ -70,7 +72,7 @@ def _launches(device: Device, place: Mapping[str, str]) -> Benchmark:
             return sum(map(event_seconds, events)) if "clock" in place else elapsed
 
     def fault(rounds: int) -> str | None:
-        return difference(read_back(queue, out, 1), np.array([min(rounds, 1)]))
+        return difference(read_back(queue, out, 1), np.array([groups * min(rounds, 1)]))
 
     return Benchmark("launch", dict(place), "launches", 1, run, fault)
 
@@ -79,10 +81,8 @@ def _barriers(device: Device, group: int) -> Benchmark:
     """Return the time of a barrier, with one group on each unit."""
     queue = device.queue()
     items = group * device.capabilities.compute_units
-    optimise = device.traits.optimises_barriers
     defines = {"PYAPSP_WORDS": _WORDS}
-    program = build(device, "profiling/scheduling.cl", defines, optimise=optimise)
-    kernel = program.kernel("profiling_barriers")
+    kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_barriers")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
 
     run = one_launch(device, queue, kernel, items, group, out)

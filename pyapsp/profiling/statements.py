@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from clang.cindex import Cursor, CursorKind
 
-from pyapsp.profiling.blocks import Probe
+from pyapsp.profiling.blocks import Branch, Probe
 from pyapsp.profiling.edits import begin, last_child, stop
 from pyapsp.profiling.expressions import Expressions
 from pyapsp.profiling.opencl_c import Unit
@@ -123,9 +123,9 @@ class Statements(Expressions):
             jumps |= found
         return jumps
 
-    def _branch(self, node: Cursor, inside: str = "") -> _Jumps:
+    def _branch(self, node: Cursor, branch: Branch | None, inside: str = "") -> _Jumps:
         """Visit a statement that is a block of its own, with text at its start."""
-        self._new(node)
+        self._new(node, branch)
         compound = node.kind == _K.COMPOUND_STMT
         place = begin(node) + 1 if compound else self.edits.with_pragmas(self.edits.begin_of(node))
         if not compound:
@@ -143,8 +143,8 @@ class Statements(Expressions):
         self._value(condition)
         self._add("branch")
         block, jumps = self._block, _NONE
-        for each in branches:
-            jumps |= self._branch(each)
+        for each, branch in zip(branches, (Branch(block), None), strict=False):
+            jumps |= self._branch(each, branch)
         self._block = block
         return jumps
 
@@ -169,7 +169,8 @@ class Statements(Expressions):
                 continue
             if each is body:
                 self._path = inner
-                jumps = self._branch(body, f"const ulong {inner} = {here}++); " if traced else "")
+                text = f"const ulong {inner} = {here}++); " if traced else ""
+                jumps = self._branch(body, Branch(block, loop=True), text)
             else:
                 self._path = f"{here})"
                 self._counted(each)

@@ -1,17 +1,24 @@
-"""The benchmarks of memory and of scheduling: answers, and what changes them."""
+"""The benchmarks of memory, scheduling and control: answers, and what changes them."""
 
 from __future__ import annotations
 
+import shutil
+
+import numpy as np
+import pyopencl as cl
 import pytest
 
+from pyapsp.device.kernels.source import assemble
 from pyapsp.errors import VerificationError
-from pyapsp.profiling import memory, scheduling
+from pyapsp.profiling import control, memory, scheduling
 from pyapsp.profiling.measuring import Effort, measured
+from pyapsp.profiling.record import Recorder, Shape
 
 NAMES = {
     *("latency of loads", "constant latency", "read bandwidth", "write bandwidth", "coalescence"),
     *("stride", "access size", "bank conflicts", "local latency", "host to device"),
     *("device to host", "device copy", "launch", "barrier", "divergence", "atomic additions"),
+    *("gather", "scalar code", "branches", "groups"),
 }
 
 
@@ -24,6 +31,7 @@ def prepared(device):
     yield from memory.memory(device, quick=True)
     yield from memory.copies(device, quick=True)
     yield from scheduling.scheduling(device, quick=True)
+    yield from control.control(device)
 
 
 @pytest.mark.usefixtures("small")
@@ -55,6 +63,10 @@ def test_every_answer_is_right(device):
         ("barrier", "passed[neighbour] + 1", "passed[item] + 1"),
         ("atomic additions", "seen += atomic_inc(counter);", "seen++;"),
         ("launch", "out[0] =", "out[0] +="),
+        ("gather", "place += stride;", ""),
+        ("scalar code", "arc < end", "arc + 1 < end"),
+        ("branches", "number >> 31 < ways", "number >> 30 < ways"),
+        ("groups", "get_global_id(0) & mask", "0"),
     ],
     ids=lambda value: value.replace(" ", "-") if value in NAMES else "",
 )
@@ -69,6 +81,39 @@ def test_a_kernel_that_does_less_is_caught_by_its_answer(
         benchmark.close()
     with pytest.raises(VerificationError, match=rf"benchmark {name} \("):
         measured(benchmark, Effort(seconds=1e-4, repeat=1))
+
+
+def test_operations_of_scalar_code_are_those_that_probes_count(device):
+    """The work of a round is that of the rows of a launch of two rounds, less that of one."""
+    benchmark = next(control.control(device))()
+    source = assemble("profiling/control.cl", {})
+    queue, recorder = device.queue(), Recorder(device, source)
+    ends, heads, values = control.graph()
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in (ends, heads, values)]
+    out = cl.Buffer(queue.context, flags, hostbuf=np.zeros(1, np.uint32))
+    most, shape = np.uint32(values.max()), Shape((1,), (1,))
+    totals = []
+    for rounds in (1, 2):
+        scalars = np.uint32(len(ends) - 1), most, np.int32(rounds)
+        counts = recorder.blocks(queue, "profiling_rows", shape, [*buffers, out, *scalars])
+        totals.append(sum(counts.operations().values()))
+    groups, group = control.groups_of_units(device)
+    assert benchmark.work == groups * group * (totals[1] - totals[0])
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="no objdump")
+def test_the_compiled_loop_has_the_generated_branches(device):
+    for prepare in control.control(device):
+        benchmark = prepare()
+        if benchmark.name != "branches":
+            continue
+        benchmark.run(1)
+        found = benchmark.facts()
+        if found["counts_agree"] is None:
+            pytest.skip("the driver gives no code")
+        assert (found["operations"], found["counted"]) == (32, 33)  # and that of the loop
+        assert found["counts_agree"]
 
 
 def test_a_loop_of_loads_goes_round_every_place(device, monkeypatch):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pyapsp.errors import ParameterError
 from pyapsp.profiling.analysis import LaunchTrace, Waits, mean
+from pyapsp.profiling.characterisation import Characterisation, Core, Curve
 from pyapsp.profiling.criteria import Accesses, Criteria
-from pyapsp.profiling.model import Characterisation, Curve, analyse, potential_speedup
+from pyapsp.profiling.model import analyse, potential_speedup
 from pyapsp.profiling.record import Shape
+from pyapsp.profiling.work import Work
 
 FLAT = Curve((1.0,), (1.0,))
 LINEAR = Curve((0.0, 1.0), (0.0, 1.0))
@@ -18,11 +21,11 @@ def device(**more):
     rates = {"int": 1e9, "float": 1e9, "local": 1e9}
     given = {"divergence": LINEAR, "local": LINEAR, "memory": FLAT, **more}
     return Characterisation(
-        **given, arithmetic=FLAT, rates=rates, bandwidth=((1.0, 1e9),), launch=0.0
+        **{"arithmetic": FLAT, "rates": rates, "bandwidth": ((1.0, 1e9),), "launch": 0.0, **given}
     )
 
 
-def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0, waits=None):
+def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0, waits=None, work=None):
     return LaunchTrace(
         "k",
         Shape((32,), (32,)),
@@ -36,6 +39,7 @@ def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0, waits=
         0.25,
         1.0,
         waits,
+        work,
     )
 
 
@@ -75,13 +79,31 @@ def test_a_kernel_that_is_bound_by_memory():
     assert granularity.gain == pytest.approx(1 / (0.5 + 0.5 * 0.5))
 
 
+CORE = Core(1e-9, {"float": 1e-10}, 5e-9, ((1.0, 2e-9),), 3e-9, 1e-9, 1e-8)
+
+
+def work(**some):
+    none = np.zeros(2)
+    given = {"scalars": none, "surprises": none, "atomics": none, "barriers": none, **some}
+    return Work(**{"vectors": {}, "far": 0.0, "groups": 2, **given})
+
+
 def test_the_parts_of_a_cpu_take_turns():
-    each = trace({}, arithmetic=1e6, local=1e6)
-    assert analyse(each, 1.0, device()).predicted == pytest.approx(1e-3)
-    # local memory is in the first cache: 4 bytes a word, 1e9 bytes a second
-    assert analyse(each, 1.0, device(overlaps=False)).predicted == pytest.approx(1e-3 + 4e-3)
-    both = trace({}, footprint=1e6, sectors=10_000)
-    assert analyse(both, 1.0, device(overlaps=False)).predicted == pytest.approx(1e-3)  # once
+    both = work(surprises=np.array([1e5, 1e5]), scalars=np.array([1e6, 1e6]), far=1e5)
+    found = analyse(trace({}, work=both), 1.0, device(core=CORE, units=2, launch=1e-5))
+    assert found.bound == "arithmetic"
+    assert found.times["arithmetic"] == pytest.approx(1e-3)
+    assert found.times["branches"] == pytest.approx(1e5 * 5e-9)
+    assert found.times["caches"] == pytest.approx(1e5 / 2 * 2e-9)
+    assert found.predicted == pytest.approx(1e-3 + 5e-4 + 1e-4 + 1e-8 + 1e-5)
+    # the bandwidth of what is read once is not less than that of the cores
+    much = analyse(trace({}, footprint=1e7, work=both), 1.0, device(core=CORE, units=2))
+    assert (much.bound, much.predicted) == ("memory", pytest.approx(1e-2))
+
+
+def test_a_profile_of_a_cpu_is_not_for_other_devices():
+    with pytest.raises(ParameterError, match="is of a CPU, and the kernel ran on none"):
+        analyse(trace({}), 1.0, device(core=CORE))
 
 
 def test_fewer_groups_than_units_use_a_part_of_the_device():
@@ -108,19 +130,63 @@ def test_warps_that_wait(longest, warps, expected):
     assert analyse(trace({}, footprint=10.0), 1e3, slow).times["latency"] == 0
 
 
-def test_a_profile_says_what_a_device_is():
-    rows = [("read bandwidth", {"bytes": 4}, 8.0), ("launch", {"clock": "device"}, 100.0)]
-    rows += [("latency of loads", {"bytes": 4}, 10.0), ("local latency", {"bytes": 64}, 20.0)]
-    rows += [("barrier", {"work-items": 32}, 40.0), ("barrier", {"work-items": 512}, 20.0)]
+ROWS = [
+    ("read bandwidth", {"bytes": 4}, 8.0),
+    ("launch", {"clock": "device"}, 100.0),
+    ("launch", {"clock": "device", "groups": 6}, 50.0),
+    ("latency of loads", {"bytes": 4}, 10.0),
+    ("local latency", {"bytes": 64}, 20.0),
+    ("barrier", {"work-items": 32}, 40.0),
+    ("barrier", {"work-items": 512}, 20.0),
+]
+OF_CORES = [
+    ("scalar code", {}, 12.0),
+    ("branches", {"ways": "one"}, 24.0),
+    ("branches", {"ways": "random"}, 6.0),
+    ("gather", {"bytes": 4}, 12.0),
+    ("gather", {"bytes": 64}, 3.0),
+    ("groups", {}, 60.0),
+    ("throughput", {"operation": "f32.add"}, 600.0),
+    ("atomic additions", {"memory": "global", "counters": "one for each work-item"}, 24.0),
+]
+
+
+def profile_of(kind, rows):
     names = "benchmark", "parameters", "rate"
-    profile = {
+    return {
         "schema": "pyapsp device profile",
-        "device": {"kind": "cpu", "capabilities": {"compute_units": 6}},
+        "device": {"kind": kind, "capabilities": {"compute_units": 6}},
         "results": [dict(zip(names, row, strict=True)) for row in rows],
     }
-    found = Characterisation.of(profile)
-    assert (found.units, found.overlaps, found.launch) == (6, False, 0.01)
+
+
+@pytest.mark.parametrize("rows", [ROWS, ROWS + OF_CORES], ids=["older", "newer"])
+def test_a_profile_of_a_gpu(rows):
+    found = Characterisation.of(profile_of("gpu", rows))
+    assert (found.units, found.core, found.launch) == (6, None, 0.01)
     assert (found.latency, found.waits) == (((4.0, 0.1),), (0.05, 0.025))
+
+
+def test_a_profile_of_a_processor():
+    """Rates are of six cores; half of the branches at random are predicted wrongly."""
+    found = Characterisation.of(profile_of("cpu", ROWS + OF_CORES))
+    assert (found.units, found.launch) == (6, 0.02)
+    assert found.core == Core(
+        scalar=6 / 12,
+        vectors={"int": 0.0, "float": 0.01, "double": 0.0, "special": 0.0},
+        surprise=2 * (6 / 6 - 6 / 24),
+        far=((4.0, 0.0), (64.0, 6 / 3 - 6 / 12)),
+        atomic=6 / 24,
+        barrier=1 / (512 * 20),
+        group=6 / 60,
+    )
+
+
+@pytest.mark.parametrize("missing", ["scalar code", "branches", "gather"])
+def test_a_profile_of_a_processor_without_its_rates_is_refused(missing):
+    rows = [row for row in ROWS + OF_CORES if row[0] != missing]
+    with pytest.raises(ParameterError, match="of an older version, or incomplete"):
+        Characterisation.of(profile_of("cpu", rows))
 
 
 def test_characterisation_functions_change_criteria():

@@ -90,6 +90,29 @@ def test_blocks(device, body, expected):
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (i < 10) x[i] = 1; else { x[i] = 2; }", {1: (0, False)}),
+        ("if (i < 10) return; if (i < 20) x[i] = 1;", {1: (0, False), 3: (2, False)}),
+        ("for (int j = 0; j < i % 4; j++) x[i] += j;", {2: (0, True)}),
+        ("int j = 0; do x[i] = j; while (++j < 3);", {1: (0, True)}),
+        ("if (i >= 0 && x[i] < 64) x[i] = 1;", {1: (0, False), 2: (0, False)}),
+        ("while (x[i] < 9) if (i < x[i]) x[i]++;", {2: (0, True), 3: (2, False)}),
+        ("x[i] = i < 32 ? x[i] + 1 : i * 2;", {}),
+    ],
+)
+def test_branches_of_blocks(body, expected):
+    """By the number of the block: that of the block whose end decides, and whether it loops."""
+    blocks = [each for each in instrument(KERNEL % body, "blocks").blocks if each.function == "k"]
+    first = len(instrument(KERNEL % body, "blocks").blocks) - len(blocks)
+    assert {
+        number: (each.branch.outer - first, each.branch.loop)
+        for number, each in enumerate(blocks)
+        if each.branch is not None
+    } == expected
+
+
 def test_blocks_of_functions(device):
     """Barriers, calls in conditions, and functions without arguments."""
     counts = record(
@@ -291,6 +314,23 @@ __kernel void k(__global int *x) { put(x); }
 def test_pointers_to_private_structs(standard):
     made = instrument(STRUCT, "addresses", standard=standard)
     assert [(each.space, each.kind) for each in made.sites] == [("global", "store")]
+
+
+@pytest.mark.parametrize(
+    ("call", "operations"),
+    [
+        ("atomic_load_explicit(x, memory_order_relaxed, memory_scope_device)", {"load": 1}),
+        ("atomic_load(x)", {"load": 1}),
+        ("atomic_store_explicit(x, 1, memory_order_relaxed, memory_scope_device)", {"store": 1}),
+        ("atomic_fetch_add(x, 1)", {"atomic": 1}),
+        ("atomic_exchange(x, 1)", {"atomic": 1}),
+    ],
+)
+def test_atomic_loads_and_stores_are_loads_and_stores(call, operations):
+    source = f"__kernel void k(volatile __global atomic_int *x) {{ {call}; }}"
+    made = instrument(source, "blocks", standard="CL3.0")
+    assert made.blocks[0].operations == operations
+    assert [each.kind for each in made.sites] == list(operations)
 
 
 @pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])

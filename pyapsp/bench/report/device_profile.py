@@ -128,6 +128,13 @@ _CURVES = {
         "rate",
         "Stride: words per second.",
     ),
+    "gather": _Curve(
+        ("gather",),
+        "bytes",
+        "bytes that are read",
+        "rate",
+        "Gathers: words per second, from places without a pattern that do not depend on each other.",
+    ),
     "access": _Curve(
         ("access size",),
         "bytes",

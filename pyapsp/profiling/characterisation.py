@@ -1,0 +1,284 @@
+"""What a device profile says of a device: characterisation functions, rates and latencies.
+
+F. Busato's thesis (Verona 2018), section 13.3. A device profile (`pyapsp profile device`) gives
+*characterisation functions*: the speed of the device at a degree of divergence, of bank conflicts,
+of parallel instructions, and at a size of accesses, relative to its best speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+from scipy.interpolate import PchipInterpolator
+
+from pyapsp.base.errors import ParameterError
+
+__all__ = ["Characterisation", "Core", "Curve"]
+
+_SCHEMA = "pyapsp device profile"
+_QUANTUM = 1e-3
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A function through measured points, constant outside them.
+
+    Attributes
+    ----------
+    x, y : tuple of float
+        The points; x increases. y is a multiple of 0.001.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    @classmethod
+    def of(cls, points: Iterable[tuple[float, float]]) -> Curve:
+        """Return the curve through the medians of points with the same x."""
+        found: dict[float, list[float]] = {}
+        for x, y in points:
+            found.setdefault(x, []).append(y)
+        xs = tuple(sorted(found))
+        return cls(xs, tuple(_quantised(float(np.median(found[x]))) for x in xs))
+
+    def __bool__(self) -> bool:
+        """Whether there are points."""
+        return bool(self.x)
+
+    def __call__(self, x: float) -> float:
+        """Return the value by monotone cubic interpolation."""
+        if not self.x:
+            return 1.0
+        x = min(max(x, self.x[0]), self.x[-1])
+        if len(self.x) == 1:
+            return self.y[0]
+        return float(PchipInterpolator(self.x, self.y)(x))
+
+
+@dataclass(frozen=True)
+class Core:
+    """What a core of a processor needs for an operation, in seconds, while all cores work.
+
+    Attributes
+    ----------
+    scalar : float
+        An operation of single values, as kernels of graphs have them.
+    vectors : mapping of str to float
+        An operation of an element of a full vector, by class.
+    surprise : float
+        A branch that is predicted wrongly, beside the operation.
+    far : tuple of (float, float)
+        Bytes that are read at random, and what a load needs beyond one from the first cache.
+    atomic, barrier, group : float
+        An atomic operation, a barrier of a work-item, and the start of a group.
+    """
+
+    scalar: float
+    vectors: Mapping[str, float]
+    surprise: float
+    far: tuple[tuple[float, float], ...]
+    atomic: float
+    barrier: float
+    group: float
+
+    def far_seconds(self, footprint: float) -> float:
+        """Return what a load at random needs beyond one from the first cache."""
+        return _at_size(self.far, footprint)
+
+
+@dataclass(frozen=True)
+class Characterisation:
+    """A device by its profile.
+
+    Attributes
+    ----------
+    divergence : Curve
+        Relative speed at executed over possible instructions.
+    local : Curve
+        Relative speed at needed over taken passes of the banks of local memory.
+    memory : Curve
+        Relative bandwidth at the bytes of an access of an item.
+    arithmetic : Curve
+        Relative speed at the number of independent chains of instructions.
+    rates : mapping of str to float
+        Operations per second by class, and ``local`` and ``atomic`` accesses per second.
+    bandwidth : tuple of (float, float)
+        Bytes that are read again and again, and the bytes per second.
+    launch : float
+        Seconds of a launch.
+    latency : tuple of (float, float)
+        Bytes that are read again and again, and the seconds of a load.
+    waits : tuple of (float, float)
+        The seconds of an access to local memory, and of a barrier.
+    units : int
+        Compute units.
+    core : Core or None
+        None if the device is no processor (CPU).
+    """
+
+    divergence: Curve
+    local: Curve
+    memory: Curve
+    arithmetic: Curve
+    rates: Mapping[str, float]
+    bandwidth: tuple[tuple[float, float], ...]
+    launch: float
+    latency: tuple[tuple[float, float], ...] = ()
+    waits: tuple[float, float] = (0.0, 0.0)
+    units: int = 1
+    core: Core | None = None
+
+    @classmethod
+    def of(cls, profile: Mapping[str, object]) -> Characterisation:
+        """Read a device profile.
+
+        Raises
+        ------
+        ParameterError
+            If it is none, or one without bandwidths, or that of a processor without the rates of
+            scalar code, as of older versions.
+        """
+        results = profile.get("results")
+        if profile.get("schema") != _SCHEMA or not isinstance(results, list):
+            raise ParameterError("this is no device profile: make one with pyapsp profile device")
+        rows = _Rows(results)
+        bandwidth = rows.curve("read bandwidth", "bytes")
+        if not bandwidth:
+            raise ParameterError("the device profile has no read bandwidth")
+        rates = {name: rows.rate("throughput", operation=op) for name, op in _CLASSES.items()}
+        units, is_processor = _kind(profile)
+        core = _core(rows, units) if is_processor else None
+        paths = rows.curve("divergence", "paths")
+        banks = rows.curve("bank conflicts", "stride")
+        rates["local"] = max((rate for _, rate in banks), default=0.0)
+        rates["atomic"] = rows.rate("atomic additions", memory="global", counters=_EACH)
+        return cls(
+            Curve.of((1 / x, y) for x, y in _relative(paths)) or _LINEAR,
+            Curve.of((1 / gcd(int(x), 32), y) for x, y in _relative(banks)) or _LINEAR,
+            Curve.of(_relative(rows.curve("access size", "bytes"))),
+            Curve.of(_relative(rows.curve("chains", "chains"))),
+            {name: rate for name, rate in rates.items() if rate},
+            tuple(bandwidth),
+            _launch(rows, units, core),
+            tuple((x, 1 / y) for x, y in rows.curve("latency of loads", "bytes")),
+            (_inverse(rows.rate("local latency")), _inverse(rows.rate("barrier"))),
+            units,
+            core,
+        )
+
+    def load_seconds(self, footprint: float) -> float:
+        """Return the latency of loads from so many bytes."""
+        return _at_size(self.latency, footprint)
+
+    def bytes_per_second(self, footprint: float) -> float:
+        """Return the bandwidth of reading so many bytes again and again."""
+        return _at_size(self.bandwidth, footprint)
+
+
+# The speed where nothing was measured: in proportion to the useful part.
+_LINEAR = Curve((0.0, 1.0), (0.0, 1.0))
+_EACH = "one for each work-item"
+# Classes of operations -> the operation of the suite whose rate they have.
+_CLASSES = {
+    "int": "i32.add",
+    "float": "f32.add",
+    "double": "f64.add",
+    "special": "f32.native_sin",
+}
+# The share of branches at random that are predicted wrongly.
+_WRONG = 0.5
+
+
+def _core(rows: _Rows, units: int) -> Core:
+    """Return what a core needs for operations, of which all cores together do so many a second."""
+
+    def each(benchmark: str, **where: str) -> float:
+        return units * _inverse(rows.rate(benchmark, **where))
+
+    scalar, wrong = each("scalar code"), each("branches", ways="random")
+    gathers = rows.curve("gather", "bytes")
+    if not (scalar and wrong and gathers):
+        raise ParameterError(
+            "the device profile has no rates of scalar code, branches and gathers: it is of an "
+            "older version, or incomplete. Make one with pyapsp profile device"
+        )
+    near = max(rate for _, rate in gathers)
+    barriers = rows.curve("barrier", "work-items")
+    return Core(
+        scalar,
+        {name: each("throughput", operation=op) for name, op in _CLASSES.items()},
+        max(wrong - each("branches", ways="one"), 0.0) / _WRONG,
+        tuple((size, units / rate - units / near) for size, rate in gathers),
+        each("atomic additions", memory="global", counters=_EACH),
+        min((1 / (rate * items) for items, rate in barriers), default=0.0),
+        each("groups"),
+    )
+
+
+def _launch(rows: _Rows, units: int, core: Core | None) -> float:
+    """Return the seconds of a launch; on a processor, of one that all cores take part in."""
+    some = {} if core is None else {"groups": units}
+    return _inverse(rows.rate("launch", clock="device", **some))
+
+
+def _at_size(points: Sequence[tuple[float, float]], size: float) -> float:
+    """Return a value between points, whose first number is a size."""
+    sizes, values = zip(*points, strict=True)
+    return float(np.interp(np.log(max(size, 1.0)), np.log(sizes), values))
+
+
+def _inverse(rate: float) -> float:
+    return 1 / rate if rate else 0.0
+
+
+def _kind(profile: Mapping[str, object]) -> tuple[int, bool]:
+    """Return the number of compute units, and whether they are the cores of a processor."""
+    device = profile.get("device")
+    about = device if isinstance(device, Mapping) else {}
+    return int(about.get("capabilities", {}).get("compute_units", 1)), about.get("kind") == "cpu"
+
+
+def _quantised(value: float) -> float:
+    return round(value / _QUANTUM) * _QUANTUM
+
+
+def _relative(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return points relative to the largest value."""
+    best = max((rate for _, rate in points), default=1.0)
+    return [(x, rate / best) for x, rate in points]
+
+
+class _Rows:
+    """The rows of a device profile."""
+
+    def __init__(self, rows: Sequence[Mapping[str, object]]) -> None:
+        self._rows = [(str(row["benchmark"]), row["parameters"], row["rate"]) for row in rows]
+
+    def curve(self, benchmark: str, parameter: str) -> list[tuple[float, float]]:
+        """Return parameter and rate of a benchmark, by parameter."""
+        return sorted(self._those(benchmark, lambda place: parameter in place, parameter))
+
+    def rate(self, benchmark: str, **where: str | int) -> float:
+        """Return the largest rate of a benchmark with these parameters; 0 if there is none."""
+
+        def holds(place: Mapping[str, object]) -> bool:
+            return all(place.get(name) == value for name, value in where.items())
+
+        return max((rate for _, rate in self._those(benchmark, holds)), default=0.0)
+
+    def _those(
+        self,
+        benchmark: str,
+        holds: Callable[[Mapping[str, object]], bool],
+        parameter: str | None = None,
+    ) -> list[tuple[float, float]]:
+        found = []
+        for name, place, rate in self._rows:
+            if name == benchmark and isinstance(place, Mapping) and holds(place):
+                x = place[parameter] if parameter is not None else 0.0
+                if isinstance(x, int | float) and isinstance(rate, int | float):
+                    found.append((float(x), float(rate)))
+        return found

@@ -1,0 +1,146 @@
+"""What scalar code, branches and the starts of groups cost.
+
+The rates of the arithmetic suite are those of full vectors. The kernels of graphs have few: their
+operations are of single values, and their branches follow the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pyopencl as cl
+
+from pyapsp.base.json import Record
+from pyapsp.device import Device, device_errors, event_seconds
+from pyapsp.device.kernels import Program, build
+from pyapsp.profiling.answers import difference, read_back
+from pyapsp.profiling.disassembly import loops_of
+from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
+
+__all__ = ["control", "graph", "groups_of_units"]
+
+_STEPS = 32
+_GROUP = 256  # work-items of a group on a GPU
+_GROUPS_PER_UNIT = 4
+# The graph of `profiling_rows`: 6 KiB.
+_ROWS, _LENGTH, _VALUES = 64, 8, 1024
+# Operations of a round for each head, for each row, and beside the rows.
+_OF_HEAD, _OF_ROW, _OF_ROUND = 8, 8, 5
+_FACTOR, _SUMMAND = 1664525, 1013904223
+_STARTED = 32  # groups of a round
+_MARKS = 4096
+_JUMP = r"j(?!mp)\w+"
+
+
+def control(device: Device) -> Iterator[Prepare]:
+    """Yield the benchmarks of scalar code, of branches, and of starts of groups.
+
+    Parameters
+    ----------
+    device : Device
+    """
+    yield partial(_rows, device)
+    for ways in (1, 0):
+        yield partial(_branches, device, ways)
+    yield partial(_groups, device)
+
+
+def groups_of_units(device: Device) -> tuple[int, int]:
+    """Return the groups that fill a device, and the work-items of a group."""
+    units = device.capabilities.compute_units
+    if device.traits.scalar_groups:
+        return units, 1
+    return units * _GROUPS_PER_UNIT, min(_GROUP, device.capabilities.max_work_group_size)
+
+
+def graph() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return ends of rows, heads of arcs, and values of vertices."""
+    random = np.random.default_rng(0)
+    ends = np.arange(_ROWS + 1, dtype=np.uint32) * np.uint32(_LENGTH)
+    heads = random.integers(0, _VALUES, _ROWS * _LENGTH).astype(np.uint32)
+    return ends, heads, random.integers(0, 2**16, _VALUES).astype(np.uint32)
+
+
+def _rows(device: Device) -> Benchmark:
+    """Return the rate of operations of single values, with data in the first cache."""
+    queue, (groups, group) = device.queue(), groups_of_units(device)
+    items, arrays = groups * group, graph()
+    _, heads, values = arrays
+    with device_errors(device, 4 * items):
+        kernel = build(device, "profiling/control.cl", {}).kernel("profiling_rows")
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
+        buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in arrays]
+        out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
+    scalars = np.uint32(_ROWS), values.max()
+    run = one_launch(device, queue, kernel, items, group, *buffers, out, *scalars)
+
+    def fault(rounds: int) -> str | None:
+        total = int(values[heads].sum()) * rounds % 2**32
+        return difference(read_back(queue, out, items), np.full(items, total, np.uint32))
+
+    work = float(items * ((_OF_HEAD * _LENGTH + _OF_ROW) * _ROWS + _OF_ROUND))
+    return Benchmark("scalar code", {}, "operations", work, run, fault, metered=True)
+
+
+def _branches(device: Device, ways: int) -> Benchmark:
+    """Return the rate of branches that go the same way, or at random."""
+    queue, (groups, group) = device.queue(), groups_of_units(device)
+    items = groups * group
+    defines = {"PYAPSP_STEPS": _STEPS}
+    with device_errors(device, 8 * items):
+        program = build(device, "profiling/control.cl", defines)
+        kernel = program.kernel("profiling_branches")
+        out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 8 * items)
+    launch = one_launch(device, queue, kernel, items, group, out, np.uint32(ways))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 8 * items)
+        return launch(rounds)
+
+    def fault(rounds: int) -> str | None:
+        if rounds > 3:
+            return None  # NumPy would take too long
+        number, stored = np.arange(items, dtype=np.uint32), np.zeros(items, np.uint32)
+        for _ in range(rounds * _STEPS):
+            number = number * np.uint32(_FACTOR) + np.uint32(_SUMMAND)
+            stored = np.where(number >> np.uint32(31) < ways, number, stored)
+        return difference(read_back(queue, out, 2 * items), np.append(stored, number))
+
+    place: Record = {"ways": "random" if ways else "one"}
+    work = float(items * _STEPS)
+    return Benchmark("branches", place, "branches", work, run, fault, lambda: _counted(program))
+
+
+def _counted(program: Program) -> Record:
+    """Compare the branches of a round with the conditional jumps of the compiled loop."""
+    found: Record = {"operations": _STEPS, "counted": None, "counts_agree": None}
+    loops = [each for each in loops_of(program) if each.instruction_set == "x86"]
+    if loops:
+        counted = max(each.count(_JUMP) for each in loops)
+        # one is that of the loop
+        found |= {"counted": counted, "counts_agree": counted == _STEPS + 1}
+    return found
+
+
+def _groups(device: Device) -> Benchmark:
+    """Return the rate at which groups of one work-item start that do almost nothing."""
+    queue = device.queue()
+    kernel = build(device, "profiling/launch.cl", {}).kernel("profiling_groups")
+    out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * _MARKS)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 4 * _MARKS)
+            if not rounds:
+                return 0.0
+            event = kernel(queue, (_STARTED * rounds,), (1,), out, np.uint32(_MARKS - 1))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        expected = (np.arange(_MARKS) < _STARTED * rounds).astype(np.uint32)
+        return difference(read_back(queue, out, _MARKS), expected)
+
+    return Benchmark("groups", {}, "groups", float(_STARTED), run, fault)
