@@ -19,9 +19,9 @@
  *           round: those that the probes count (pyapsp/profiling/expressions.py).
  *           profiling_branches: PYAPSP_STEPS branches of a work-item in a round.
  *
- * Source    A. Fog, The microarchitecture of Intel, AMD and VIA CPUs, chapter 3 (what a wrong
- *           prediction costs); F. Busato's thesis, Verona 2018, section 13.2 (a microbenchmark uses
- *           one component).
+ * Source    A. Fog, Optimization manuals 3: microarchitecture, chapter 3 (what a wrong prediction
+ *           costs); F. Busato's thesis, Verona 2018, section 13.2 (a microbenchmark uses one
+ *           component).
  */
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 32

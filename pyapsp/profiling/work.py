@@ -9,8 +9,8 @@ branch that is predicted wrongly stops both. `Core` has the seconds s, v, b, a, 
 from a profile of the device; this module counts.
 
 A branch counts as a surprise as often as it goes its rarer way in a group: no predictor that knows
-only how often it goes each way does better (A. Fog, The microarchitecture of Intel, AMD and VIA
-CPUs, chapter 3). A loop goes its rarer way when it ends. It is no surprise if it always has the
+only how often it goes each way does better (A. Fog, Optimization manuals 3: microarchitecture,
+chapter 3). A loop goes its rarer way when it ends. It is no surprise if it always has the
 same number of turns.
 """
 

@@ -21,6 +21,7 @@ from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.record import Recorder, Shape, _clock
 
 ITEMS, GROUP = 128, 64
+RELAXED = "memory_order_relaxed, memory_scope_device"
 
 
 def buffer_of(queue, array):
@@ -319,11 +320,10 @@ def test_pointers_to_private_structs(standard):
 @pytest.mark.parametrize(
     ("call", "operations"),
     [
-        ("atomic_load_explicit(x, memory_order_relaxed, memory_scope_device)", {"load": 1}),
-        ("atomic_load(x)", {"load": 1}),
-        ("atomic_store_explicit(x, 1, memory_order_relaxed, memory_scope_device)", {"store": 1}),
-        ("atomic_fetch_add(x, 1)", {"atomic": 1}),
-        ("atomic_exchange(x, 1)", {"atomic": 1}),
+        (f"atomic_load_explicit(x, {RELAXED})", {"load": 1}),
+        (f"atomic_store_explicit(x, 1, {RELAXED})", {"store": 1}),
+        (f"atomic_fetch_add_explicit(x, 1, {RELAXED})", {"atomic": 1}),
+        (f"atomic_exchange_explicit(x, 1, {RELAXED})", {"atomic": 1}),
     ],
 )
 def test_atomic_loads_and_stores_are_loads_and_stores(call, operations):

@@ -133,7 +133,7 @@ _CURVES = {
         "bytes",
         "bytes that are read",
         "rate",
-        "Gathers: words per second, from places without a pattern that do not depend on each other.",
+        "Gathers: words per second, from places without a pattern, which are known before.",
     ),
     "access": _Curve(
         ("access size",),
