@@ -82,7 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
         "verified": verified,
         "certificate": "holds" if certificate.ok else certificate.fault,
         "max_error": max_error,
-        "predecessors_valid": certificate.ok if result.predecessors is not None else None,
     }
     if arguments.json:
         print_json(outcome)

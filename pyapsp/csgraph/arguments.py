@@ -81,11 +81,11 @@ def rows_of(indices: ArrayLike, n: int, owner: str) -> np.ndarray:
         raise ParameterError.of("indices", owner, "integers", indices) from None
     if np.ma.is_masked(indices) or (rows.size and rows.dtype.kind not in "iu"):
         raise ParameterError.of("indices", owner, "integers", indices)
-    rows = np.where(rows < 0, rows + n, rows).astype(np.int64)
-    if rows.size and (rows.min() < 0 or rows.max() >= n):
+    if rows.size and (rows.min() < -n or rows.max() >= n):
         rule = f"vertices in [-{n}, {n})" if n else "empty for a graph without vertices"
         raise ParameterError.of("indices", owner, rule, indices)
-    return rows
+    rows = rows.astype(np.int64)  # n may be beyond the type of the caller
+    return np.where(rows < 0, rows + n, rows)
 
 
 def check_non_negative(graph: Graph) -> None:

@@ -150,6 +150,16 @@ def test_indices(name, indices):
     np.testing.assert_array_equal(before == -9999, their_before == -9999)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint64"])
+def test_indices_of_a_type_that_does_not_hold_n(dtype):
+    path = sparse.diags_array(np.ones(999), offsets=1, shape=(1000, 1000), format="csr")
+    indices = np.array([1, 0 if dtype.startswith("u") else -100], dtype)
+    expected = scipy_csgraph.dijkstra(path, indices=indices.astype(np.int64))
+    np.testing.assert_array_equal(csgraph.dijkstra(path, indices=indices), expected)
+    with pytest.raises(errors.ParameterError, match="indices"):
+        csgraph.dijkstra(path[:50, :50], indices=np.array([100], dtype))
+
+
 @pytest.mark.parametrize("indices", [30, -31, [0, 99], 0.5, [0, [1]], np.ma.array([0], mask=[1])])
 @pytest.mark.parametrize("name", FROM_SOURCES)
 def test_bad_indices(name, indices):

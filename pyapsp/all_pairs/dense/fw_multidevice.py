@@ -45,6 +45,7 @@ class _Prepared:
     devices: tuple[Device, ...]
     products: tuple[Product, ...]
     recovery: Recovery | None
+    on_host: int  # bytes of the rows of devices that share the memory of the host
 
 
 @register
@@ -119,7 +120,6 @@ class FwMultidevice(AllPairsMethod):
             check_memory(each, replace(options, device=device))
             needed.append(sum(each))
             on_host += sum(each) if device.capabilities.unified_memory else 0
-        _check_host(on_host, graph.n, options)
         recovery = None
         if options.predecessors:
             recovery = Recovery.within(graph, options, limits(options.device, options)[0])
@@ -129,7 +129,7 @@ class FwMultidevice(AllPairsMethod):
             options,
             parameters,
             max(needed),
-            _Prepared(division, devices, products, recovery),
+            _Prepared(division, devices, products, recovery, on_host),
             time.perf_counter() - started,
             notes=tuple(_notes(division, devices, rates)),
         )
@@ -139,10 +139,12 @@ class FwMultidevice(AllPairsMethod):
         graph, options, n = plan.input, plan.options, plan.input.n
         # predecessors are found from distances of the type of the run
         dtype = options.dtype if options.predecessors else options.answer or options.dtype
-        distances = options.out
+        distances, prepared = options.out, plan.state
+        if prepared is not None:
+            # only now: what is free changes, and a run that falls back for it warns
+            _check_host(prepared.on_host, n, options)
         if distances is None or distances.dtype != dtype:
             distances = empty((n, n), dtype)
-        prepared = plan.state
         if prepared is None:
             before = np.empty((0, 0), np.int32) if options.predecessors else None
             nothing = Stats(kernel_seconds=0.0, transfer_seconds=0.0, kernel_hash="")

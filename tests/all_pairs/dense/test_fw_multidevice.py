@@ -142,7 +142,11 @@ def test_auto_takes_it_for_several_devices(device, monkeypatch):
     np.testing.assert_array_equal(result.distances, csgraph.dijkstra(graph.to_scipy()))
     # the host needs memory for the rows and the answer
     monkeypatch.setattr(fw_multidevice, "available_memory", lambda: 2 * 300**2 * 2)
-    assert pyapsp.solve(graph, device=[device, device]).stats["method"] == "fw-outofcore"
+    with pytest.warns(errors.FallbackWarning, match="the host cannot hold"):
+        result = pyapsp.solve(graph, device=[device, device])
+    assert result.stats["method"] == "fw-outofcore"
+    with pytest.raises(errors.DeviceMemoryError, match="the host cannot hold"):
+        pyapsp.solve(graph, device=[device, device], fallback=False)
     with pytest.raises(errors.DeviceMemoryError, match="the host cannot hold"):
         pyapsp.solve(graph, multidevice(), device=[device, device])
 
