@@ -197,7 +197,9 @@ def main(names: Sequence[str]) -> None:
                 target, files, compiled(target, tuple(built_on(target.device())))
             )
             shown[target.name] = cells(files)
-            local |= local_memory(files)
+            # as with their other figures, what the GPUs take that are not compiled for stays
+            some = local_memory(files)
+            local = local | some if len(chosen) == len(TARGETS) and not missing else some | local
             print(target.name, file=sys.stderr, flush=True)
     PAGE.write_text(page(gpus, shown, local), encoding="utf-8")
 
