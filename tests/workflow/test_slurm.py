@@ -290,12 +290,13 @@ def test_the_default_run_finds_on_a_cluster_what_it_finds_without(cluster, tmp_p
     assert ids == set(told)
     assert {state for state, *_ in told.values()} == {"COMPLETED"}
     # of the runs in a job every one has its minutes, and the memory of one is enough
+    planned = checkouts.jobs(output)
+    count = planned["run_method"] + planned["check_area"]
     runs = [rest for _, name, *rest in told.values() if name.startswith("rule_runs_")]
-    assert len(runs) == math.ceil(len(found) / 20)
-    timed = math.ceil(4 * len(pyapsp.problems()) / 5)
-    assert len(ids) == 1 + len(runs) + timed
+    assert len(runs) == math.ceil(count / 20)
+    assert len(ids) == 1 + len(runs) + math.ceil(planned["time_methods"] / 5)
     assert {memory for memory, _ in runs} == {"1000M"}
-    assert sum(_minutes(limit) for _, limit in runs) == 6 * len(found)
+    assert sum(_minutes(limit) for _, limit in runs) == 6 * count
 
     without = checkouts.copied(tmp_path / "without one")
     snakemake(without, "--cores", str(os.cpu_count()))
