@@ -325,8 +325,8 @@ class Device:
 
         If the device uses the memory of the host, a large buffer is allocated by NumPy, which may
         get large pages. With small pages, page faults take two thirds of the time of a copy, and a
-        few per cent of the time of kernels. The memory is freed with the object, so no command
-        that uses it may be running then.
+        few per cent of the time of kernels. When the object is deleted, commands are waited for
+        before the memory is freed: they may use it.
         """
         opencl = loader.opencl()
         flags = opencl.mem_flags.READ_WRITE
@@ -334,6 +334,7 @@ class Device:
             # if memory is short, let the driver allocate and raise, as for any other buffer
             with suppress(MemoryError):
                 memory = np.empty(size + _PAGE, np.uint8)
+                weakref.finalize(memory, _wait_for, self.handle, os.getpid()).atexit = False
                 start = -memory.ctypes.data % _PAGE
                 whole: cl.Buffer = opencl.Buffer(
                     self.context,
@@ -377,11 +378,7 @@ class Device:
 
     def drain(self) -> None:
         """Wait for all commands enqueued on this device; errors of the driver are ignored."""
-        with _lock:
-            mine = [queue for queue in _queues if queue.device == self.handle]
-        for queue in mine:
-            with suppress(loader.opencl().Error):
-                queue.finish()
+        _wait_for(self.handle, os.getpid())
 
     @property
     def identity(self) -> dict[str, str]:
@@ -461,6 +458,23 @@ def event_times(event: cl.Event) -> tuple[int, int]:
 
 
 _T = TypeVar("_T")
+
+
+def _wait_for(handle: cl.Device, process: int) -> None:
+    """Wait for all commands of a process on a device; errors of the driver are ignored.
+
+    The garbage collector may call this anywhere, so it takes no lock. A process that was forked has
+    no commands.
+    """
+    while process == os.getpid():
+        try:
+            mine = [queue for queue in _queues if queue.device == handle]
+        except RuntimeError:  # another thread made a queue meanwhile
+            continue
+        for queue in mine:
+            with suppress(loader.opencl().Error):
+                queue.finish()
+        return
 
 
 @cache

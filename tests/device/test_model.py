@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pyopencl as cl
@@ -125,6 +127,34 @@ def test_large_buffers_of_cpus_lie_in_large_pages(device):
         cl.enqueue_copy(queue, back, buffer)
         np.testing.assert_array_equal(back, some)
         buffer.release()
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
+    queue, lock = device.queue(), model._lock if held else contextlib.nullcontext()
+    values = np.random.default_rng(1).integers(0, 2**62, model._LARGE // 8)
+    last, back = device.buffer(values.nbytes), np.empty_like(values)
+    for _ in range(5):
+        first = device.buffer(values.nbytes)
+        cl.enqueue_copy(queue, first, values, is_blocking=False)
+        for _ in range(4):
+            event = cl.enqueue_copy(queue, last, first)
+        memory = weakref.ref(_whole(first)) if device.traits.scalar_groups else None
+        with lock:  # as when the garbage collector deletes it in the middle of something
+            del first
+        if memory is not None:
+            assert memory() is None
+            assert event.command_execution_status == cl.command_execution_status.COMPLETE
+    cl.enqueue_copy(queue, back, last)
+    np.testing.assert_array_equal(back, values)
+
+
+def _whole(buffer):
+    """The array of NumPy that a buffer of a CPU lies in."""
+    array = buffer.hostbuf
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
 
 
 def test_without_large_pages_a_buffer_is_one_of_the_driver(device, monkeypatch):

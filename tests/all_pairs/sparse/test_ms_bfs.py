@@ -450,6 +450,19 @@ def test_sums_of_long_distances(device):
     assert_totals(MsBfs(words=4), graph, "int32", device, np.arange(300), width=7)
 
 
+@pytest.mark.slow
+def test_more_digits_than_at_first_in_many_vertices(device):
+    # the bits of so many vertices lie in memory of the host, which is freed with their buffer
+    vertices = np.arange(1, 2**14)
+    tree = np.where(vertices < 2**14 - 20, (vertices - 1) // 2, vertices - 1)
+    graph = Graph.from_arcs(2**14, tree, vertices, np.ones(vertices.size, np.int64), directed=False)
+    sources = np.arange(1024)
+    rows = csgraph.dijkstra(graph.to_scipy(), unweighted=True, indices=sources)
+    assert rows.max() > 31
+    found = pyapsp.distance_histogram(graph, sources, device=device)
+    np.testing.assert_array_equal(found, np.bincount(rows[rows > 0].astype(int)))
+
+
 def test_blocks_in_parallel_grow_with_the_cores_of_a_cpu(device, monkeypatch):
     graph = unweighted(generators.random_graph(6000, 60_000, seed=1))
     options = problem("all-pairs").ask(graph, "ms-bfs", dtype="uint16", device=device).options
