@@ -136,8 +136,7 @@ def add_method(parser: argparse.ArgumentParser) -> None:
     """Add ``--method`` and ``--set``, for `method_of`."""
     add_name_of_method(
         parser,
-        "'auto' (default: the method with the shortest predicted time), or a method from "
-        "'pyapsp methods'",
+        "'auto' (default: pyapsp chooses), or a method from 'pyapsp methods'",
     )
     parser.add_argument(
         "--set",
