@@ -24,6 +24,8 @@ from pyapsp.profiling import primitives
 from pyapsp.profiling.suite import profile_device
 
 NAME = "busato-profiling"
+# Parts of the suite.
+_NEEDED = ("memory", "control")
 
 
 class Toy(Sensor):
@@ -268,12 +270,12 @@ def test_a_wrong_benchmark_is_an_error(device, monkeypatch):
 
 @pytest.fixture
 def short(monkeypatch):
-    """Make experiments measure only the memory of a device for its profile."""
+    """Make experiments measure only what the model needs of a CPU for the profile of a device."""
     for module in (criteria, predictions):
         monkeypatch.setattr(
             module,
             "profile_device",
-            lambda device, *, quick: profile_device(device, quick=quick, parts=("memory",)),
+            lambda device, *, quick: profile_device(device, quick=quick, parts=_NEEDED),
         )
 
 
