@@ -68,7 +68,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n $(CORES)
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n $(CORES) -m "slow and not nightly"
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "slow and not nightly"
 
 # Every linter runs, also if an earlier one has failed.
 lint: $(VENV)/.dev

@@ -48,7 +48,7 @@ def test_site(tmp_path):
     settings = [part for setting in OFFLINE for part in ("-D", setting)]
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *settings]
     command += ["-d", tmp_path / "doctrees", TOP / "docs", tmp_path / "site"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=550)
     assert built.returncode == 0, built.stderr
     assert built.stderr == ""
 

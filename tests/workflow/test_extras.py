@@ -54,7 +54,7 @@ def test_what_make_demo_installs_plans_every_target(tmp_path):
     assert alone.run("-c", PLANS, cwd=checkout).count("planned\n") == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_area_runs_from_a_wheel_with_the_extra_of_the_workflow(tmp_path):
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT]
     subprocess.run(build, cwd=tmp_path, check=True, capture_output=True)

@@ -60,7 +60,7 @@ def write_report(
         texts["summary.txt"] = tables.summary(best, comparison.count_states(runs), runs[areas])
     if "page" in parts:
         drawn = {
-            name: (figures.svg(wide), caption, figures.svg(narrow))
+            name: (figures.svg(wide), caption, figures.svg(narrow) if narrow else None)
             for name, (wide, caption, narrow) in figures.drawn(
                 answered, collected.peers, best
             ).items()

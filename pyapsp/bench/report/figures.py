@@ -50,11 +50,11 @@ _INCH = 0.17
 
 
 class Drawn(NamedTuple):
-    """A figure, the sentence below it, and the same figure as wide as the screen of a phone."""
+    """A figure, the sentence below it, and for some the same figure as wide as a phone's screen."""
 
     figure: Figure
     caption: str
-    narrow: Figure
+    narrow: Figure | None = None
 
 
 def drawn(runs: pd.DataFrame, peers: pd.DataFrame, best: pd.DataFrame) -> dict[str, Drawn]:
@@ -114,30 +114,23 @@ def _of_problem(
 ) -> Iterator[tuple[str, Drawn]]:
     """Yield the figures of one problem, by name."""
     unit = runs["unit"].iloc[0]
-
-    def drawn(column: str, label: str, caption: str, level: float | None = None) -> Drawn:
-        wide, narrow = (by_input(runs, column, label, level=level, narrow=n) for n in (False, True))
-        return Drawn(wide, f"{problem}{caption}{_drawing(runs)}", narrow)
-
     if _drawable(runs, "rate").any():
         yield (
             "speed",
-            drawn(
-                "rate",
-                f"{unit}/s in kernels",
-                f", speed in kernels: {unit} per second of kernel time, without transfers and the "
-                "host.",
+            Drawn(
+                by_input(runs, "rate", f"{unit}/s in kernels"),
+                f"{problem}, speed in kernels: {unit} per second of kernel time, without transfers "
+                f"and the host.{_drawing(runs)}",
             ),
         )
     if _drawable(runs, "fraction_of_roof").any():
         yield (
             "roof",
-            drawn(
-                "fraction_of_roof",
-                "fraction of the roof\n(kernel time)",
-                f", speed in kernels as a fraction of the roof: of the {unit} per second that the "
-                "device does in registers, for methods that do every one.",
-                level=1,
+            Drawn(
+                by_input(runs, "fraction_of_roof", "fraction of the roof\n(kernel time)", level=1),
+                f"{problem}, speed in kernels as a fraction of the roof: of the {unit} per second "
+                f"that the device does in registers, for methods that do every one."
+                f"{_drawing(runs)}",
             ),
         )
     for column in [name for name in runs.columns if name.startswith(OVER)]:
@@ -145,14 +138,13 @@ def _of_problem(
             peer = column.removeprefix(OVER)
             called = function(peers, problem, peer, runs["dtype"])
             slower = runs[column].lt(1).any()
-            below = f" Below 1, the dashed line, {called} is faster." if slower else ""
             yield (
                 f"speed-up-{peer}",
-                drawn(
-                    column,
-                    f"times as fast as\n{called}",
-                    f": how many times as long {called} took as the whole call of a method.{below}",
-                    level=1,
+                Drawn(
+                    by_input(runs, column, f"times as fast as\n{called}", level=1),
+                    f"{problem}: how many times as long {called} took as the whole call of a "
+                    f"method.{f' Below 1, the dashed line, {called} is faster.' if slower else ''}"
+                    f"{_drawing(runs)}",
                 ),
             )
 
@@ -355,14 +347,7 @@ def _below(axes: Axes, place: float, lines: list[str]) -> None:
         )
 
 
-def by_input(
-    runs: pd.DataFrame,
-    column: str,
-    label: str,
-    *,
-    level: float | None = None,
-    narrow: bool = False,
-) -> Figure:
+def by_input(runs: pd.DataFrame, column: str, label: str, *, level: float | None = None) -> Figure:
     """Draw the values of each method on each input.
 
     If all inputs are of one kind, see `kinds`, and the methods are few, there is a panel for each
@@ -383,8 +368,6 @@ def by_input(
         The label of the values.
     level : float, optional
         Value at which a line is drawn.
-    narrow : bool
-        Draw the panels below each other, so that the figure fits a phone.
 
     Returns
     -------
@@ -392,7 +375,7 @@ def by_input(
     """
     where = [device_name(row.device, row.platform) for row in runs.itertuples()]
     shown = runs.assign(where=where)[_drawable(runs, column)]
-    return (_sizes if _by_size(runs) else _panels)(shown, column, label, level, narrow)
+    return (_sizes if _by_size(runs) else _panels)(shown, column, label, level)
 
 
 def _drawable(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -406,41 +389,36 @@ def _by_size(runs: pd.DataFrame) -> bool:
     return len(series) == 1 < len(series[0]) and runs["method"].nunique() <= len(_COLOURS)
 
 
-def _sizes(
-    runs: pd.DataFrame, column: str, label: str, level: float | None, narrow: bool
-) -> Figure:
+def _sizes(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
     """Draw a line for each method against n, in a panel for each device and type."""
     methods, devices, dtypes = (sorted(runs[key].unique()) for key in ("method", "where", "dtype"))
     styles = dict(zip(methods, zip(_COLOURS, _MARKERS, strict=True), strict=False))
-    places = [(device, dtype) for device in devices for dtype in dtypes]
-    across = 1 if narrow else len(dtypes)
-    width = _PHONE if narrow else max(1 + 3.8 * across, 7)
-    down = len(places) // across
-    figure = Figure(figsize=(width, 1 + 2.8 * down), layout="constrained")
-    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
-    for (device, dtype), axes in zip(places, panels.flat, strict=True):
-        here = runs[(runs["where"] == device) & (runs["dtype"] == dtype)]
-        for method, some in here.groupby("method"):
-            values = some.groupby("n")[column].median()
-            colour, marker = styles[method]
-            axes.plot(
-                list(values.index),
-                list(values),
-                color=colour,
-                marker=marker,
-                alpha=0.8,
-                label=method,
-            )
-        if level is not None:
-            axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
-        axes.set_title(
-            textwrap.fill(f"{dtype} on {device}", 44 if narrow else 50), fontsize="small"
-        )
-        axes.set_yscale("log")
-        _values(axes.yaxis, (1, 2, 5))
-        axes.grid(alpha=0.3)
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter(ScalarFormatter())
+    figure = Figure(
+        figsize=(max(1 + 3.8 * len(dtypes), 7), 1 + 2.8 * len(devices)), layout="constrained"
+    )
+    panels = figure.subplots(len(devices), len(dtypes), squeeze=False, sharex=True, sharey=True)
+    for device, row in zip(devices, panels, strict=True):
+        for dtype, axes in zip(dtypes, row, strict=True):
+            here = runs[(runs["where"] == device) & (runs["dtype"] == dtype)]
+            for method, some in here.groupby("method"):
+                values = some.groupby("n")[column].median()
+                colour, marker = styles[method]
+                axes.plot(
+                    list(values.index),
+                    list(values),
+                    color=colour,
+                    marker=marker,
+                    alpha=0.8,
+                    label=method,
+                )
+            if level is not None:
+                axes.axhline(level, color="black", linewidth=0.8, linestyle="--")
+            axes.set_title(textwrap.fill(f"{dtype} on {device}", 50), fontsize="small")
+            axes.set_yscale("log")
+            _values(axes.yaxis, (1, 2, 5))
+            axes.grid(alpha=0.3)
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(ScalarFormatter())
     for axes in panels[-1]:
         axes.set_xlabel("n")
     for axes in panels[:, 0]:
@@ -450,30 +428,23 @@ def _sizes(
         for method, (colour, marker) in styles.items()
     ]
     figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=2 if narrow else 4,
-        frameon=False,
-        fontsize="small",
+        handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize="small"
     )
     return figure
 
 
-def _panels(
-    runs: pd.DataFrame, column: str, label: str, level: float | None, narrow: bool
-) -> Figure:
+def _panels(runs: pd.DataFrame, column: str, label: str, level: float | None) -> Figure:
     """Draw the methods below each other, in a panel for each device and input."""
     dtypes = sorted(runs["dtype"].unique())
     styles = dict(zip(dtypes, zip(cycle(_COLOURS), cycle(_MARKERS), strict=False), strict=False))
     several = runs["where"].nunique() > 1
     ordered = runs.sort_values(["where", "n", "input"], ascending=[True, False, True])
     groups = list(ordered.groupby(["where", "n", "input"], sort=False))
-    across = 1 if narrow else min(len(groups), _ACROSS)
+    across = min(len(groups), _ACROSS)
     rows = [groups[start : start + across] for start in range(0, len(groups), across)]
     longest = [max(some["method"].nunique() for _, some in row) for row in rows]
     height = max(2.2, 0.8 + 0.17 * (sum(longest) + 2.5 * len(rows)))
-    width = _PHONE if narrow else max(3.1 * across, 7)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(max(3.1 * across, 7), height), layout="constrained")
     panels = figure.subplots(
         len(rows),
         across,
@@ -514,8 +485,7 @@ def _panels(
             axes.tick_params(axis="x", labelsize="x-small")
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
-    words = label.replace("\n", " ")
-    figure.supxlabel(textwrap.fill(words, _LINE - 14) if narrow else words, fontsize="small")
+    figure.supxlabel(label.replace("\n", " "), fontsize="small")
     if len(dtypes) > 1:
         handles = [
             Line2D([], [], linestyle="", color=colour, marker=marker, label=dtype)

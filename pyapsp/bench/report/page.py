@@ -31,7 +31,7 @@ def template(name: str) -> Template:
 
 
 def report_page(
-    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str, str]]
+    collected: Collected, best: pd.DataFrame, figures: Mapping[str, tuple[str, str, str | None]]
 ) -> str:
     """Make the page.
 
@@ -40,9 +40,9 @@ def report_page(
     collected : Collected
     best : pandas.DataFrame
         The result of `pyapsp.bench.report.comparison.fastest`.
-    figures : mapping of str to (str, str, str)
-        Name -> SVG document, caption, and SVG document for a phone; the first figure is at the top
-        of the page.
+    figures : mapping of str to (str, str, str or None)
+        Name -> SVG document, caption, and SVG document for a phone if there is one; the first
+        figure is at the top of the page.
     """
     every, areas = collected.runs, comparison.of_areas(collected.runs)
     runs, listed, problems = every[~areas], {}, []
@@ -101,7 +101,7 @@ def report_page(
             name: {
                 "svg": Markup(inline(svg, name)),
                 "caption": caption,
-                "narrow": Markup(inline(narrow, f"{name}-narrow")),
+                "narrow": narrow and Markup(inline(narrow, f"{name}-narrow")),
             }
             for name, (svg, caption, narrow) in figures.items()
         },
