@@ -44,17 +44,22 @@ class Alone:
     def run(self, *arguments: object, cwd: Path) -> str:
         """Run Python, which must succeed, and return what it printed."""
         env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        done = subprocess.run(
-            [str(self.python), *map(str, arguments)],
-            cwd=cwd,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        return run(self.python, *arguments, cwd=cwd, env=env)
+
+
+def run(*command: object, cwd: Path, env: dict[str, str] | None = None) -> str:
+    """Run a command, which must succeed, and return what it printed."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 def required(*extras: str) -> set[str]:

@@ -21,6 +21,8 @@ import tomllib
 import pyapsp
 from pyapsp.cli import main
 
+from ..alone import run
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = sorted(path.name for path in (ROOT / "data" / "samples").iterdir())
 KERNELS = sorted(
@@ -48,20 +50,6 @@ TOP_LEVEL = {
     "tests",
     "workflow",
 }
-
-
-def run(*command: object, cwd: Path) -> str:
-    """Run a command that must succeed and return what it printed."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 @pytest.fixture(scope="module")

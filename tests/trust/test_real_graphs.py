@@ -18,14 +18,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp.graph import datasets
 
-NAMES = (
-    "rome99",
-    "facebook_combined",
-    "wiki-Vote",
-    "ca-GrQc",
-    "as20000102",
-    "soc-sign-bitcoinotc",
-)
+NAMES = [name for name in datasets.names() if datasets.get(name).url]
 _BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 MIRROR = os.environ.get("PYAPSP_DATA_MIRROR") or (str(_BESIDE) if _BESIDE.exists() else None)
 

@@ -30,6 +30,7 @@ def write(path: str | os.PathLike[str], **arrays: np.ndarray | None) -> None:
     """Write the arrays that are not None. After an error there is no incomplete file."""
     named = {name: array for name, array in arrays.items() if array is not None}
     with atomic_write(path, "wb") as file:
+        # newer types take an array for `allow_pickle`, which older versions of NumPy would store
         np.savez(file, **named)  # type: ignore[arg-type]
 
 

@@ -215,6 +215,16 @@ def test_long_distances(n, few, device, monkeypatch):
         assert_solves(graph, result, device)
 
 
+@pytest.mark.parametrize("n", [15, 254, 255, 256, 4200])
+def test_digits_of_a_work_item_with_one_vertex(n, device, monkeypatch):
+    """Up to two fields of four digits, and more, have loops of their own there."""
+    scattered = dataclasses.replace(device.traits, scalar_groups=False)
+    monkeypatch.setattr(Device, "traits", scattered)
+    sources = np.array([0, n // 2, n - 1])
+    result = solve(line(n), device, sources=sources, predecessors=False)
+    np.testing.assert_array_equal(result.distances, abs(np.arange(n) - sources[:, None]))
+
+
 @pytest.mark.every(6)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "float32", "float64"])
 def test_very_long_distances(dtype, device):
