@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import signal
 import subprocess
@@ -41,6 +42,8 @@ _PATIENCE = 10
 _ASIDE_SECONDS, _ASIDE_MB = 60, 300
 # Seconds between two looks at the memory of a command.
 _LOOK = 0.1
+# How the message of a crash begins; the innermost frame follows as a line of its own.
+_CRASH = "Fatal Python error: "
 # Characters of a message.
 _LONGEST = 500
 
@@ -94,7 +97,9 @@ def attempt(
         # an exception while the process begins would leave it running
         told: list[int] = []
         handler = signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+        # if the process crashes, Python names the line
+        environment = {**os.environ, "PYTHONFAULTHANDLER": "1"}
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment)
         try:
             signal.signal(signal.SIGTERM, handler)
             if told:
@@ -188,9 +193,13 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _message(log: Path) -> str:
-    """Return the message of pyapsp at the end of a log, or else the last line."""
+    """Return the message of pyapsp at the end of a log, where it crashed, or else the last line."""
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
+    crashed = [number for number, line in enumerate(lines) if line.startswith(_CRASH)]
+    if crashed:
+        frames = [line for line in lines[crashed[-1] :] if line.startswith('File "')]
+        return ", ".join([lines[crashed[-1]], *frames[:1]])[:_LONGEST]
     said = [number for number, line in enumerate(lines) if line.startswith("pyapsp: ")]
     return " ".join(lines[said[-1] if said else -1 :])[:_LONGEST]
 

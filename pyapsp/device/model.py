@@ -334,12 +334,13 @@ class Device:
             # if memory is short, let the driver allocate and raise, as for any other buffer
             with suppress(MemoryError):
                 memory = np.empty(size + _PAGE, np.uint8)
-                weakref.finalize(memory, _wait_for, self.handle, os.getpid()).atexit = False
                 start = -memory.ctypes.data % _PAGE
+                part = memory[start : start + size]
+                # The finalizer holds the memory: NumPy may free that of an array before its own.
+                free = weakref.finalize(part, _wait_for, self.handle, os.getpid(), memory)
+                free.atexit = False
                 whole: cl.Buffer = opencl.Buffer(
-                    self.context,
-                    flags | opencl.mem_flags.USE_HOST_PTR,
-                    hostbuf=memory[start : start + size],
+                    self.context, flags | opencl.mem_flags.USE_HOST_PTR, hostbuf=part
                 )
                 return whole
         buffer: cl.Buffer = opencl.Buffer(self.context, flags, size)
@@ -460,11 +461,11 @@ def event_times(event: cl.Event) -> tuple[int, int]:
 _T = TypeVar("_T")
 
 
-def _wait_for(handle: cl.Device, process: int) -> None:
-    """Wait for all commands of a process on a device; errors of the driver are ignored.
+def _wait_for(handle: cl.Device, process: int, *memory: np.ndarray) -> None:
+    """Wait for all commands of a process on a device, which may use the memory.
 
-    The garbage collector may call this anywhere, so it takes no lock. A process that was forked has
-    no commands.
+    Errors of the driver are ignored. The garbage collector may call this anywhere, so it takes no
+    lock. A process that was forked has no commands.
     """
     while process == os.getpid():
         try:

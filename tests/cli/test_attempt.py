@@ -72,6 +72,14 @@ def test_a_run_without_a_record_is_failed_and_says_why(attempt, command, why):
     }
 
 
+def test_a_crash_names_the_line(attempt, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import os\n\n\ndef crash():\n    os.kill(os.getpid(), 11)\n\n\ncrash()\n")
+    why = attempt(sys.executable, str(program))["why"]
+    assert why.startswith("killed by SIGSEGV, at most ")
+    assert why.endswith(f', File "{program}", line 5 in crash')
+
+
 def test_a_run_without_its_graph_fails_for_the_same_reason(attempt, tmp_path):
     graph = tmp_path / "graph.npz"
     graph.write_text('{"status": "failed", "why": "exit code 3: no such address"}')

@@ -149,6 +149,26 @@ def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
     np.testing.assert_array_equal(back, values)
 
 
+def test_memory_of_a_buffer_outlives_the_wait(device, monkeypatch):
+    steps = []
+
+    class Memory(np.ndarray):
+        def __del__(self):
+            if self.base is None:
+                steps.append("freed")
+
+    def wait(*_):
+        steps.append("waited")
+
+    monkeypatch.setattr(model, "_wait_for", wait)
+    with monkeypatch.context() as replaced:
+        replaced.setattr(model.np, "empty", lambda size, dtype: Memory((size,), dtype))
+        buffer = device.buffer(model._LARGE)
+    assert steps == []
+    del buffer
+    assert steps == (["waited", "freed"] if device.traits.scalar_groups else [])
+
+
 def _whole(buffer):
     """The array of NumPy that a buffer of a CPU lies in."""
     array = buffer.hostbuf
