@@ -13,14 +13,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.all_pairs.dense.batch import (
-    ONE_GROUP,
-    Done,
-    Pipeline,
-    Remark,
-    automatic,
-    maker,
-)
+from pyapsp.all_pairs.dense.batch import ONE_GROUP, Done, Pipeline, Remark, automatic, maker
 from pyapsp.all_pairs.dense.batch.jobs import (
     Group,
     Listed,

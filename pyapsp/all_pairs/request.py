@@ -21,13 +21,7 @@ from pyapsp.graph.device_matrix import sent, should_be_sent
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import KEEPS, AllPairsOptions, farthest, vertices_of
-from pyapsp.registry import (
-    Method,
-    Request,
-    check_limits,
-    method_of,
-    problem,
-)
+from pyapsp.registry import Method, Request, check_limits, method_of, problem
 
 __all__ = ["Arguments", "requested"]
 

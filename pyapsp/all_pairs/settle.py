@@ -6,11 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pyapsp.numbers.checks import (
-    check_answer,
-    check_diagonal,
-    converted,
-)
+from pyapsp.numbers.checks import check_answer, check_diagonal, converted
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows, may_be_clipped
 from pyapsp.registry import AnyPlan, Request

@@ -9,15 +9,7 @@ from typing import TypeAlias
 
 from pycparser import c_ast, c_parser
 
-from pyapsp.bulk.scalars import (
-    BITS,
-    FLOATS,
-    TYPEDEFS,
-    Number,
-    base_of,
-    common,
-    wrap,
-)
+from pyapsp.bulk.scalars import BITS, FLOATS, TYPEDEFS, Number, base_of, common, wrap
 
 __all__ = [
     "NotConstantError",

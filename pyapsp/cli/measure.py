@@ -35,14 +35,7 @@ from pyapsp.cli.options import (
     vertices,
     wants_progress,
 )
-from pyapsp.cli.output import (
-    TABLES,
-    check_outputs,
-    check_suffix,
-    facts,
-    print_json,
-    write_table,
-)
+from pyapsp.cli.output import TABLES, check_outputs, check_suffix, facts, print_json, write_table
 
 __all__ = ["configure", "run"]
 

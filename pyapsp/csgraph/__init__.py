@@ -23,13 +23,7 @@ from typing import Any
 from scipy.sparse import csgraph as scipy_csgraph
 
 from pyapsp.csgraph.components import connected_components
-from pyapsp.csgraph.paths import (
-    bellman_ford,
-    dijkstra,
-    floyd_warshall,
-    johnson,
-    shortest_path,
-)
+from pyapsp.csgraph.paths import bellman_ford, dijkstra, floyd_warshall, johnson, shortest_path
 
 __all__ = [
     "bellman_ford",

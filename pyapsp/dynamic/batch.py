@@ -18,16 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
 from pyapsp.dynamic.blocks import CLASSES, NO_BLOCK
 from pyapsp.dynamic.columns import packed
-from pyapsp.dynamic.store import (
-    BAD,
-    EQUAL,
-    KEPT,
-    LEFT,
-    LOOPS,
-    NEED,
-    REMOVED,
-    Store,
-)
+from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, Store
 from pyapsp.graph import validation
 
 __all__ = [

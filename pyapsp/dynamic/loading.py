@@ -8,14 +8,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import NDArray
 
-from pyapsp.dynamic.batch import (
-    begin,
-    finish,
-    move,
-    plan,
-    reserve,
-    rows_of_touched,
-)
+from pyapsp.dynamic.batch import begin, finish, move, plan, reserve, rows_of_touched
 from pyapsp.dynamic.blocks import NO_BLOCK
 from pyapsp.dynamic.store import HELD, NEED, Store
 

@@ -16,12 +16,7 @@ from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.graph import Facts, Graph
-from pyapsp.numbers.bounds import (
-    distance_bound,
-    eccentricity_bound,
-    hop_bound,
-    proved_bound,
-)
+from pyapsp.numbers.bounds import distance_bound, eccentricity_bound, hop_bound, proved_bound
 
 __all__ = [
     "DTYPES",

@@ -13,14 +13,7 @@ from pyapsp.device import Device
 from pyapsp.profiling import criteria, traces
 from pyapsp.profiling.blocks import Block, Site
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
-from pyapsp.profiling.record import (
-    AddressLog,
-    Argument,
-    BlockCounts,
-    Recorder,
-    Shape,
-    WarpTimes,
-)
+from pyapsp.profiling.record import AddressLog, Argument, BlockCounts, Recorder, Shape, WarpTimes
 from pyapsp.profiling.units import units_of, width_of
 from pyapsp.profiling.work import Work, far_accesses, work_of
 

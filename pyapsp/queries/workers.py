@@ -10,12 +10,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import (
-    DeviceError,
-    DeviceMemoryError,
-    NegativeWeightError,
-    ParameterError,
-)
+from pyapsp.base.errors import DeviceError, DeviceMemoryError, NegativeWeightError, ParameterError
 from pyapsp.device import Device, DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph

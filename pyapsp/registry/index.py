@@ -13,15 +13,7 @@ from pyapsp.base.shown import table
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Problem
 
-__all__ = [
-    "method",
-    "method_of",
-    "methods",
-    "problem",
-    "problems",
-    "register",
-    "register_problem",
-]
+__all__ = ["method", "method_of", "methods", "problem", "problems", "register", "register_problem"]
 
 # The module that registers each problem. It is imported when the problem is first used.
 _MODULES = {

@@ -28,14 +28,7 @@ from pyapsp.device import verdicts
 from pyapsp.device.kernels import source
 from pyapsp.device.verdicts import verdict
 from pyapsp.numbers.precision import name_of
-from pyapsp.registry import (
-    Choice,
-    Method,
-    OpaquePlan,
-    Options,
-    Problem,
-    Request,
-)
+from pyapsp.registry import Choice, Method, OpaquePlan, Options, Problem, Request
 
 __all__ = ["code", "fault_of", "refusal", "remember"]
 

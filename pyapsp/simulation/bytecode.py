@@ -25,15 +25,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.simulation.expressions import (
-    ARITIES,
-    Apply,
-    Expression,
-    Form,
-    Number,
-    built,
-    parted,
-)
+from pyapsp.simulation.expressions import ARITIES, Apply, Expression, Form, Number, built, parted
 
 __all__ = ["Bundle", "Codes", "Op", "Shape", "compiled"]
 

@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pyapsp.base.errors import (
-    DeviceMemoryError,
-    GraphError,
-    ModelError,
-    ParameterError,
-)
+from pyapsp.base.errors import DeviceMemoryError, GraphError, ModelError, ParameterError
 from pyapsp.base.extras import extra
 from pyapsp.base.files import check_name
 from pyapsp.base.host import available_memory

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gamma
 
 from pyapsp.base.errors import ModelError
-from pyapsp.simulation.expressions import (
-    Apply,
-    Expression,
-    Form,
-    Name,
-    Number,
-    names,
-    parted,
-)
+from pyapsp.simulation.expressions import Apply, Expression, Form, Name, Number, names, parted
 from pyapsp.simulation.system import System
 
 __all__ = ["Sorted", "Value", "at_start", "cycle_error", "evaluated"]

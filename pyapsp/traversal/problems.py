@@ -12,14 +12,7 @@ from pyapsp.base.json import Json
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.numbers.precision import DTYPES, infinity
-from pyapsp.paths import (
-    PathOptions,
-    Rows,
-    Weights,
-    about,
-    fits,
-    sample,
-)
+from pyapsp.paths import PathOptions, Rows, Weights, about, fits, sample
 from pyapsp.paths import certificate as verify
 from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.registry import (
@@ -34,11 +27,7 @@ from pyapsp.registry import (
 )
 from pyapsp.traversal.comparison import Comparison, compared
 from pyapsp.traversal.components import components
-from pyapsp.traversal.components.component_methods import (
-    Arcs,
-    ComponentOptions,
-    settle,
-)
+from pyapsp.traversal.components.component_methods import Arcs, ComponentOptions, settle
 from pyapsp.traversal.request import requested, sourced
 
 __all__ = ["BFS", "SCC", "SSSP"]

@@ -13,12 +13,7 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.registry import (
-    Answer,
-    Options,
-    Parameters,
-    Plan,
-)
+from pyapsp.registry import Answer, Options, Parameters, Plan
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import MOST_COUNTED, measured
 from pyapsp.trusses.counting import ALL, VERTICES, Counter

@@ -15,13 +15,7 @@ from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.registry import (
-    Answer,
-    Hashed,
-    Options,
-    Parameters,
-    Plan,
-)
+from pyapsp.registry import Answer, Hashed, Options, Parameters, Plan
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import measured
 from pyapsp.trusses.counting import EDGES, BitmapCounter, HashCounter

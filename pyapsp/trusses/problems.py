@@ -10,14 +10,7 @@ import numpy as np
 from pyapsp.graph import Graph, read
 from pyapsp.graph.families import FAMILIES
 from pyapsp.paths import about
-from pyapsp.registry import (
-    Check,
-    Choice,
-    Problem,
-    Request,
-    in_order,
-    register_problem,
-)
+from pyapsp.registry import Check, Choice, Problem, Request, in_order, register_problem
 from pyapsp.trusses import triangles, truss, truss_serial
 from pyapsp.trusses.counts import Counts, TriangleOptions
 from pyapsp.trusses.decomposition import Trussness, TrussOptions

@@ -34,13 +34,7 @@ from pyapsp.registry import Loaded, Parameters, Plan, check_memory
 from pyapsp.registry.tuning import Match, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
 
-__all__ = [
-    "Configuration",
-    "FloydWarshall",
-    "Prepared",
-    "Run",
-    "initial_predecessors",
-]
+__all__ = ["Configuration", "FloydWarshall", "Prepared", "Run", "initial_predecessors"]
 
 
 @dataclass(frozen=True)

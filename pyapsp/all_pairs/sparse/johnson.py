@@ -19,12 +19,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.bounds import distance_bound
-from pyapsp.numbers.checks import (
-    check_weights,
-    negative_cycle,
-    refuse_negative_cycle,
-    too_large,
-)
+from pyapsp.numbers.checks import check_weights, negative_cycle, refuse_negative_cycle, too_large
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry import Hashed, Parameters, Plan, check_memory, register

@@ -33,13 +33,7 @@ from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.numbers.checks import (
-    check_answer,
-    check_weights,
-    converted,
-    is_near_limit,
-    may_clip,
-)
+from pyapsp.numbers.checks import check_answer, check_weights, converted, is_near_limit, may_clip
 from pyapsp.numbers.precision import holds_all
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows
@@ -48,14 +42,7 @@ from pyapsp.registry import AnyPlan, Hashed, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = [
-    "BlockSolver",
-    "Programs",
-    "Session",
-    "SourceBlocks",
-    "TunableBlocks",
-    "usual_sources",
-]
+__all__ = ["BlockSolver", "Programs", "Session", "SourceBlocks", "TunableBlocks", "usual_sources"]
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
 # for devices with scalar groups (CPUs).

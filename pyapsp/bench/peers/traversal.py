@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pyapsp.bench.peers.all_pairs import (
-    dijkstra,
-    igraph_distances,
-    networkit_distances,
-    rows_of,
-)
+from pyapsp.bench.peers.all_pairs import dijkstra, igraph_distances, networkit_distances, rows_of
 from pyapsp.bench.peers.peer import Peer, Prepared, networkit_graph
 from pyapsp.graph import Graph
 from pyapsp.numbers.precision import infinity

@@ -23,13 +23,7 @@ from matplotlib.ticker import (
     ScalarFormatter,
 )
 
-from pyapsp.bench.report.comparison import (
-    device_name,
-    function,
-    is_once,
-    method_name,
-    seconds,
-)
+from pyapsp.bench.report.comparison import device_name, function, is_once, method_name, seconds
 from pyapsp.bench.report.records import OVER
 from pyapsp.bench.report.tables import by_problem
 

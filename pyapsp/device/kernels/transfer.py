@@ -15,16 +15,7 @@ from pyapsp.device.kernels.launch import Stopwatch
 from pyapsp.device.kernels.residents import residents
 from pyapsp.device.quirks import maps_late
 
-__all__ = [
-    "awaited",
-    "hand_back",
-    "in_place",
-    "read_back",
-    "send",
-    "settled",
-    "shared",
-    "upload",
-]
+__all__ = ["awaited", "hand_back", "in_place", "read_back", "send", "settled", "shared", "upload"]
 
 
 # Seconds for which the end of a short run is polled, and those after which it should have begun.

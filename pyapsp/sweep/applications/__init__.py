@@ -12,10 +12,4 @@ from pyapsp.sweep.applications import (
     shortest_paths,
 )
 
-__all__ = [
-    "gaussian_filter",
-    "joint_histogram",
-    "neural_network",
-    "ode_ensemble",
-    "shortest_paths",
-]
+__all__ = ["gaussian_filter", "joint_histogram", "neural_network", "ode_ensemble", "shortest_paths"]

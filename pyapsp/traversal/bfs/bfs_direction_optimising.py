@@ -36,12 +36,7 @@ from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.landing import deliver
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
-from pyapsp.traversal.kernels import (
-    MOST_COUNTED,
-    KernelArgument,
-    offset_type,
-    search_defines,
-)
+from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type, search_defines
 from pyapsp.traversal.narrow import NarrowRow, Row
 from pyapsp.traversal.search import Search, Searcher
 from pyapsp.traversal.symmetry import Symmetry, known_symmetric

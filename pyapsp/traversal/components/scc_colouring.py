@@ -26,14 +26,7 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.landing import deliver
-from pyapsp.registry import (
-    Options,
-    Parameters,
-    ParameterValues,
-    Plan,
-    Stats,
-    register,
-)
+from pyapsp.registry import Options, Parameters, ParameterValues, Plan, Stats, register
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, rows_for
 from pyapsp.traversal.components.numbering import Numbering
 from pyapsp.traversal.kernels import KernelArgument, WidthInGroup, offset_type

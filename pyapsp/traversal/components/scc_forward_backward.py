@@ -18,14 +18,7 @@ from pyapsp.base.json import Json
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
-from pyapsp.registry import (
-    Hashed,
-    Options,
-    Parameters,
-    ParameterValues,
-    Plan,
-    register,
-)
+from pyapsp.registry import Hashed, Options, Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels, numbered
 from pyapsp.traversal.kernels import Launcher, WidthInGroup, measured
 

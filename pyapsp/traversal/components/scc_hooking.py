@@ -15,14 +15,7 @@ from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.landing import deliver
-from pyapsp.registry import (
-    Options,
-    Parameters,
-    ParameterValues,
-    Plan,
-    Stats,
-    register,
-)
+from pyapsp.registry import Options, Parameters, ParameterValues, Plan, Stats, register
 from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels, rows_for
 from pyapsp.traversal.components.hooking import Hooking
 from pyapsp.traversal.components.numbering import Numbering

@@ -12,13 +12,7 @@ import pyopencl as cl
 from pyapsp.base.json import Json
 from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Graph
-from pyapsp.registry import (
-    Options,
-    Parameters,
-    ParameterValues,
-    Plan,
-    register,
-)
+from pyapsp.registry import Options, Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.components.scc_forward_backward import PartMethod, PartSearch, part_buffers
 from pyapsp.traversal.kernels import KernelArgument, Launcher
 

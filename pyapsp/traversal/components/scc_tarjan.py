@@ -12,12 +12,7 @@ from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited, in_place, read_back, shared
 from pyapsp.graph import Graph
-from pyapsp.registry import (
-    Options,
-    Parameters,
-    Plan,
-    register,
-)
+from pyapsp.registry import Options, Parameters, Plan, register
 from pyapsp.traversal.components.component_methods import ComponentMethod, Labels
 from pyapsp.traversal.kernels import measured
 

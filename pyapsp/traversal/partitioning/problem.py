@@ -6,21 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pyapsp.registry import (
-    Choice,
-    Options,
-    Problem,
-    Request,
-    in_order,
-    register_problem,
-)
+from pyapsp.registry import Choice, Options, Problem, Request, in_order, register_problem
 from pyapsp.traversal.comparison import Comparison, compared
-from pyapsp.traversal.partitioning.offsets import (
-    FAMILIES,
-    Offsets,
-    draw,
-    read_offsets,
-)
+from pyapsp.traversal.partitioning.offsets import FAMILIES, Offsets, draw, read_offsets
 from pyapsp.traversal.partitioning.partition import requested
 
 __all__ = ["PARTITION"]

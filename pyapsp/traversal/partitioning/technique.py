@@ -16,14 +16,7 @@ from pyapsp.base.json import Json
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
-from pyapsp.registry import (
-    Answer,
-    Loaded,
-    Options,
-    Parameters,
-    Plan,
-    Stats,
-)
+from pyapsp.registry import Answer, Loaded, Options, Parameters, Plan, Stats
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.partitioning.offsets import Offsets

@@ -22,11 +22,7 @@ from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.kernels import KernelArgument, Launcher
-from pyapsp.traversal.sssp.cycles import (
-    check_distances,
-    look_for_cycle,
-    refuse_reached_cycle,
-)
+from pyapsp.traversal.sssp.cycles import check_distances, look_for_cycle, refuse_reached_cycle
 from pyapsp.traversal.sssp.tree import type_on_device
 
 __all__ = ["NARROWEST", "PACKED", "Frontiers", "entering_leaves", "own_buffers"]

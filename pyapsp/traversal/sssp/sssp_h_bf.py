@@ -21,13 +21,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
-from pyapsp.traversal.sssp.h_bf import (
-    NARROWEST,
-    PACKED,
-    Frontiers,
-    entering_leaves,
-    own_buffers,
-)
+from pyapsp.traversal.sssp.h_bf import NARROWEST, PACKED, Frontiers, entering_leaves, own_buffers
 from pyapsp.traversal.sssp.tree import type_on_device, without_atomics
 
 __all__ = ["SsspHBf"]

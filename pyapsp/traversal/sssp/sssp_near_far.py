@@ -20,13 +20,7 @@ from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import Launcher
 from pyapsp.traversal.search import Lanes
-from pyapsp.traversal.sssp.tree import (
-    NonNegativeSearch,
-    Programs,
-    Tree,
-    word_defines,
-    word_of,
-)
+from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines, word_of
 
 __all__ = ["SsspNearFar"]
 
