@@ -46,6 +46,7 @@ Argument: TypeAlias = Json | np.ndarray
 SHORTLIST = "shortlist"
 # A method is on the shortlist if it is predicted to take at most this many times the least time.
 _WITHIN = 10
+_SLOW = f"predicted to take more than {_WITHIN} times as long as the fastest method"
 
 _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "joules_per_unit", "joules_per_distance"),
@@ -253,7 +254,8 @@ def run(
     outcome, judge = Outcome(problem, about), _Judge(problem)
     chosen, arguments = [choose(device) for device in devices], arguments or {}
     if SHORTLIST in methods:
-        some = shortlist(problem, data, dtypes, chosen, arguments)
+        some, slow = shortlist(problem, data, dtypes, chosen, arguments)
+        outcome.left_out |= dict.fromkeys((each for each in slow if each not in methods), _SLOW)
         methods = list(dict.fromkeys([*(each for each in methods if each != SHORTLIST), *some]))
     everybody = [
         _Own(problem, data, method, dtype, device, arguments, judge, kernels)
@@ -305,8 +307,8 @@ def shortlist(
     dtypes: Sequence[str],
     devices: Sequence[Device],
     arguments: Mapping[str, Argument],
-) -> list[str]:
-    """Return "auto", and the methods predicted to take at most 10 times as long as the fastest.
+) -> tuple[list[str], list[str]]:
+    """Return "auto" and the methods predicted to take at most 10 times as long as the fastest.
 
     Methods whose times are not predicted are on the list, too, if they can answer.
 
@@ -314,8 +316,13 @@ def shortlist(
     ----------
     problem, data, dtypes, devices, arguments
         As for `run`.
+
+    Returns
+    -------
+    list, list of str
+        The shortlist, and the methods that can answer and are not on it.
     """
-    found = ["auto"]
+    found, able = ["auto"], []
     for dtype, device in product(dtypes, devices):
         asked = dict(arguments) | {"dtype": dtype, "device": device}
         try:
@@ -323,12 +330,13 @@ def shortlist(
         except PyApspError:
             continue  # that of "auto" says why
         known = [each.seconds for each in choices if each.seconds is not None]
+        able += [each.method.id for each in choices]
         found += [
             each.method.id
             for each in choices
             if each.seconds is None or each.seconds <= _WITHIN * min(known)
         ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(found)), [each for each in dict.fromkeys(able) if each not in found]
 
 
 class _Judge:

@@ -195,7 +195,8 @@ def test_a_search_that_negative_weights_mislead_is_left_out(problem, name, stays
     )
     assert outcome.ok
     assert [row["name"] for row in outcome.peers] == [name] * stays
-    assert outcome.left_out == ({} if stays else {name: "not for negative weights"})
+    calls = bench.peer(problem, name).calls
+    assert outcome.left_out == ({} if stays else {name: f"{calls} is not for negative weights"})
 
 
 def test_the_shortlist_has_the_methods_that_auto_predicts_to_be_fast(graph, device, monkeypatch):
@@ -212,22 +213,26 @@ def test_the_shortlist_has_the_methods_that_auto_predicts_to_be_fast(graph, devi
     def listed(*dtypes):
         return bench.shortlist(weighed, graph, dtypes, [device], {})
 
-    assert listed("float32") == ["auto", "fw-mm", "fw-blocked"]
-    assert listed("float32", "int32") == ["auto", "fw-mm", "fw-blocked", "near-far"]
-    monkeypatch.setattr(bench, "shortlist", lambda *asked: ["auto", "fw-naive"])
+    assert listed("float32") == (["auto", "fw-mm", "fw-blocked"], ["fw-naive", "near-far"])
+    assert listed("float32", "int32") == (["auto", "fw-mm", "fw-blocked", "near-far"], ["fw-naive"])
+    slow = ["fw-naive", "near-far"]
+    monkeypatch.setattr(bench, "shortlist", lambda *asked: (["auto", "fw-mm"], slow))
     outcome = bench.run(ALL_PAIRS, graph, ["fw-naive", "shortlist"], ["int32"], [device], repeat=1)
-    assert outcome.runs[0]["method"] == "fw-naive"
-    assert [run["automatic"] for run in outcome.runs] == [False, True]
+    assert [run["method"] for run in outcome.runs][::2] == ["fw-naive", "fw-mm"]
+    assert [run["automatic"] for run in outcome.runs] == [False, True, False]
+    # what is slow and was named is timed
+    assert outcome.left_out.keys() == {"near-far"}
+    assert outcome.left_out["near-far"].startswith("predicted to take more than 10 times as long")
 
 
 def test_the_shortlist_without_predictions_has_all_that_can_answer(device):
     scc = registry.problem("scc")
     names = [each.id for each in registry.methods("scc")]
-    found = bench.shortlist(scc, generators.ring(9).symmetrized(), ["int32"], [device], {})
-    assert found[0] == "auto"
+    found, slow = bench.shortlist(scc, generators.ring(9).symmetrized(), ["int32"], [device], {})
+    assert (found[0], slow) == ("auto", [])
     assert sorted(found[1:]) == sorted(names)
     # a type that cannot be asked for is the error of "auto"
-    assert bench.shortlist(scc, generators.ring(9), ["float64"], [device], {}) == ["auto"]
+    assert bench.shortlist(scc, generators.ring(9), ["float64"], [device], {}) == (["auto"], [])
 
 
 def test_a_peer_that_is_not_installed_is_left_out(graph, device, monkeypatch):

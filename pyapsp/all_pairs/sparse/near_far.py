@@ -32,7 +32,7 @@ __all__ = ["NearFar"]
 _BLOCKS, _PART = 64, 3
 # A launch looks at about so many vertices and arcs for each compute unit, so that it does not take
 # much longer than half a second, but has at least so many blocks: with scalar groups, and without.
-_VISITS, _LEAST = 10_000_000, {True: 2, False: 16}
+_VISITS, _LEAST = 20_000_000, {True: 2, False: 16}
 # Ints that a search needs for each vertex and block.
 _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000

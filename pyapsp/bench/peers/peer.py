@@ -85,7 +85,7 @@ class Peer:
         if self.unweighted and not graph.is_unweighted:
             return "counts arcs"
         if self.non_negative and graph.has_negative:
-            return "not for negative weights"
+            return f"{self.calls} is not for negative weights"
         return None
 
 

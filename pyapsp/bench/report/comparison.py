@@ -176,7 +176,7 @@ def reason(run: Any, other: Beside | None) -> str:
     outside = run.wall_seconds - run.kernel_seconds
     copies = ""
     if pd.notna(run.transfer_seconds) and run.transfer_seconds > 0:
-        copies = f" ({seconds(run.transfer_seconds)} in transfers)"
+        copies = f" ({seconds(run.transfer_seconds)} in transfers, the rest on the host)"
     return f"{seconds(outside)} are outside kernels{copies}"
 
 

@@ -89,8 +89,8 @@ def _of_the_fastest(best: pd.DataFrame) -> str:
     if best["ratio"].isna().all():
         return f"{caption}."
     caption += " and of the fastest function of another package (ring). "
-    caption += "The number says how many times as long that function took"
-    caption += ": below 1, it is faster." if best["ratio"].lt(1).any() else "."
+    caption += "The number is the time of the function, divided by that of the method"
+    caption += ": below 1, the function is faster." if best["ratio"].lt(1).any() else "."
     return caption + (
         " ~: each median is within the turns of the other." if best["even"].eq(True).any() else ""
     )

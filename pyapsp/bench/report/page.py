@@ -59,7 +59,7 @@ def report_page(
         "peers": tables.peers_table(runs, collected.peers),
         "software": tables.table(collected.software, tables.SOFTWARE),
     }
-    not_run = _not_run(runs)
+    not_run = _not_run(runs, collected.left_out)
     left_out = pd.concat([collected.left_out, not_run], ignore_index=True)
     listed["left-out"] = tables.table(left_out, tables.LEFT_OUT)
     answered = runs[~runs["status"].isin(("refused", "failed"))]
@@ -112,19 +112,24 @@ def _leaders(best: pd.DataFrame) -> list[str]:
     """Say which method is the fastest on the largest graph of each problem."""
     known = best[best["method"].notna()]
     return [
-        f"{problem}: {of['shown'].iloc[0]} ({of['input'].iloc[0]}, {of['dtype'].iloc[0]})"
+        f"{problem}: {of['shown'].iloc[0]} on {of['input'].iloc[0]}, in {of['dtype'].iloc[0]}"
         for problem, of in known.groupby("problem", sort=False)
     ]
 
 
-def _not_run(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each graph with the methods of a problem that ran on another graph alone."""
-    rows = []
+def _not_run(runs: pd.DataFrame, left_out: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each graph with the methods of a problem that ran on another graph alone.
+
+    Methods of which it is known why they were left out have rows already.
+    """
+    rows, why = [], "cannot solve it, or was not asked to"
+    known = set(left_out[["problem", "input", "what"]].itertuples(index=False, name=None))
     for problem, of in runs.groupby("problem", sort=False):
         every = set(of["method"])
         for (name, n), here in of.groupby(["input", "n"], sort=False):
-            if missing := sorted(every.difference(here["method"])):
-                rows.append((problem, name, n, ", ".join(missing), "run on other graphs alone"))
+            others = sorted(every.difference(here["method"]))
+            if missing := [each for each in others if (problem, name, each) not in known]:
+                rows.append((problem, name, n, ", ".join(missing), why))
     return pd.DataFrame(rows, columns=list(tables.LEFT_OUT))
 
 

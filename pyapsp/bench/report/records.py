@@ -1,18 +1,20 @@
 """Read the records of solves and benches into data frames.
 
 A run that was both solved and timed by a bench is one row. It has the times of the bench, and
-counts as verified only if both answers were right.
+counts as verified only if both answers were right. A bench that times "auto" and the method that
+"auto" chose times one run twice: its row has the turns of both.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 import pandas as pd
 
@@ -54,6 +56,14 @@ _RUN = {
 }
 # the whole calls of the shortest and of the longest turn
 _RANGE = ("least_seconds", "greatest_seconds")
+# the columns of medians -> the phase of which a record has the time of each turn
+_PHASES = {"wall_seconds": "wall", "kernel_seconds": "kernel", "transfer_seconds": "transfer"}
+# the columns of medians -> the columns, by how they begin, that are something divided by them
+_OF_TIME: dict[str, str | tuple[str, ...]] = {
+    "wall_seconds": OVER,
+    "kernel_seconds": ("rate", "fraction_of_roof"),
+    "transfer_seconds": (),
+}
 # optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
 _OPTIONAL = {
     *("m", "options", "held_dtype", "turns", "fraction_of_roof"),
@@ -121,7 +131,8 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
     """Collect records and benches.
 
     A run that was solved and also timed by a bench is one row, with the times of the bench (the
-    last one, if there are several). It is verified if both answers were verified.
+    last one, if there are several; of all turns that are the same run). It is verified if all
+    answers were verified.
 
     Parameters
     ----------
@@ -148,7 +159,7 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
             if document not in benches:
                 benches.append(document)
             number = benches.index(document)
-            timed += [_Run.of(record, path, number) for record in document["runs"]]
+            timed += _each_once([_Run.of(record, path, number) for record in document["runs"]])
         else:
             solved.append(_Run.of(document, path))
     in_turns = {run.identity: run.row for run in timed}
@@ -208,7 +219,7 @@ class _Run:
             row["fraction_of_roof"] = None
         ratios = record.get("ratios", {})
         numbers = [row["n"], row["m"], row["turns"], *(row[name] for name in _NUMBERS)]
-        numbers += _turns(record)
+        numbers += [each for phase in _PHASES.values() for each in _turns(record, phase)]
         if not (
             isinstance(ratios, Mapping)
             and isinstance(record.get("environment", {}), Mapping)
@@ -228,6 +239,50 @@ class _Run:
         arguments = [self.record.get(name) for name in ("predecessors", "sources", "cutoff")]
         columns = [self.row[name] for name in (*_SORTED, "held_dtype")]
         return (*columns, _part(self.record, "input").get("hash"), *arguments)
+
+
+def _each_once(runs: Sequence[_Run]) -> list[_Run]:
+    """Put the runs of a bench with one identity, as of "auto" and its method, into one."""
+    same: dict[tuple[Json, ...], list[_Run]] = {}
+    for run in runs:
+        same.setdefault(run.identity, []).append(run)
+    return [_together(some) if len(some) > 1 else some[0] for some in same.values()]
+
+
+def _together(runs: Sequence[_Run]) -> _Run:
+    """Put the turns of runs into one; those of the last one, if not all turns are known."""
+    rows, row = [run.row for run in runs], dict(runs[-1].row)
+    if all(_turns(run.record, phase) for run in runs for phase in _PHASES.values()):
+        for name, phase in _PHASES.items():
+            turns = [each for run in runs for each in _turns(run.record, phase)]
+            median = statistics.median(turns)
+            row |= {name: median, "turns": len(turns)}
+            for ratio in (each for each in row if each.startswith(_OF_TIME[name])):
+                row[ratio] = _for_another(rows, ratio, name, median)
+        row |= _range({"times": {"wall": [each for run in runs for each in _turns(run.record)]}})
+    row |= _verdict(rows)
+    return _Run(runs[-1].record, row | {"status": _state(row["verified"])})
+
+
+def _for_another(rows: Sequence[Record], ratio: str, seconds: str, median: float) -> float | None:
+    """Return a ratio to a time for another time; None if a row has none."""
+    known = [
+        value * time
+        for row in rows
+        if _is_number(value := row[ratio]) and _is_number(time := row[seconds])
+    ]
+    return statistics.fmean(known) / median if len(known) == len(rows) and median else None
+
+
+def _verdict(rows: Sequence[Record]) -> Record:
+    """Return whether all answers were right, and the largest error."""
+    # false if an answer was wrong; else missing if one was not verified
+    verdicts = [row["verified"] for row in rows]
+    errors = [row["max_error"] for row in rows if _is_number(row["max_error"])]
+    return {
+        "verified": False if False in verdicts else None if None in verdicts else True,
+        "max_error": max(errors, default=None),
+    }
 
 
 @cache
@@ -258,11 +313,11 @@ def _part(record: Record, name: str) -> Record:
     return part
 
 
-def _turns(record: Record) -> list[Json]:
-    """Return the times of the whole call of each turn; [] if a record has none."""
+def _turns(record: Record, phase: str = "wall") -> list[float]:
+    """Return the times of each turn, by default of the whole call; [] if a record has none."""
     times = record.get("times")
-    walls = times.get("wall") if isinstance(times, Mapping) else None
-    return walls if isinstance(walls, list) else []
+    found = times.get(phase) if isinstance(times, Mapping) else None
+    return cast("list[float]", found) if isinstance(found, list) else []
 
 
 def _range(record: Record) -> Record:
@@ -288,13 +343,9 @@ def _both(solved: Record, timed: Record | None) -> Record:
     """Return the row of a run from its record of a solve and, if there is one, of a bench."""
     if timed is None:
         return solved
-    # false if either answer was wrong; else missing if either was not verified
-    verdicts = [solved["verified"], timed["verified"]]
-    verified = False if False in verdicts else None if None in verdicts else True
-    errors = [row["max_error"] for row in (solved, timed) if _is_number(row["max_error"])]
-    both: Record = {"verified": verified, "max_error": max(errors, default=None)}
+    both = _verdict([solved, timed])
     texts = {name: solved[name] or timed[name] for name in ("verified_by", "why")}
-    return solved | timed | both | texts | {"status": _state(verified)}
+    return solved | timed | both | texts | {"status": _state(both["verified"])}
 
 
 def _state(verified: Json) -> str:

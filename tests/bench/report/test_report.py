@@ -180,6 +180,35 @@ def test_a_run_that_was_solved_and_timed_is_one_row(make):
     assert list(found.max_error) == [1.25e-6, 3.0, 1.25e-6, 1.25e-6]
 
 
+def test_auto_and_the_method_that_it_chose_are_one_run_of_a_bench(make):
+    def run(kernel, wall, **changes):
+        phases = {"kernel": kernel, "wall": wall, "transfer": [0.5] * len(wall)}
+        medians = {f"{name}_seconds": float(np.median(each)) for name, each in phases.items()}
+        # ten units of work; another package takes eight seconds
+        ratios = {"rate": 10 / medians["kernel_seconds"], "fraction_of_roof": 0.2}
+        ratios["ratios"] = {"scipy": 8 / medians["wall_seconds"]}
+        return make.record(times=phases, repeat=len(wall), **medians, **ratios) | changes
+
+    named, chosen = run([1, 2, 4], [1, 3, 5]), run([2, 6, 6], [7, 9, 11], automatic=True)
+    bench = make.bench([]) | {"runs": [chosen, named]}
+    (row,) = collect(make.save(bench)).runs.itertuples()
+    assert (row.turns, row.kernel_seconds, row.wall_seconds) == (6, 3, 6)
+    assert (row.least_seconds, row.greatest_seconds, row.transfer_seconds) == (1, 11, 0.5)
+    assert row.rate == pytest.approx(10 / 3)
+    assert row.over_scipy == pytest.approx(8 / 6)
+    assert row.fraction_of_roof == pytest.approx((0.2 * 2 + 0.2 * 6) / 2 / 3)
+    # a wrong answer of one of them is one of the run
+    for each in (chosen, named):
+        each["verified"] = False
+        (row,) = collect(make.save(bench)).runs.itertuples()
+        assert (row.status, row.verified) == ("wrong", False)
+        each["verified"] = True
+    # without the turns of both, the last one counts
+    del chosen["times"]
+    (row,) = collect(make.save(bench)).runs.itertuples()
+    assert (row.turns, row.wall_seconds) == (3, 3)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -777,11 +806,15 @@ def test_graphs_are_described(make):
 def test_the_page_names_the_methods_of_the_largest_graphs_and_what_was_not_run(make):
     runs = [make.record("a", 10, "one"), make.record("a", 10, "two"), make.record("b", 90, "two")]
     text = make.page(*runs)
-    assert "On the largest graph of each problem: all-pairs: two (b, float64)." in text
+    assert "<li>all-pairs: two on b, in float64</li>" in text
     assert "Not every method of a problem was run on every graph" in text
     assert cells(Page(text), "left-out", "input", "what", "why") == [
-        ["b", "one", "run on other graphs alone"]
+        ["b", "one", "cannot solve it, or was not asked to"]
     ]
+    # where a bench says why, that is the reason
+    slow = {"problem": "all-pairs", "input": "b", "n": 90, "what": "one", "why": "slow"}
+    text = make.page(*runs, make.bench([runs[2]], left_out=[slow]))
+    assert cells(Page(text), "left-out", "input", "what", "why") == [["b", "one", "slow"]]
     assert "Not every method" not in make.page(*runs[:2])
 
 
@@ -799,8 +832,16 @@ def test_a_peer_is_even_if_each_median_is_within_the_turns_of_the_other(make):
         ([0.9, 1.3], "1.1 (even)", ""),
         ([1.1, 1.3], "1.2", ""),
         ([0.7, 1.1], "0.9 (even)", "as fast: within the turns"),
-        ([0.7, 0.9], "0.8 (slower)", "1 s are outside kernels (123 µs in transfers)"),
-        ([0.5, 0.7], "0.6 (slower)", "1 s are outside kernels (123 µs in transfers)"),
+        (
+            [0.7, 0.9],
+            "0.8 (slower)",
+            "1 s are outside kernels (123 µs in transfers, the rest on the host)",
+        ),
+        (
+            [0.5, 0.7],
+            "0.6 (slower)",
+            "1 s are outside kernels (123 µs in transfers, the rest on the host)",
+        ),
         ([1.3, 1.5], "1.4", ""),
     ):
         bench["peers"][0]["times"]["wall"] = turns
