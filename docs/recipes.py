@@ -19,6 +19,7 @@ import inspect
 import json
 import math
 import os
+import re
 import textwrap
 import time
 from collections.abc import Callable, Iterable
@@ -217,6 +218,15 @@ def closeness_theirs(graph):
     return networkx.closeness_centrality(graph)
 
 
+def closeness_igraph_data(small):
+    _, (graph,) = closeness_data(small)
+    return (graph.to_igraph(),), (graph,)
+
+
+def closeness_igraph(graph):
+    return graph.closeness(mode="in")
+
+
 def closeness_ours(graph):
     return pyapsp.closeness_centrality(graph)
 
@@ -289,6 +299,16 @@ def betweenness_theirs(graph):
     return networkx.betweenness_centrality(graph)
 
 
+def betweenness_igraph_data(small):
+    _, (graph,) = betweenness_data(small)
+    return (graph.to_igraph(),), (graph,)
+
+
+def betweenness_igraph(graph):
+    pairs = (graph.vcount() - 1) * (graph.vcount() - 2)
+    return np.array(graph.betweenness()) / pairs
+
+
 def betweenness_ours(graph):
     return pyapsp.betweenness_centrality(graph)
 
@@ -348,13 +368,22 @@ RECIPES = (
     ),
     Recipe(
         "closeness",
-        "closeness of a network of 5,000 vertices",
+        "closeness of 5,000 vertices, no weights",
         "NetworkX `closeness_centrality`",
         "networkx",
         closeness_data,
         closeness_theirs,
         closeness_ours,
         same=by_node,
+    ),
+    Recipe(
+        "closeness-igraph",
+        "closeness of 5,000 vertices, no weights",
+        "igraph `closeness`",
+        "igraph",
+        closeness_igraph_data,
+        closeness_igraph,
+        closeness_ours,
     ),
     Recipe(
         "hops",
@@ -371,7 +400,7 @@ RECIPES = (
     ),
     Recipe(
         "pairs",
-        "2,000 routes, crossing by crossing, 65,536 crossings",
+        "2,000 routes, crossing by crossing, of 65,536",
         "igraph `get_shortest_paths`",
         "igraph",
         pairs_data,
@@ -381,13 +410,22 @@ RECIPES = (
     ),
     Recipe(
         "betweenness",
-        "betweenness of a network of 5,000 vertices",
+        "betweenness of 5,000 vertices, no weights",
         "NetworkX `betweenness_centrality`",
         "networkx",
         betweenness_data,
         betweenness_theirs,
         betweenness_ours,
         same=by_node,
+    ),
+    Recipe(
+        "betweenness-igraph",
+        "betweenness of 5,000 vertices, no weights",
+        "igraph `betweenness`",
+        "igraph",
+        betweenness_igraph_data,
+        betweenness_igraph,
+        betweenness_ours,
     ),
 )
 
@@ -437,30 +475,53 @@ def shown(value: float) -> str:
     return f"{value / 60:.2g} min" if value >= 100 else f"{value:.2g} s"
 
 
-def table(figures: dict[str, Any]) -> str:
-    """Return the table of times."""
-    rows = ["| my job | what I used | its time | ours | lines of code |", "|---|---|---|---|---|"]
+def heading(recipe: Recipe) -> str:
+    """Return the heading of a recipe, which differs from all others."""
+    return f"{recipe.job[0].upper()}{recipe.job[1:]}, beside {recipe.tool.partition(' `')[0]}"
+
+
+def anchor(recipe: Recipe) -> str:
+    """Return the name of the section, as GitHub and MyST make it from the heading."""
+    return re.sub(r"[^\w -]", "", heading(recipe).lower()).replace(" ", "-")
+
+
+def table(figures: dict[str, Any], page: str = "") -> str:
+    """Return the table of times; its jobs are links to sections of `page`, which follow it."""
+    rows = [
+        "| my job | what I used | its time | ours | lines of code | ours |",
+        "|---|---|---|---|---|---|",
+    ]
     for recipe in RECIPES:
         theirs, ours = figures["seconds"][recipe.name]
         about = "about " if recipe.part else ""
-        lines = f"{lines_of(recipe.theirs)}, ours {lines_of(recipe.ours)}"
-        cells = recipe.job, recipe.tool, about + shown(theirs), shown(ours), lines
+        lines = lines_of(recipe.theirs), lines_of(recipe.ours)
+        cells = (
+            f"[{recipe.job}][{recipe.name}]",
+            recipe.tool,
+            about + shown(theirs),
+            shown(ours),
+            *map(str, lines),
+        )
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+    links = [f"[{recipe.name}]: {page}#{anchor(recipe)}" for recipe in RECIPES]
+    return "\n".join([*rows, "", *links]) + "\n"
 
 
 def page(figures: dict[str, Any]) -> str:
     """Return the text of the page."""
     parts = [
         "# Recipes\n",
-        "What people compute, what they used for it, and the same with pyapsp. Times are of a "
-        f"whole call, on {figures['machine']}. `python docs/recipes.py --measure` measures them "
-        "again, and compares the answers.\n",
+        "What people compute, what they used for it, and the same with pyapsp. Graphs are drawn "
+        "at random; those of closeness, betweenness and hops have no weights. Times "
+        "are of a whole call from the objects that the code names, without their conversion, after "
+        "a call on a smaller input, which compiles kernels. They are the shortest of three, or the "
+        f"only one above {_LONG} seconds, on {figures['machine']}. "
+        "`python docs/recipes.py --measure` measures them again, and compares the answers.\n",
         table(figures),
     ]
     for recipe in RECIPES:
         parts += [
-            f"## {recipe.job[0].upper()}{recipe.job[1:]}\n",
+            f"## {heading(recipe)}\n",
             f"With {recipe.tool}:\n",
             f"```{{code-block}} python\n{body(recipe.theirs)}\n```\n",
             "With pyapsp:\n",
@@ -474,7 +535,7 @@ def readme(text: str, figures: dict[str, Any]) -> str:
     """Return the text of README with the table."""
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n{table(figures)}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n{table(figures, PAGE.relative_to(TOP).as_posix())}\n{_END}{after}"
 
 
 def machine() -> str:

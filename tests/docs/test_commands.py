@@ -407,6 +407,6 @@ def test_every_entry_is_used():
 def test_lines_are_short_and_links_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
-    links = re.findall(r"\]\(([^)#]+)", text)
+    links = re.findall(r"\]\(([^)#]+)", text) + re.findall(r"(?m)^\[[^\]]+\]: ([^#\s]+)", text)
     assert links
     assert all(((ROOT / page).parent / link).exists() for link in links)

@@ -63,6 +63,7 @@ def test_the_page_and_the_table_are_of_the_figures():
     text = recipes.README.read_text(encoding="utf-8")
     assert text == recipes.readme(text, figures)
     assert figures["seconds"].keys() == {each.name for each in recipes.RECIPES}
+    assert len({recipes.anchor(each) for each in recipes.RECIPES}) == len(recipes.RECIPES)
 
 
 def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
