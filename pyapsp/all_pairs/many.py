@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pyapsp.all_pairs.batch import batch_of, check_nameless
-from pyapsp.all_pairs.dense.batch.jobs import array_dtype, check_out
+from pyapsp.all_pairs.dense.batch.jobs import array_dtype
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Weight
+from pyapsp.graph.validation import output
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method
 from pyapsp.registry.ranks import on_ranks
@@ -278,6 +279,6 @@ def arrays_of(
     """Return weights that share no memory with the answers, and the arrays of the answers."""
     chosen = array_dtype(graphs, dtype)
     distances = np.empty(graphs.shape, chosen) if out is None else out
-    check_out(distances, graphs.shape, chosen)
+    output("solve_many", distances, graphs.shape, chosen)
     weights = graphs.copy() if shares_memory(graphs, distances) else graphs
     return weights, distances, np.empty(graphs.shape, np.int32) if predecessors else None

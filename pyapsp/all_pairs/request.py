@@ -18,7 +18,7 @@ from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.device_matrix import sent, should_be_sent
-from pyapsp.graph.validation import choice, flag
+from pyapsp.graph.validation import choice, flag, output
 from pyapsp.numbers.precision import name_of, resolve
 from pyapsp.paths import KEEPS, AllPairsOptions, farthest, vertices_of
 from pyapsp.registry import Method, Request, check_limits, method_of, problem
@@ -76,10 +76,11 @@ def requested(
     cutoff = farthest(arguments.cutoff, owner)
     if out is not None and (not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray)):
         raise ParameterError.of("out", owner, "a NumPy array without a mask", type(out).__name__)
+    there = _device_for_facts(graph, arguments) if sends else None
     # if `out` shares memory with the weights, the graph needs a copy
     shared = out is not None and shares_memory(graph, out)
     directed = flag("directed", owner, arguments.directed)
-    if sends and not shared and (there := _device_for_facts(graph, arguments)) is not None:
+    if there is not None and not shared:
         graph = sent(cast("np.ndarray", graph), there)
     else:
         graph = as_graph(graph, directed, weight=arguments.weight, copy=copy or shared)
@@ -111,7 +112,7 @@ def requested(
     if keep == "device":
         options = options.on_device(graph.n)
     if out is not None:
-        _check_out(out, (options.count(graph.n), graph.n), answer_dtype, owner)
+        output(owner, out, (options.count(graph.n), graph.n), answer_dtype)
     about: Record = {
         "predecessors": predecessors,
         "cutoff": cutoff,
@@ -148,12 +149,3 @@ def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[Devic
             raise ParameterError.of("device", owner, "at least one device", device)
         return list(device)
     return [cast("DeviceLike", device)]
-
-
-def _check_out(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype, owner: str) -> None:
-    fits = (
-        out.shape == shape and out.dtype == dtype and out.flags.c_contiguous and out.flags.writeable
-    )
-    if not fits:
-        rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
-        raise ParameterError.of("out", owner, rule, f"{out.dtype} {out.shape}")

@@ -97,6 +97,19 @@ def flag(parameter: str, owner: str, value: bool | np.bool_ | NDArray[np.bool_])
     return bool(value)
 
 
+def output(
+    owner: str, out: object, shape: tuple[int, ...], dtype: np.dtype, *, contiguous: bool = True
+) -> np.ndarray:
+    """Return `out`, an array that an answer of this shape and type can be written to."""
+    rule = f"a writeable {'C-contiguous ' if contiguous else ''}{dtype} array of shape {shape}"
+    if not isinstance(out, np.ndarray) or isinstance(out, np.ma.MaskedArray):
+        raise ParameterError.of("out", owner, rule, type(out).__name__)
+    fits = (out.shape, out.dtype) == (shape, dtype) and out.flags.writeable
+    if not fits or (contiguous and not out.flags.c_contiguous):
+        raise ParameterError.of("out", owner, rule, f"{out.dtype} {out.shape}")
+    return out
+
+
 def is_real(value: object) -> bool:
     """Return whether `value` is one real number: no bool and no timedelta64, both are integers."""
     return isinstance(value, Real) and not isinstance(value, bool | np.timedelta64)

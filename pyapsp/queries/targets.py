@@ -20,7 +20,7 @@ from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import places_of
-from pyapsp.graph.validation import flag, integer, vertex
+from pyapsp.graph.validation import flag, integer, output, vertex
 from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
@@ -342,7 +342,10 @@ def distances(
         for name, each in (("sources", sources), ("targets", targets))
     )
     shape = tails.size, heads.size
-    rows = np.empty(shape, options.dtype) if out is None else _checked(out, shape, options.dtype)
+    if out is None:
+        rows = np.empty(shape, options.dtype)
+    else:
+        rows = output("distances", out, shape, options.dtype, contiguous=False)
     if 0 in shape:
         return rows
     if heads.size < tails.size and is_exact(graph, options.dtype):
@@ -373,16 +376,6 @@ def _fill(
         wanted = min(longer(some.size, time.perf_counter() - started), most)
         if tell is not None:
             tell(done, total)
-
-
-def _checked(out: np.ndarray, shape: tuple[int, int], dtype: np.dtype) -> np.ndarray:
-    """Return the array of the caller if it fits."""
-    fits = isinstance(out, np.ndarray) and not isinstance(out, np.ma.MaskedArray)
-    if not fits or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
-        rule = f"a writeable {dtype} array of shape {shape}"
-        got = f"{out.dtype} {out.shape}" if fits else type(out).__name__
-        raise ParameterError.of("out", "distances", rule, got)
-    return out
 
 
 def _first_sources(waiting: np.ndarray, tails: np.ndarray, wanted: int) -> np.ndarray:

@@ -15,7 +15,6 @@ from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.loader import opencl
 from pyapsp.device.processor import model
-from pyapsp.numbers.precision import name_of
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Problem, Request
 from pyapsp.registry.steps import OpaquePlan, Stats
@@ -101,7 +100,7 @@ def record(
         "method": method,
         "parameters": plan.parameters,
         "tuning": plan.tuning,
-        "dtype": name_of(options.dtype),
+        "dtype": options.dtype_name,
         "held_dtype": plan.held_dtype,
         **request.arguments,
         "device": about_device(device),

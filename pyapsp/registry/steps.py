@@ -108,6 +108,11 @@ class Options:
     progress: Callable[[int, int], None] | None = field(default=None, kw_only=True)
 
     @property
+    def dtype_name(self) -> str:
+        """The name of the type of the answer."""
+        return name_of(self.dtype)
+
+    @property
     def memory(self) -> int:
         """The bytes of device memory that the call may use."""
         whole = self.device.capabilities.global_memory
@@ -160,7 +165,7 @@ class Plan(Generic[_Input, _Options, _State]):
     @property
     def held_dtype(self) -> str:
         """The name of the type of the values during the run."""
-        return self.packed or name_of(self.options.dtype)
+        return self.packed or self.options.dtype_name
 
     @property
     def spare_bytes(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.dense.batch.pipeline import Job
-from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.errors import GraphError
 from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph, Graphs
 from pyapsp.numbers.precision import infinity, resolve
@@ -21,7 +21,6 @@ __all__ = [
     "Part",
     "Stacked",
     "array_dtype",
-    "check_out",
     "common_dtype",
     "narrowest",
     "packed_dtype",
@@ -282,21 +281,6 @@ def array_dtype(weights: np.ndarray, dtype: DTypeLike | None) -> np.dtype:
 def packed_dtype(graphs: Graphs, dtype: DTypeLike | None) -> np.dtype:
     """Choose the type of the distances of all graphs."""
     return _chosen(graphs.weights, int(graphs.sizes.max(initial=0)), dtype)
-
-
-def check_out(out: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> None:
-    """Raise an error unless `out` is a writeable C-contiguous array of this shape and type."""
-    if not (
-        isinstance(out, np.ndarray)
-        and not isinstance(out, np.ma.MaskedArray)
-        and out.shape == shape
-        and out.dtype == dtype
-        and out.flags.c_contiguous
-        and out.flags.writeable
-    ):
-        rule = f"a writeable C-contiguous {dtype} array of shape {shape}"
-        got = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
-        raise ParameterError.of("out", "solve_many", rule, got)
 
 
 def common_dtype(dtype: DTypeLike | None) -> np.dtype | None:
