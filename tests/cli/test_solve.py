@@ -147,7 +147,7 @@ def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):
 
 
 def test_a_dry_run_of_a_mapped_matrix_takes_no_memory(graph_file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(fw_outofcore, "available_memory", lambda: 1000)
+    monkeypatch.setattr(fw_outofcore, "installed_memory", lambda: 1000)
     asked = ["solve", graph_file, "--dry-run", "--method", "fw-outofcore", "-o"]
     code, text, _ = run(capsys, *asked, tmp_path / "d.npy")
     assert code == 0

@@ -23,7 +23,7 @@ from pyapsp.all_pairs.dense.outofcore.team import Team, limits, product_for
 from pyapsp.all_pairs.dense.predecessors import Recovery
 from pyapsp.base import errors
 from pyapsp.base.errors import DeviceMemoryError, PrecisionError
-from pyapsp.base.host import available_memory, mapped_file
+from pyapsp.base.host import available_memory, installed_memory, mapped_file
 from pyapsp.base.json import Record
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import check_answer, check_diagonal, check_weights
@@ -188,6 +188,9 @@ class FwOutofcore(AllPairsMethod):
             return _nothing(options)
         with ExitStack() as stack:
             matrix = stack.enter_context(Matrix(prepared.array))
+            if prepared.array is not options.out:
+                # only now: what is free changes, and a run that falls back for it warns
+                _check_host(prepared.array.nbytes, available_memory())
             checkpoint = _opened(graph, options)
             if checkpoint is not None:
                 stack.enter_context(checkpoint)
@@ -289,13 +292,16 @@ def _room(matrix: Matrix) -> np.ndarray:
 
 
 def _allocate(n: int, options: AllPairsOptions) -> np.ndarray:
-    """Return an array for the distances; raise an error if the memory is too small."""
-    needed = n * n * options.dtype.itemsize
-    available = available_memory()
-    if available is not None and needed > available:
-        hint = "give a mapped file as out (numpy.lib.format.open_memmap) or use a narrower dtype"
-        raise DeviceMemoryError(needed, available, f"the host cannot hold the distances: {hint}")
+    """Return an array for the distances; raise an error if the host never has the memory."""
+    _check_host(n * n * options.dtype.itemsize, installed_memory())
     return np.empty((n, n), options.dtype)
+
+
+def _check_host(needed: int, memory: int | None) -> None:
+    """Raise an error if so much memory of the host is too little for the distances."""
+    if memory is not None and needed > memory:
+        hint = "give a mapped file as out (numpy.lib.format.open_memmap) or use a narrower dtype"
+        raise DeviceMemoryError(needed, memory, f"the host cannot hold the distances: {hint}")
 
 
 def _interval(
