@@ -228,7 +228,7 @@ def closeness_igraph(graph):
 
 
 def closeness_ours(graph):
-    return pyapsp.closeness_centrality(graph)
+    return pyapsp.closeness_centrality(graph, weight=None)
 
 
 # -- a histogram of hops -------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def hops_theirs(matrix, sources):
 
 
 def hops_ours(graph):
-    return pyapsp.distance_histogram(graph)
+    return pyapsp.distance_histogram(graph, weight=None)
 
 
 def hops_part(arguments):
@@ -400,7 +400,7 @@ RECIPES = (
     ),
     Recipe(
         "pairs",
-        "2,000 routes, crossing by crossing, of 65,536",
+        "2,000 routes, crossing by crossing, in 65,536",
         "igraph `get_shortest_paths`",
         "igraph",
         pairs_data,
@@ -488,7 +488,7 @@ def anchor(recipe: Recipe) -> str:
 def table(figures: dict[str, Any], page: str = "") -> str:
     """Return the table of times; its jobs are links to sections of `page`, which follow it."""
     rows = [
-        "| my job | what I used | its time | ours | lines of code | ours |",
+        "| my job | what I used | its time | pyapsp | its lines | pyapsp lines |",
         "|---|---|---|---|---|---|",
     ]
     for recipe in RECIPES:
