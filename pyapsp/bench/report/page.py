@@ -50,7 +50,8 @@ def report_page(
     summaries = {each.id: each.summary for each in registered()}
     for name, some in tables.by_problem(runs).items():
         listed[f"runs-{name}"] = tables.runs_table(some, collected.peers, devices=several)
-        problems.append({"id": name, "summary": summaries.get(name, "")})
+        asked = collected.asked.get(name, "")
+        problems.append({"id": name, "summary": summaries.get(name, ""), "asked": asked})
     listed |= {
         "fastest": tables.fastest_table(best),
         "areas": tables.areas_table(every),

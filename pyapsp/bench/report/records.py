@@ -116,6 +116,8 @@ class Collected:
         name and version of the packages that the runs depend on, and of the host's processor.
     dates : tuple of str
         The days of the runs, the first day first.
+    asked : dict of str to str
+        What was asked of each problem beside its input, if something was.
     """
 
     runs: pd.DataFrame
@@ -125,6 +127,7 @@ class Collected:
     left_out: pd.DataFrame
     software: pd.DataFrame
     dates: tuple[str, ...]
+    asked: dict[str, str]
 
 
 def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
@@ -183,7 +186,23 @@ def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:
         left_out=_frame([row for each in benches for row in each["left_out"]], _LEFT_OUT),
         software=_software(records),
         dates=tuple(sorted(dates)),
+        asked=_asked(records),
     )
+
+
+def _asked(records: Iterable[Record]) -> dict[str, str]:
+    """Say which options of the answer the runs of each problem had."""
+    asked: dict[str, list[str]] = {}
+    for record in records:
+        sources, cutoff = record.get("sources"), record.get("cutoff")
+        words = ["with predecessors"] if record.get("predecessors") is True else []
+        if _is_whole(sources):
+            words.append("from one vertex" if sources == 1 else f"from {sources:,} vertices")
+        if _is_number(cutoff):
+            words.append(f"up to the distance {cutoff:g}")
+        asked.setdefault(str(record["problem"]), []).append(", ".join(words))
+    several = {name: " or ".join(dict.fromkeys(each)) for name, each in asked.items()}
+    return {name: words for name, words in several.items() if words}
 
 
 @dataclass(frozen=True)

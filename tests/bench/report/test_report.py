@@ -818,6 +818,15 @@ def test_the_page_names_the_methods_of_the_largest_graphs_and_what_was_not_run(m
     assert "Not every method" not in make.page(*runs[:2])
 
 
+def test_the_page_says_what_was_asked_for(make):
+    one = make.record(sources=1, cutoff=2.5, predecessors=False)
+    assert "; here with predecessors.</p>" in make.page(make.record())
+    assert "; here from one vertex, up to the distance 2.5.</p>" in make.page(one)
+    both = make.page(make.record(), make.record("b", sources=3000, predecessors=False))
+    assert "; here with predecessors or from 3,000 vertices.</p>" in both
+    assert "; here" not in make.page(make.record(predecessors=False))
+
+
 def test_of_many_ties_a_few_are_named(make):
     runs = [make.record("a", 10, f"m{number}", wall_seconds=2.0) for number in range(6)]
     page = Page(make.page(make.bench(runs)))
