@@ -7,7 +7,17 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
-from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged, listed, reaches, within
+from papers.claims import (
+    Answers,
+    Claim,
+    UnmeasuredError,
+    Verdict,
+    judged,
+    listed,
+    near,
+    reaches,
+    within,
+)
 from papers.measured import Measured
 from papers.published import Published
 from papers.values import Value
@@ -99,46 +109,44 @@ def _dy3(measured: Measured) -> Verdict:
 
 
 def _updates(blocks: str, duplicates: str, quantity: str, measured: Measured) -> Verdict:
-    """Answer whether the fastest batch reaches the published rate of insertions."""
-    rates = {
-        run["label"]["batch"]: run["edges"] / run["seconds"]["insert"] / 1e6
-        for _, run in measured.each_run(
-            "busato-dynamic-updates", blocks=blocks, duplicates=duplicates
-        )
-    }
+    """Answer whether the fastest batch of all graphs reaches the published rate of insertions."""
+    name, rates = "busato-dynamic-updates", {}
+    for n in measured.sizes(name)[-1:]:
+        for run in measured.runs(name, n, blocks=blocks, duplicates=duplicates):
+            what = f"{run['label']['graph']}, batch {run['label']['batch']:,}"
+            rates[what] = run["edges"] / run["seconds"]["insert"] / 1e6
     if not rates:
         raise UnmeasuredError(blocks)
-    batch = max(rates, key=rates.__getitem__)
+    best = max(rates, key=rates.__getitem__)
     said = _said(quantity, method=blocks)
-    return Verdict(reaches(rates[batch], said), f"{rates[batch]:.3g} million/s, batch {batch:,}")
+    return Verdict(reaches(rates[best], said), f"{rates[best]:.3g} million/s: {best}")
 
 
 def _dy7(measured: Measured) -> Verdict:
     gains = _per_cent(_pairs(measured, "analytics", "CSR", "Hornet", _wall, what="BFS"))
     said = _said("most gain of Hornet over CSR in BFS")
-    return Verdict(reaches(max(gains.values()), said), f"% faster: {listed(gains)}")
+    holds = min(gains.values()) > 0 and near(max(gains.values()), said)
+    return Verdict(holds, f"% faster: {listed(gains)}")
 
 
 def _dy8(measured: Measured) -> Verdict:
     apart = _per_cent(_pairs(measured, "analytics", "CSR", "Hornet", _wall, what="SpMV"))
     most = _said("usual difference of Hornet and CSR in SpMV")
-    near = sum(within(abs(each), 0, most) for each in apart.values())
-    return Verdict(near > len(apart) / 2, f"% faster: {listed(apart)}")
+    alike = sum(within(abs(each), 0, most) for each in apart.values())
+    return Verdict(alike > len(apart) / 2, f"% faster: {listed(apart)}")
 
 
 def _tr1(measured: Measured) -> Verdict:
     name, gains = "busato-dynamic-trusses", {}
     for n in measured.sizes(name)[-1:]:
         for about in measured.inputs(name, n):
-            for form in ("CSR", "a Hornet"):
-                both = [
-                    measured.phases(name, n, **about["label"], method=f"{each} on {form}")
-                    for each in ("Iterative", "Delta")
-                ]
-                if all(both):
-                    label = about["label"]
-                    what = f"{label['graph']}, k {label['k']}, {form}"
-                    gains[what] = both[0]["wall"] / both[1]["wall"]
+            label = about["label"]
+            both = [
+                measured.phases(name, n, **label, method=f"{each} on a Hornet")
+                for each in ("Iterative", "Delta")
+            ]
+            if all(both):
+                gains[f"{label['graph']}, k {label['k']}"] = both[0]["wall"] / both[1]["wall"]
     if not gains:
         raise UnmeasuredError(name)
     best = max(gains, key=gains.__getitem__)

@@ -43,6 +43,7 @@ def _facts(matches: Sequence[Matches]) -> Record:
     each_query = [each.costs[each.order] for each in matches]
     each_query = [costs[costs > 0] for costs in each_query]
     mismatched = sum(int((each.units > 0).sum()) for each in matches)
+    without = np.concatenate([each.units == 0 for each in matches])
     costs, top = (np.concatenate([some[:most] for some in each_query]) for most in (None, _TEN))
     return {
         "queries": len(matches),
@@ -51,6 +52,7 @@ def _facts(matches: Sequence[Matches]) -> Record:
         "top_ten": float(top.mean()) if top.size else 0.0,
         "best": float(np.mean([each.costs.min() for each in matches])),
         "exact": sum(int(each.units.min() == 0) for each in matches),
+        "without_cost": float(without.mean()),
         "distinct": float(np.mean([each.distinct for each in matches])),
         "distinct_with_cost": costs.size / mismatched if mismatched else None,
     }

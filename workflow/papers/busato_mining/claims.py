@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged
+from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged, listed
 from papers.measured import Measured
 
 __all__ = ["CLAIMS", "claims"]
@@ -37,9 +37,18 @@ def _faster(miner: str, phase: str, orders: int, measured: Measured) -> Verdict:
 
 def _overlap(measured: Measured) -> Verdict:
     for n in measured.sizes(_OVERLAP)[-1:]:
-        on, off = (measured.phases(_OVERLAP, n, overlap=each).get("wall") for each in ("on", "off"))
+        on, off = (measured.phases(_OVERLAP, n, overlap=each) for each in ("on", "off"))
         if on and off:
-            return Verdict(on < off, f"ms: {1e3 * on:.3g} with, {1e3 * off:.3g} without")
+            # the transfers and more
+            holds = off["wall"] - on["wall"] > off["transfer"]
+            times = {
+                "with": on["wall"],
+                "without": off["wall"],
+                "transfers": off["transfer"],
+                "mining": off["kernel"],
+            }
+            ms = listed({name: 1e3 * seconds for name, seconds in times.items()})
+            return Verdict(holds, f"ms: {ms}")
     raise UnmeasuredError(_OVERLAP)
 
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 from papers.claims import (
-    TOLERANCE,
     Answers,
     Claim,
     Times,
@@ -32,13 +31,14 @@ __all__ = [
 
 _PAPER = Published("busato_profiling")
 _CARDS = ("GTX 660", "GTX 980")
-_STATIC = ("work-items to threads", *(f"virtual warps of {width}" for width in (2, 4, 8, 16, 32)))
+_WARPS = tuple(f"virtual warps of {width}" for width in (2, 4, 8, 16, 32))
+_STATIC = ("work-items to threads", *_WARPS)
 _MULTI, _CTA, _TWO, _LOCAL = "Multi-phase", "CTA + warp + scan", "two-phase", "local warp search"
 _SEMI = ("dynamic virtual warps", "dynamic + relaunch", _CTA)
 _DYNAMIC = (_LOCAL, _TWO, _MULTI)
 # The techniques of the figures; direct and block search, and forms of ours, are not in them.
 _PLOTTED = (*_STATIC, *_SEMI, *_DYNAMIC)
-_OSM, _WEB, _PATENTS, _CIRCUIT, _SKITTER = (
+_OSM, _WEB, _PATENTS, _CIRCUIT, _SKITTER = _INPUTS = (
     *("great-britain_osm", "web-NotreDame", "cit-Patents", "circuit5M", "as-Skitter"),
 )
 
@@ -128,19 +128,22 @@ def _higher_peak(facts: Programs) -> Verdict:
     return Verdict(within(more, *said), listed({"more peak power, %:": more}))
 
 
+def _falls(values: Times[str]) -> Verdict:
+    """Return whether a number falls along both branches of versions: v1.0, and v2.0 to v2.1."""
+    branches = ("orig", "v1.0"), ("orig", "v2.0", "v2.1")
+    falls = all(
+        values[after] < values[before] for branch in branches for before, after in pairwise(branch)
+    )
+    versions = dict.fromkeys(version for branch in branches for version in branch)
+    return Verdict(falls, listed({each: 1e3 * values[each] for each in versions}))
+
+
 def _each_faster(facts: Programs) -> Verdict:
-    times = [facts.times[version] for version in ("orig", "v1.0", "v2.0", "v2.1")]
-    order = all(after < before for before, after in pairwise(times))
-    versions = ("orig", "v1.0", "v2.0", "v2.1")
-    return Verdict(order, listed({each: 1e3 * facts.times[each] for each in versions}))
+    return _falls(facts.times)
 
 
 def _each_frugal(facts: Programs) -> Verdict:
-    joules = facts.energy("joules")
-    versions = ("orig", "v1.0", "v2.0", "v2.1")
-    values = [joules[version] for version in versions]
-    order = all(after < before for before, after in pairwise(values))
-    return Verdict(order, listed({each: 1e3 * joules[each] for each in versions}))
+    return _falls(facts.energy("joules"))
 
 
 def _last_of_transpose(facts: Programs) -> Verdict:
@@ -221,21 +224,23 @@ def _web_time(facts: Techniques) -> Verdict:
     second = _lowest(times, but=[_MULTI]) / times[_MULTI]
     two = times[_TWO] / times[_MULTI]
     return Verdict(
-        near(second, _said("speedup of Multi-phase over the second", _WEB))
+        _lowest(times, _WARPS) < _lowest(times, but=[_MULTI, *_WARPS])
+        and near(second, _said("speedup of Multi-phase over the second", _WEB))
         and near(two, _said("speedup of Multi-phase over two-phase", _WEB)),
         f"second / Multi-phase {second:.3g}, two-phase / Multi-phase {two:.3g}",
     )
 
 
 def _irregular_time(facts: Techniques) -> Verdict:
-    holds, texts = True, []
+    first, as_said, texts = True, [], []
     for name in (_PATENTS, _CIRCUIT):
         times = facts.times(name)
         said = _said("speedup of dynamic techniques over static ones", name)
         gains = [_lowest(times, _STATIC) / times[each] for each in (_CTA, _TWO, _MULTI)]
-        holds &= times[_MULTI] == _lowest(times) and all(reaches(gain, said) for gain in gains)
+        first &= times[_MULTI] == _lowest(times)
+        as_said += [near(gain, said) for gain in gains]
         texts.append(f"{name}: {', '.join(f'{gain:.3g}' for gain in gains)}")
-    return Verdict(holds, "; ".join(texts))
+    return Verdict(first and sum(as_said) > len(as_said) / 2, "; ".join(texts))
 
 
 def _irregular_energy(facts: Techniques) -> Verdict:
@@ -269,23 +274,20 @@ def _skitter_energy(facts: Techniques) -> Verdict:
 
 
 def _relaunches(facts: Techniques) -> Verdict:
-    inputs = (_OSM, _WEB, _PATENTS, _CIRCUIT, _SKITTER)
-    slower = [facts.times(name)["dynamic + relaunch"] for name in inputs]
-    without = [facts.times(name)["dynamic virtual warps"] for name in inputs]
-    quotients = [a / b for a, b in zip(slower, without, strict=True)]
+    every = map(facts.times, _INPUTS)
+    quotients = [times["dynamic + relaunch"] / times["dynamic virtual warps"] for times in every]
     return Verdict(
-        all(reaches(each, 1) for each in quotients) and max(quotients) > TOLERANCE,
-        f"with over without: {', '.join(f'{each:.3g}' for each in quotients)}",
+        min(quotients) > 1, f"with over without: {', '.join(f'{each:.3g}' for each in quotients)}"
     )
 
 
 def _trade_off(facts: Techniques) -> Verdict:
-    inputs = (_OSM, _WEB, _PATENTS, _CIRCUIT, _SKITTER)
     over = {}
-    for name in inputs:
-        joules = facts.energy(name)
-        over[name] = joules[_MULTI] / _lowest(joules)
-    return Verdict(all(each <= TOLERANCE for each in over.values()), listed(over))
+    for name in _INPUTS:
+        times, joules = facts.times(name), facts.energy(name)
+        products = Times({each: times[each] * joules[each] for each in joules})
+        over[name] = products[_MULTI] / _lowest(products, but=[_MULTI])
+    return Verdict(max(over.values()) < 1, listed(over))
 
 
 #: Topic -> number of a statement -> its judge.

@@ -108,7 +108,7 @@ def _ablation(measured: Measured) -> Rows:
 
 
 def _relaxations(measured: Measured) -> Rows:
-    theirs = {"H-BF": "sssp-h-bf", "queue-less, n - 1 sweeps": "queue-less"}
+    theirs = {"H-BF": "sssp-h-bf", "queue-less": "queue-less"}
     above = "orders of magnitude above Dijkstra"
     for n in measured.sizes(_OPTIMISATIONS):
         counts = claims.counts(measured, n)

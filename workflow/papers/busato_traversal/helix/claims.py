@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 
-from papers.busato_traversal.helix.experiments import BALANCES
-from papers.claims import TOLERANCE, UNMEASURED, Answers, Claim, Verdict, judged, listed, within
+from papers.busato_traversal.helix.experiments import BALANCES, SYNCS
+from papers.claims import (
+    TOLERANCE,
+    UNMEASURED,
+    Answers,
+    Claim,
+    Verdict,
+    every,
+    judged,
+    listed,
+    within,
+)
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
@@ -24,21 +32,23 @@ ABLATED = "busato-traversal-ablations"
 DIMENSIONS = ("balance", "queue", "sync", "update")
 #: A configuration -> seconds.
 Seconds = dict[tuple[str, ...], float]
+# Facts of a graph, and the work-items of a warp and of a group that searched it.
 _About = Mapping[str, float]
 _Condition = Callable[[_About], bool]
 
 _NODES = tuple(name for name in BALANCES if name.startswith("node"))
 _SCANS = tuple(name for name in BALANCES if name.startswith("scan"))
-# Lanes of a node-based mapping with shuffles -> the least mean degree for it.
 _SHUFFLES = {
-    name: 2 * int(parameters["width"])
+    name: int(parameters["width"])
     for name, parameters in BALANCES.items()
-    if parameters["balance"] == "node-shuffle" and int(parameters["width"]) >= 16
+    if parameters["balance"] == "node-shuffle"
 }
-_WARP, _GROUP = 32, 128
-# The thesis measures these ranges on its graphs in the order of the table.
-_FIRST = 4
-# The searches of a GPU that are not Helix, and the sequential one.
+# What the thesis searches with: a launch for each level, or one launch.
+_PUBLISHED_SYNCS = ("multi", "persistent")
+# The thesis' first four graphs are road networks and a mesh: these stand for them.
+_FIRST = ("grid",)
+# The other searches of figure 7.7. Gunrock is not there.
+_RIVALS = ("bfs-b40c", "bfs-4k")
 _SEQUENTIAL = "bfs-sequential"
 _PAPER = Published("busato_traversal/helix")
 
@@ -82,113 +92,144 @@ def _for_all(answers: Mapping[str, bool]) -> Verdict:
     return Verdict(not not_for, f"{text}; not: {', '.join(not_for)}" if not_for else text)
 
 
+def _searched(measured: Measured, experiment: str) -> Iterator[tuple[str, _About, list[RunRecord]]]:
+    """Yield the name, the facts and the runs of each graph."""
+    for n, name, about, runs in graphs(measured, experiment):
+        if runs:
+            sizes = {each: runs[0]["parameters"][each] for each in ("warp", "group")}
+            yield f"{name}, {n}", about | sizes, runs
+
+
 @dataclass(frozen=True)
 class _Best:
-    """One of some values is in the best configuration of such graphs, or none ever is.
+    """One of some values is in the best configuration of such graphs.
 
     Attributes
     ----------
     dimension : str
-    values : tuple of str
-    where : callable
+    values : callable
+        Returns these values for a graph; none if nothing is said of it.
     never : bool
+        Whether none of them is.
+    of : tuple of str
+        What launches configurations that are compared.
     """
 
     dimension: str
-    values: tuple[str, ...]
-    where: _Condition = lambda about: True
+    values: Callable[[_About], Collection[str]]
     never: bool = False
+    of: tuple[str, ...] = SYNCS
 
     def __call__(self, measured: Measured) -> Verdict:
         """Answer for all graphs."""
-        place = DIMENSIONS.index(self.dimension)
+        place, launched = DIMENSIONS.index(self.dimension), DIMENSIONS.index("sync")
         answers = {}
-        for n, name, about, runs in graphs(measured, CONFIGURED):
-            times = seconds_of(runs)
-            tried = {each[place] for each in times}
-            if not self.where(about) or not tried & {*self.values} or len(tried) < 2:
-                continue
-            best = min(times, key=times.__getitem__)[place]
-            answers[f"{name}, {n}"] = (best in self.values) != self.never
+        for name, about, runs in _searched(measured, CONFIGURED):
+            found = seconds_of(runs)
+            times = {each: found[each] for each in found if each[launched] in self.of}
+            tried, values = {each[place] for each in times}, {*self.values(about)}
+            if tried & values and tried - values:
+                best = min(times, key=times.__getitem__)[place]
+                answers[name] = (best in values) != self.never
         return _for_all(answers)
 
 
-def _shuffles(measured: Measured) -> Verdict:
-    """Answer whether the node-based mapping with shuffles beats that without from 2g on."""
-    answers = {}
-    for n, name, about, runs in graphs(measured, CONFIGURED):
-        least: dict[str, float] = {}
-        for (balance, *_), seconds in seconds_of(runs).items():
-            least[balance] = min(seconds, least.get(balance, math.inf))
-        plain = [least[each] for each in _NODES if each in least and "shuffle" not in each]
-        shuffles = [
-            least[balance]
-            for balance, mean in _SHUFFLES.items()
-            if about["mean"] >= mean and balance in least
-        ]
-        if shuffles and plain:
-            answers[f"{name}, {n}"] = min(shuffles) < min(plain)
-    return _for_all(answers)
+def _always(*values: str) -> Callable[[_About], Collection[str]]:
+    """Return a function that says these values of every graph."""
+    return lambda about: values
 
 
-def _gains(
-    technique: str, where: _Condition, measured: Measured
-) -> Iterator[tuple[str, RunRecord, float]]:
-    """Yield name, facts and time without over time with a technique, for such graphs."""
-    for n, name, about, runs in graphs(measured, ABLATED):
+def _where(condition: _Condition, *values: str) -> Callable[[_About], Collection[str]]:
+    """Return a function that says these values of some graphs."""
+    return lambda about: values if condition(about) else ()
+
+
+def _either(
+    condition: _Condition, value: str, otherwise: str
+) -> Callable[[_About], Collection[str]]:
+    """Return a function that says one of two values of every graph."""
+    return lambda about: (value if condition(about) else otherwise,)
+
+
+def _regular(about: _About) -> bool:
+    """Return whether table 7.2 has a node-based mapping for a graph with a vertex queue."""
+    few, many = about["mean"] < 5, about["mean"] > about["warp"]
+    return (few and about["gini"] < 0.2) or (not few and many and about["gini"] < 0.3)
+
+
+def _shuffles(about: _About) -> list[str]:
+    """Return the mappings of at least half a warp that have at most half the mean degree."""
+    return [
+        name
+        for name, width in _SHUFFLES.items()
+        if 2 * width >= about["warp"] and about["mean"] >= 2 * width and about["gini"] < 0.3
+    ]
+
+
+def _gains(technique: str, measured: Measured) -> Iterator[tuple[str, _About, float]]:
+    """Yield name, facts and time without over time with a technique, for each graph."""
+    for name, about, runs in _searched(measured, ABLATED):
         pair = pairs(runs).get(technique, {})
-        if len(pair) == 2 and where(about):
-            yield f"{name}, {n}", about, pair["without"] / pair["with"]
+        if len(pair) == 2:
+            yield name, about, pair["without"] / pair["with"]
 
 
 @dataclass(frozen=True)
 class _Helps:
-    """A technique makes searches faster, or slower, on such graphs.
+    """A technique makes searches faster, or slower.
 
     Attributes
     ----------
     technique : str
     slower : bool
-    where : callable
+    border : callable, optional
+        Returns the degree above which it helps; it hardly does for graphs without such a degree.
     """
 
     technique: str
     slower: bool = False
-    where: _Condition = lambda about: True
+    border: Callable[[_About], float] = lambda about: -1
 
     def __call__(self, measured: Measured) -> Verdict:
         """Answer for all graphs."""
-        found = _gains(self.technique, self.where, measured)
-        return _for_all({name: gain < 1 if self.slower else gain > 1 for name, _, gain in found})
-
-
-def _bins(measured: Measured) -> Verdict:
-    """Answer whether bins help where a degree is above half the device's work-items, only there."""
-    answers = {}
-    for name, about, gain in _gains("bins", lambda about: "resident" in about, measured):
-        large = about["largest"] > about["resident"] / 2
-        answers[name] = gain > 1 if large else gain <= TOLERANCE
-    return _for_all(answers)
+        answers = {}
+        for name, about, gain in _gains(self.technique, measured):
+            if about["largest"] > self.border(about):
+                answers[name] = gain < 1 if self.slower else gain > 1
+            else:
+                answers[name] = gain <= TOLERANCE
+        return _for_all(answers)
 
 
 def _local(measured: Measured) -> Verdict:
     """Answer whether local memory makes binary search faster by as much as the text says."""
-    gains = {
-        name: gain
-        for name, _, gain in _gains("search, indices in local memory", lambda about: True, measured)
-    }
-    return _in_range(gains, "speedup of binary search over a form without local memory")
+    found = list(_gains("search, indices in local memory", measured))
+    verdict = _in_range(
+        {name: gain for name, _, gain in found},
+        "speedup of binary search over a form without local memory",
+    )
+    if not found:
+        return verdict
+    by_gain = sorted(found, key=lambda each: each[2])
+    grows = by_gain[0][1]["gini"] < by_gain[-1][1]["gini"]
+    return Verdict(every(verdict.holds, grows), verdict.numbers)
+
+
+def _pairs_of_offsets(measured: Measured) -> Verdict:
+    """Answer whether CSR-M makes searches faster by as much as the text says."""
+    gains = {name: gain for name, _, gain in _gains("CSR-M", measured)}
+    return _in_range(gains, "speedup of CSR-M")
 
 
 def _in_range(gains: Mapping[str, float], quantity: str) -> Verdict:
-    """Return whether all gains are between two published ones."""
+    """Return whether all are gains, and between two published ones."""
     if not gains:
         return UNMEASURED
     least, most = (
         float(_PAPER.rows(quantity=f"{which} {quantity}")[0]["value"])
         for which in ("smallest", "largest")
     )
-    holds = all(within(gain, least, most) for gain in gains.values())
+    holds = all(gain > 1 and within(gain, least, most) for gain in gains.values())
     return Verdict(holds, listed(gains))
 
 
@@ -201,14 +242,10 @@ def _rates(measured: Measured) -> dict[str, dict[str, float]]:
 
 
 def _over_rivals(measured: Measured) -> Verdict:
-    """Answer whether Helix is faster than every other parallel search by as much as published."""
+    """Answer whether Helix is faster than the searches of the figure by as much as published."""
     gains = {}
     for name, times in _rates(measured).items():
-        others = [
-            seconds
-            for method, seconds in times.items()
-            if not method.startswith("bfs-helix") and method != _SEQUENTIAL
-        ]
+        others = [times[method] for method in _RIVALS if method in times]
         if others and "bfs-helix" in times:
             gains[name] = min(others) / times["bfs-helix"]
     return _in_range(gains, "speedup over the best GPU search")
@@ -218,8 +255,8 @@ def _over_sequential(measured: Measured) -> Verdict:
     """Answer whether Helix is faster than a sequential search by as much as published."""
     gains = {
         name: times[_SEQUENTIAL] / times["bfs-helix"]
-        for name, times in list(_rates(measured).items())[:_FIRST]
-        if {_SEQUENTIAL, "bfs-helix"} <= times.keys()
+        for name, times in _rates(measured).items()
+        if name.rpartition(", ")[0] in _FIRST and {_SEQUENTIAL, "bfs-helix"} <= times.keys()
     }
     return _in_range(gains, "speedup over a sequential search on the first four graphs")
 
@@ -243,32 +280,35 @@ def _little_parallel(about: _About) -> bool:
     return about["mean"] < 5 and about["gini"] >= 0.2
 
 
-def _above(degree: int, about: _About) -> bool:
-    return about["largest"] > degree
-
-
 #: Number of a statement -> its judge.
 CLAIMS: Answers[Measured] = {
-    "HX1": _Best("balance", _NODES, where=lambda about: about["gini"] < 0.2),
-    "HX2": _shuffles,
+    "HX1": _Best("balance", _where(_regular, *_NODES)),
+    "HX2": _Best("balance", _shuffles),
     "HX3": _Best(
-        "balance", _SCANS, where=lambda about: about["gini"] >= 0.3 and about["mean"] >= 5
+        "balance", _where(lambda about: about["gini"] >= 0.3 and about["mean"] >= 5, *_SCANS)
     ),
-    "HX4": _Best("balance", ("search, warp", "search, block"), never=True),
-    "HX5": _Best("balance", ("device-wide",), never=True),
-    "HX6": _Best("queue", ("vertex",), where=lambda about: not _little_parallel(about)),
-    "HX7": _Best("queue", ("edge",), where=_little_parallel),
-    "HX8": _Best("queue", ("two-phase",), never=True),
-    "HX9": _Best("sync", ("multi",), where=lambda about: about["eccentricity"] < 100),
+    "HX4": _Best("balance", _always("search, warp", "search, block"), never=True),
+    "HX5": _Best("balance", _always("device-wide"), never=True),
+    "HX6": _Best("queue", _where(lambda about: not _little_parallel(about), "vertex")),
+    "HX7": _Best("queue", _where(_little_parallel, "edge")),
+    "HX8": _Best("queue", _always("two-phase"), never=True),
+    "HX9": _Best(
+        "sync",
+        _either(lambda about: about["eccentricity"] < 100, *_PUBLISHED_SYNCS),
+        of=_PUBLISHED_SYNCS,
+    ),
     "HX10": _Best(
-        "update", ("ballot",), where=lambda about: about["mean"] < _WARP or about["gini"] > 0.9
+        "update",
+        _either(
+            lambda about: about["mean"] < about["warp"] or about["gini"] > 0.9, "ballot", "local"
+        ),
     ),
     "HX11": _local,
-    "HX12": _Helps("CSR-M"),
-    "HX13": _bins,
+    "HX12": _pairs_of_offsets,
+    "HX13": _Helps("bins", border=lambda about: about["resident"] / 2),
     "HX14": _Helps("bins, not one list"),
-    "HX15": _Helps("warp gathering", where=partial(_above, _WARP)),
-    "HX16": _Helps("block gathering", where=partial(_above, _GROUP)),
+    "HX15": _Helps("warp gathering", border=lambda about: about["warp"]),
+    "HX16": _Helps("block gathering", border=lambda about: about["group"]),
     "HX17": _Helps("duplicates during lookup", slower=True),
     "HX18": _Helps("compare-and-exchange", slower=True),
     "HX19": _over_rivals,
