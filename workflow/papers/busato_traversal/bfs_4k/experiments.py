@@ -28,7 +28,16 @@ from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.bfs_4k import Bfs4K
 from pyapsp.traversal.request import default_source
 
-__all__ = ["DEGREES", "EXPERIMENTS", "KNOBS", "MAPPINGS", "STORES", "TABLES"]
+__all__ = [
+    "COMPARED",
+    "DEGREES",
+    "EXPERIMENTS",
+    "FEATURES",
+    "KNOBS",
+    "MAPPINGS",
+    "STORES",
+    "TABLES",
+]
 
 #: Mappings of figure 6.11, and the parameters that fix them.
 MAPPINGS: dict[str, Parameters] = {
@@ -54,12 +63,12 @@ KNOBS = {
 _OTHERS: Parameters = {"single": 1, "discover": 2, "heavy": 15, "dynamic": "relaunch"}
 #: The degrees of figure 6.5, whose arcs are those of one warp.
 DEGREES, _WARP = (3, 1, 4, 6, 3, 3), 32
-# Figure 6.14: features that are added one after the other.
 _NONE: Parameters = {
     **{"least_width": 1, "widths": "fixed", "single": 0, "discover": 0},
     **{"dynamic": "off", "duplicates": "off"},
 }
-_FEATURES: dict[str, Parameters] = {
+_ADDED: dict[str, Parameters] = {
+    "queues": {},
     "virtual warps of 4": {"least_width": 4},
     "and as wide as the frontier allows": {"widths": "dynamic"},
     "and edge-discover": {"discover": 2, "extended": 1},
@@ -67,6 +76,8 @@ _FEATURES: dict[str, Parameters] = {
     "and detection of duplicates": {"duplicates": "hash32"},
     "and the single-block kernel": {"single": 1},
 }
+#: Figure 6.14: features that are added one after the other.
+FEATURES = tuple(_ADDED)
 #: The searches of figure 6.13, in its order.
 COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c", "bfs-4k")
 # The rivals of table 6.2; BFS-4K has the parameters that suit the device.
@@ -176,7 +187,7 @@ def _features(n: int, request: Request) -> Iterator[Case]:
     names = ("bfs-sequential", "bfs-harish", "bfs-edge")
     runners = [subject.runner({"features": name}, method(name)) for name in names]
     parameters = dict(_NONE)
-    for name, more in {"queues": {}, **_FEATURES}.items():
+    for name, more in _ADDED.items():
         parameters |= more
         runners.append(subject.runner({"features": name}, _form(request.device, **parameters)))
     runners += [subject.runner({"search": name}, method(name)) for name in COMPARED]
