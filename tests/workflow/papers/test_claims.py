@@ -213,7 +213,11 @@ PARTITION = Topic(
         ("LB7", {at(SKITTER, CTA): 1.1}, YES),
         ("LB7", {at(SKITTER, CTA): 1.11}, NO),  # more than the 1.105 of circuit5M
         ("LB7", {at(CIRCUIT, CTA): 0.99, at(SKITTER, CTA): 0.9}, YES),
-        ("LB7", {at(CIRCUIT, CTA): 0.94, at(SKITTER, CTA): 0.9}, NO),  # it is not the fastest
+        (
+            "LB7",  # it is not the fastest on circuit5M, and even less on the others
+            {at(CIRCUIT, CTA): 0.94, at(SKITTER, CTA): 0.9, at(PATENTS, width(4)): 0.9},
+            NO,
+        ),
         ("LB8", {at(KRON, MULTI): 1.09}, YES),
         ("LB8", {at(KRON, MULTI): 1.11}, NO),
         ("LB8", {at(KRON, MULTI): 0.99}, NO),
@@ -238,6 +242,7 @@ PARTITION = Topic(
         ("LB13", {old(name, CTA): 1.83 * ONE[at(name, CTA)] for name in INPUTS}, YES),
         ("LB13", {old(name, CTA): 1.81 * ONE[at(name, CTA)] for name in INPUTS}, NO),
         ("LB13", {old(name, CTA): None for name in INPUTS}, YES),  # the old GPU cannot run it
+        ("LB13", {at(name, CTA): None for name in INPUTS}, YES),
         ("LB13", ALONE, OPEN),
         ("LB14", {("groups", 512, "expansion"): 2.01}, YES),
         ("LB14", {("groups", 512, "expansion"): 1.99}, NO),  # the optimum is 512
@@ -384,6 +389,7 @@ GRAPHS = {
     "skewed": ((24, 0.6, 40_000, 9), ("scan, warp", "vertex", "multi", "ballot")),
     "sparse": ((3, 0.5, 20, 500), ("node 1", "edge", "persistent", "ballot")),
     "even": ((24, 0.1, 44, 6), ("scan, block", "vertex", "multi", "ballot")),
+    "social": ((80, 0.6, 5_000, 6), ("scan, warp", "vertex", "multi", "local")),
 }
 ABLATED = (
     *("search, indices in local memory", "CSR-M", "bins", "bins, not one list"),
@@ -499,7 +505,7 @@ HELIX = Topic(
         ("HX10", {part("dense", "update", "ballot"): 0.99}, NO),  # its mean is 70
         ("HX10", {part("skewed", "update", "local"): 0.99}, NO),
         ("HX11", {pair("grid", LOCAL_MEMORY, "without"): 1.51}, YES),
-        ("HX11", {pair("grid", LOCAL_MEMORY, "without"): 1.49}, NO),
+        ("HX11", {pair("grid", LOCAL_MEMORY, "without"): 1.5}, NO),  # no gain at all
         ("HX11", {pair("grid", LOCAL_MEMORY, "without"): 3.01}, NO),  # more than on irregular ones
         ("HX11", {pair("skewed", LOCAL_MEMORY, "without"): 15.9}, YES),
         ("HX11", {pair("skewed", LOCAL_MEMORY, "without"): 16.1}, NO),  # 10.7 times
@@ -1278,7 +1284,7 @@ ENERGY_OF_16 = Topic(
         ("EN3", {at(WEB, width(4)): 1.83}, YES),
         ("EN3", {at(WEB, width(4)): 1.81}, NO),
         ("EN3", {at(WEB, TWO): 3.31}, NO),
-        ("EN3", {at(WEB, CTA): 1.99}, NO),  # the second are not virtual warps
+        ("EN3", {at(WEB, ITEMS): 1.99}, NO),  # the second are not virtual warps
         ("EN4", {at(CIRCUIT, CTA): 1.11, at(CIRCUIT, TWO): 1.11}, YES),  # four of six
         (
             "EN4",
@@ -1444,9 +1450,9 @@ def test_the_published_rules_of_helix_are_scored_on_our_times():
         for row in helix_exhibits.ROWS["table-7.2"](made)
         if row["rules of"] == "thesis"
     }
-    # twice the best time: of five graphs by the balance of one, and by the launches of one
-    parts = {"balance": 1 / 5, "queue": 0, "sync": 1 / 5, "update": 0}
-    near = {name: (pytest.approx(2**part - 1), 5) for name, part in parts.items()}
+    # twice the best time: of six graphs by the balance of one, and by the launches of one
+    parts = {"balance": 1 / 6, "queue": 0, "sync": 1 / 6, "update": 0}
+    near = {name: (pytest.approx(2**part - 1), 6) for name, part in parts.items()}
     assert scores == near
     # a graph for which the chosen value was not measured does not count
     without = {key: each for key, each in HELIX.base.items() if "node 32, shuffle" not in key}
@@ -1455,7 +1461,7 @@ def test_the_published_rules_of_helix_are_scored_on_our_times():
         for row in helix_exhibits.ROWS["table-7.2"](HELIX.made(without))
         if (row["feature"], row["rules of"]) == ("balance", "thesis")
     ]
-    assert scored == [4]
+    assert scored == [5]
     trees = [row for row in helix_exhibits.ROWS["table-7.2"](made) if row["rules of"] != "thesis"]
     assert len(trees) == 3 * len(parts)
 
