@@ -24,10 +24,21 @@ from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import facts_of, on_a_cpu, published
 
-__all__ = ["ABLATIONS", "BALANCES", "EXPERIMENTS", "GRAPHS", "QUEUES", "SYNCS", "UPDATES"]
+__all__ = [
+    "ABLATIONS",
+    "BALANCES",
+    "EXPERIMENTS",
+    "GRAPHS",
+    "QUEUES",
+    "SEQUENTIAL",
+    "SYNCS",
+    "UPDATES",
+]
 
 # Searches of a turn, each from another source.
 _SOURCES = 3
+#: The sequential search of the host.
+SEQUENTIAL = "breadth_first_order (SciPy)"
 #: The dimensions of figure 7.6.
 BALANCES: dict[str, Parameters] = {
     "node 1": {"balance": "node", "width": 1},
@@ -139,6 +150,21 @@ class _Input:
 
         return Runner({"graph": self.name, **label}, turn)
 
+    def on_the_host(self) -> Runner:
+        """Return SciPy's search from each source."""
+        matrix = self.graph.to_scipy()
+
+        def turn() -> Turn:
+            started = time.perf_counter()
+            answers = [csgraph.breadth_first_order(matrix, source) for source in self.sources]
+            wall = (time.perf_counter() - started) / len(answers)
+            for levels, (order, parents) in zip(self.right, answers, strict=True):
+                require_equal(np.sort(order), np.flatnonzero(levels >= 0), SEQUENTIAL)
+                require_equal(levels[parents[order[1:]]] + 1, levels[order[1:]], SEQUENTIAL)
+            return Turn({"kernel": wall, "wall": wall}, {"kernel_seconds": wall})
+
+        return Runner({"graph": self.name, "method": SEQUENTIAL}, turn)
+
     def case(self, runners: list[Runner], spaces: list[dict[str, int]] | None = None) -> Case:
         """Return a case with the statistics of table 7.1 and the bins of figure 7.4."""
         degrees, facts = np.diff(self.graph.indptr), facts_of(self.graph)
@@ -217,7 +243,7 @@ def _spaces(device: Device) -> list[dict[str, int]]:
 
 
 def _rivals(n: int, request: Request) -> Iterator[Case]:
-    """Yield Helix as it is chosen, as published, and all other searches, for each graph."""
+    """Yield Helix as it is chosen, as published, all others and one of the host, for each graph."""
     device = request.device
     sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else {}
     for name in GRAPHS:
@@ -230,6 +256,7 @@ def _rivals(n: int, request: Request) -> Iterator[Case]:
         runners = [subject.runner({"method": "bfs-helix"}, method("bfs-helix"))]
         label: Label = {"method": "bfs-helix, table 7.2"}
         runners.append(subject.runner(label, method("bfs-helix", **published_set)))
+        runners.append(subject.on_the_host())
         for other in methods("bfs"):
             if (
                 other.id != "bfs-helix"
