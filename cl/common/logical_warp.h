@@ -46,8 +46,11 @@
  *             group_scan_unordered, group_rank_unordered
  *                                       the same, but warps follow each other in any order, by one
  *                                       atomic operation a warp; runs may give different orders
+ *             group_scan_counts(x, &total, slots)
+ *                                       as group_scan_unordered, for x >= 0; faster if they are
+ *                                       0 and 1 in a warp (sub-groups only)
  *             group_max(x, slots), group_any(flag, slots)
- *             device_scan_unordered(x, counter, slots), device_rank_unordered(flag, counter, slots)
+ *             device_scan_unordered(x, counter, slots), device_scan_counts, device_rank_unordered
  *                                       places in a list of all groups: *counter, which starts at
  *                                       0, grows by the total of the group
  *             device_scan_pair(flag, x, &place, counter, slots)
@@ -213,6 +216,17 @@ static inline int warp_rank(const int flag, int *count, __local int *slots)
 #endif
 }
 
+/* As warp_scan, of counts: where a warp has only 0 and 1, they are flags. Without sub-groups the
+ * choice would cost as many barriers as it saves. */
+static inline int warp_scan_counts_(const int x, int *total, __local int *slots)
+{
+#if PYAPSP_WARP > 1 && PYAPSP_SUBGROUPS
+    if (sub_group_all(x <= 1))
+        return warp_rank(x, total, slots);
+#endif
+    return warp_scan(x, total, slots);
+}
+
 static inline int warp_any(const int flag, __local int *slots)
 {
 #if PYAPSP_WARP == 1
@@ -333,6 +347,7 @@ BEFORE_IN_GROUP_(group_scan, warp_scan, warps_before_)
 BEFORE_IN_GROUP_(group_rank, warp_rank, warps_before_)
 BEFORE_IN_GROUP_(group_scan_unordered, warp_scan, warps_earlier_)
 BEFORE_IN_GROUP_(group_rank_unordered, warp_rank, warps_earlier_)
+BEFORE_IN_GROUP_(group_scan_counts, warp_scan_counts_, warps_earlier_)
 
 static inline int group_max(const int x, __local int *slots)
 {
@@ -375,6 +390,14 @@ static inline int device_scan_unordered(const int x, volatile __global int *coun
 {
     int total;
     const int before = group_scan_unordered(x, &total, slots);
+    return group_claim_(total, counter, slots) + before;
+}
+
+static inline int device_scan_counts(const int x, volatile __global int *counter,
+                                     __local int *slots)
+{
+    int total;
+    const int before = group_scan_counts(x, &total, slots);
     return group_claim_(total, counter, slots) + before;
 }
 

@@ -60,7 +60,11 @@ def _print(methods: Sequence[type[Method]]) -> None:
 
 
 def _listed(values: Sequence[int | str]) -> list[int | str] | dict[str, int]:
-    """Return the legal values as a list; of a range, its ends and its step."""
+    """Return the legal values as a list; of a range or thresholds, the ends and the step."""
+    from pyapsp.registry import Thresholds
+
+    if isinstance(values, Thresholds):
+        return {"from": values[0], "to": values[-1], "step": 1}
     if isinstance(values, range):
         return {"from": values[0], "to": values[-1], "step": values.step}
     return list(values)

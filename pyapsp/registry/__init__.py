@@ -31,6 +31,7 @@ from pyapsp.registry.steps import (
     ParameterValues,
     Plan,
     Stats,
+    Thresholds,
 )
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Request",
     "Requirements",
     "Stats",
+    "Thresholds",
     "check_limits",
     "check_memory",
     "in_order",

@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 from pyapsp.base.errors import CapabilityError, ParameterError, PyApspError
 from pyapsp.base.shown import table
 from pyapsp.base.spelling import meant
-from pyapsp.registry.steps import Answer, AnyPlan, Loaded, Parameters, ParameterValues
+from pyapsp.registry.steps import (
+    Answer,
+    AnyPlan,
+    Loaded,
+    Parameters,
+    ParameterValues,
+    Thresholds,
+)
 
 __all__ = ["Method", "Requirements"]
 
@@ -58,7 +65,7 @@ class Method(metaclass=_Kind):
         Paper and section.
     requires : Requirements
     choices : mapping of str to sequence of int or str
-        The allowed values of each parameter: a list or a range.
+        The allowed values of each parameter: a list, a range, or `Thresholds`.
     tunable : bool
         Whether the tuner can choose parameters. It is a
         `pyapsp.registry.tuning.method.TunableMethod`.
@@ -155,6 +162,8 @@ class Method(metaclass=_Kind):
 
 
 def _legal(values: Sequence[int | str]) -> str:
+    if isinstance(values, Thresholds):
+        return f"a whole number in [{values[0]}, {values[-1]}]"
     if isinstance(values, range):
         return f"a multiple of {values.step} in [{values[0]}, {values[-1]}]"
     return f"one of {', '.join(map(str, values))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
@@ -26,14 +27,26 @@ __all__ = [
     "Parameters",
     "Plan",
     "Stats",
+    "Thresholds",
 ]
 
-# The allowed values of each parameter of a method: a list or a range.
+# The allowed values of each parameter of a method: a list, a range or `Thresholds`.
 ParameterValues: TypeAlias = Mapping[str, Sequence[int | str]]
 
 _Input = TypeVar("_Input", covariant=True)
 _Options = TypeVar("_Options", bound="Options", covariant=True)
 _State = TypeVar("_State", covariant=True)
+
+
+class Thresholds(tuple[int, ...]):
+    """Values of a parameter that takes every whole number from the first to the last.
+
+    The tuner tries these values only.
+    """
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether a number is in the range."""
+        return isinstance(value, Integral) and self[0] <= int(value) <= self[-1]
 
 
 class Parameters(dict[str, "int | str"]):

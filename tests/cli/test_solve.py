@@ -280,6 +280,8 @@ def test_methods_are_listed(capsys):
     for row in rows:
         assert row["id"] in text
         assert row["source"]
+    [parameters] = [row["parameters"] for row in rows if row["id"] == "partition-dynamic-warp"]
+    assert parameters["threshold"] == {"from": 4, "to": 16_384, "step": 1}
 
 
 BAD_FILES = {

@@ -230,6 +230,18 @@ def test_old_names_tell_the_new_ones(old, new):
     assert pyapsp.method(new).problem == "all-pairs"
 
 
+@pytest.mark.parametrize("value", [4, 5, 100, 16_384, np.int64(33)])
+def test_a_threshold_takes_every_whole_number_of_its_range(value):
+    chosen = pyapsp.method("partition-dynamic-warp", threshold=value)
+    assert chosen.parameters == {"threshold": value}
+
+
+@pytest.mark.parametrize("value", [3, 16_385, "100", True, 100.0])
+def test_a_threshold_takes_nothing_else(value):
+    with pytest.raises(ParameterError, match=r"must be a whole number in \[4, 16384\]"):
+        pyapsp.method("partition-dynamic-warp", threshold=value)
+
+
 def test_a_little_memory_is_refused_before_the_run(device):
     for problem in pyapsp.problems():
         method = pyapsp.methods(problem.id)[0]

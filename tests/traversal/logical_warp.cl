@@ -41,9 +41,12 @@ __kernel GROUP void all_functions(__global const int *given, __global int *found
     found[17 * n] = total;
     found[18 * n] = group_rank_unordered(x & 1, &total, slots);
     found[19 * n] = total;
+    /* flags in every second warp */
+    found[20 * n] = group_scan_counts((x & 1) << WARP_NUMBER % 2, &total, slots);
+    found[21 * n] = total;
 }
 
-/* The functions with counters of the device: counters has 2 ints. */
+/* The functions with counters of the device: counters has 3 ints. */
 __kernel GROUP void lists(__global const int *given, __global int *found, __global int *counters)
 {
     __local int slots[WARP_SLOTS];
@@ -52,6 +55,7 @@ __kernel GROUP void lists(__global const int *given, __global int *found, __glob
     const int x = given[here];
     found[here] = device_scan_unordered(x & 3, &counters[0], slots);
     found[n + here] = device_rank_unordered(x & 1, &counters[1], slots);
+    found[2 * n + here] = device_scan_counts(x >> 1 & 1, &counters[2], slots);
 }
 
 #if PYAPSP_INT64_ATOMICS

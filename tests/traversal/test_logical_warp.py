@@ -72,7 +72,7 @@ def spans(first, sizes, total):
 def test_exchanges_in_warps_and_groups(width, group, device):
     runs = Runs(device, width, group)
     x = runs.given
-    found = runs("all_functions", x, np.full((20, x.size), -99, np.int32))
+    found = runs("all_functions", x, np.full((22, x.size), -99, np.int32))
 
     def row(number, size):
         return found[number].reshape(-1, size)
@@ -80,6 +80,7 @@ def test_exchanges_in_warps_and_groups(width, group, device):
     lanes, places = x.reshape(-1, width), x.reshape(-1, group)
     mirrored = lanes[:, ::-1]
     sizes = np.where((lanes & 7) > 5, lanes & 7, 0)
+    counts = (places & 1) << np.arange(group) // width % 2
     offsets, asked = before(sizes), sizes.sum(1)[:, None] * np.arange(width) // width
     expected = [
         (0, np.roll(lanes, -1, 1)),
@@ -100,11 +101,12 @@ def test_exchanges_in_warps_and_groups(width, group, device):
         (15, (offsets[:, None, :] <= asked[:, :, None]).sum(2) - 1),
         (17, (places & 3).sum(1, keepdims=True)),
         (19, (places & 1).sum(1, keepdims=True)),
+        (21, counts.sum(1, keepdims=True)),
     ]
     for number, right in expected:
         got = row(number, right.shape[1] if right.shape[1] > 1 else x.size // len(right))
         np.testing.assert_array_equal(got, np.broadcast_to(right, got.shape), f"row {number}")
-    for number, what in ((16, places & 3), (18, places & 1)):
+    for number, what in ((16, places & 3), (18, places & 1), (20, counts)):
         for first, of_group in zip(row(number, group), what, strict=True):
             spans(first, of_group, of_group.sum())
         # in a warp the order is that of the lanes
@@ -117,12 +119,13 @@ def test_exchanges_in_warps_and_groups(width, group, device):
 @pytest.mark.usefixtures("tests_kernels")
 def test_places_in_lists_of_the_device(width, group, device):
     runs = Runs(device, width, group, groups=7, seed=1)
-    x, counters = runs.given, np.zeros(2, np.int32)
-    found = runs("lists", x, np.zeros((2, x.size), np.int32), counters)
+    x, counters = runs.given, np.zeros(3, np.int32)
+    found = runs("lists", x, np.zeros((3, x.size), np.int32), counters)
     spans(found[0], x & 3, (x & 3).sum())
     spans(found[1], x & 1, (x & 1).sum())
+    spans(found[2], x >> 1 & 1, (x >> 1 & 1).sum())
     # counters are buffers that were copied back
-    assert counters.tolist() == [(x & 3).sum(), (x & 1).sum()]
+    assert counters.tolist() == [(x & 3).sum(), (x & 1).sum(), (x >> 1 & 1).sum()]
     if device.capabilities.int64_atomics:
         counter, sizes = np.zeros(1, np.uint64), x >> 1 & 15
         place, offset = runs("pairs", x, np.zeros((2, x.size), np.int32), counter)

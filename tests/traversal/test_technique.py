@@ -317,6 +317,7 @@ def test_heavy_items_are_found(device):
     few = {"threshold": 4}
     for heavy, found, more in (
         ("relaunch", 3, few),
+        ("relaunch", 2, {"threshold": 5}),
         ("relaunch-fused", 3, few),
         ("none", None, {}),
     ):

@@ -162,7 +162,7 @@ static inline void append(search *s)
     if (keep)
         place_at(s, place, s->found[FOUND(0)]);
 #else
-    int place = device_scan_unordered((int)popcount(keep), size, s->slots);
+    int place = device_scan_counts((int)popcount(keep), size, s->slots);
 #if PYAPSP_COALESCE
     const int least = warp_min((int)popcount(keep), s->slots);
     const int base = warp_shuffle(place, 0, s->slots);

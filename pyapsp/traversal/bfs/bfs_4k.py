@@ -48,7 +48,7 @@ from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
-from pyapsp.registry import Parameters, ParameterValues, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, Thresholds, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
 
 __all__ = ["Bfs4K", "heavy_degree"]
@@ -261,7 +261,7 @@ class Bfs4K(FrontierSearch):
         "warp": (1, 8, 16, 32, 64),
         "queue": (1, 4, 16),
         "least_width": (1, 2, 4, 8, 16, 32),
-        "heavy": (0, 5, 15, 50, 200),
+        "heavy": Thresholds((0, 5, 15, 50, 200)),
         "piece": (4, 16, 64),
         "discover": (0, 1, 2, 4),
         "single": (0, 1, 2, 4, 16, 256),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import Parameters, ParameterValues, register
+from pyapsp.registry import Parameters, ParameterValues, Thresholds, register
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique
 
 __all__ = ["PartitionCtaWarpScan"]
@@ -31,8 +31,8 @@ class PartitionCtaWarpScan(Technique):
     source = "Merrill et al. 2012, doi:10.1145/2145816.2145832"
     # slots: units of a turn of the last step, for each work-item
     choices: ClassVar[ParameterValues] = {
-        "large": (0, 1, 2, 4, 8, 64),
-        "medium": (0, 1, 2, 4, 8),
+        "large": Thresholds((0, 1, 2, 4, 8, 64)),
+        "medium": Thresholds((0, 1, 2, 4, 8)),
         "slots": (1, 2, 4, 8, 64),
         "warp": WIDTHS,
         "group": GROUPS,

@@ -10,7 +10,7 @@ import numpy as np
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS, upload
 from pyapsp.device.kernels.launch import Stopwatch
-from pyapsp.registry import Options, Parameters, ParameterValues, register
+from pyapsp.registry import Options, Parameters, ParameterValues, Thresholds, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, resident
 
@@ -42,7 +42,7 @@ class PartitionDynamicWarp(Technique):
         "width": ("dynamic", *WIDTHS),
         "least": (1, 2, 4, 8, 16, 32),
         "heavy": tuple(_HEAVY),
-        "threshold": (4, 32, 128, 512, 1024, 4096, 16384),
+        "threshold": Thresholds((4, 32, 128, 512, 1024, 4096, 16384)),
         "each": (1, 4, 8, 16, 64),
         "resident": (1, 64, 512, 1024, 2048),
         "group": GROUPS,

@@ -9,7 +9,7 @@ import numpy as np
 
 from pyapsp.device import Device
 from pyapsp.device.kernels import WIDTHS
-from pyapsp.registry import Options, Parameters, ParameterValues, register
+from pyapsp.registry import Options, Parameters, ParameterValues, Thresholds, register
 from pyapsp.traversal.partitioning.offsets import Offsets
 from pyapsp.traversal.partitioning.technique import GROUPS, Run, Technique, narrow, resident
 from pyapsp.traversal.partitioning.two_phase import SEARCHES
@@ -55,8 +55,8 @@ class PartitionMultiPhase(Technique):
     source = "Busato and Bombieri 2017, doi:10.1109/TPDS.2016.2631166"
     choices: ClassVar[ParameterValues] = {
         "search": _KINDS,
-        "deviation": (0, 1, 2, 3, 5, 8, 12, 16, 32, 64, 128, 256, 1024),
-        "mean": (0, 1, 2, 3, 5, 9, 12, 16, 32, 64, 128, 256, 1024),
+        "deviation": Thresholds((0, 1, 2, 3, 5, 8, 12, 16, 32, 64, 128, 256, 1024)),
+        "mean": Thresholds((0, 1, 2, 3, 5, 9, 12, 16, 32, 64, 128, 256, 1024)),
         "find": ("search", "marks"),
         "each": (1, 2, 3, 4, 5, 7, 8, 10, 12, 16, 32, 64, 128),
         "rounds": (1, 2, 3, 4, 5, 6, 7, 8, 10),

@@ -18,7 +18,7 @@ from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import PathOptions
-from pyapsp.registry import Parameters, ParameterValues, Plan, register
+from pyapsp.registry import Parameters, ParameterValues, Plan, Thresholds, register
 from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import NARROWEST, PACKED, Frontiers, entering_leaves, own_buffers
@@ -73,7 +73,7 @@ class SsspHBf(Search[Program]):
         "staged": (0, 1),
         "width": (0, 1, 2, 4, 8, 16, 32, 64),
         "load": (1, 8, 32, 128),
-        "heavy": (0, 256, 1024, 4096, 16384),
+        "heavy": Thresholds((0, 256, 1024, 4096, 16384)),
         "read": _READS,
     }
     on_counts: Callable[[dict[str, int]], None] | None = None
