@@ -11,7 +11,7 @@ import pytest
 
 import pyapsp
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, ParameterError
+from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
 from pyapsp.traversal.bfs import bfs_4k
@@ -223,6 +223,78 @@ def test_the_kernel_follows_the_frontier(device, monkeypatch):
     # at most 64 vertices; there, fewer than 64 / discover
     assert kernels(single=1, least_width=1) == [("single_warps", 0)] * 2
     assert kernels(single=1, discover=1) == [("single_edges", 0)] * 2
+
+
+# Groups of one work-item, which wait for each other on CPUs, too.
+MEETING = {"group": 1, "warp": 1, "queue": 4, "coalesce": 0, "least_width": 1, "dynamic": "off"}
+MEETING |= {"sync": "persistent", "duplicates": "off", "resident": 16}
+
+
+@pytest.fixture
+def fenced(device):
+    """A device whose groups can wait for each other."""
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    return device
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("dynamic", ["off", "group-strip"])
+@pytest.mark.parametrize("discover", [0, 1])
+@pytest.mark.parametrize("single", [0, 4])
+def test_levels_in_one_launch(single, discover, dynamic, fenced):
+    more = {"single": single, "discover": discover, "dynamic": dynamic, "heavy": 200, "piece": 4}
+    method = pyapsp.method("bfs-4k", **{**MEETING, **more})
+    found = pyapsp.bfs(GRAPH, SOURCES, method, device=fenced)
+    assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+@pytest.mark.usefixtures("quick")
+def test_groups_meet_instead_of_launches(fenced, monkeypatch):
+    """A path from a star: one launch for all levels, or until one group can go on."""
+    n, leaves = 60, 40
+    graph = arcs(n + leaves, [*range(n - 1), *[0] * leaves], range(1, n + leaves))
+    launched = []
+    run = bfs_4k._Levels._run
+    monkeypatch.setattr(
+        bfs_4k._Levels, "_run", lambda self, *more: (launched.append(more[0]), run(self, *more))
+    )
+    for single, expected in ((0, ["together"]), (4, ["single_warps", "together", "single_warps"])):
+        launched.clear()
+        levels = levels_of(graph, 0, fenced, **{**MEETING, "single": single})
+        assert launched == expected
+        assert [each["frontier"] for each in levels] == [1 + leaves, *[1] * (n - 2)]
+
+
+@pytest.mark.usefixtures("quick")
+def test_groups_that_do_not_meet_are_an_error(fenced, monkeypatch):
+    defines = Bfs4K.defines
+
+    def withheld(*given):
+        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
+
+    monkeypatch.setattr(Bfs4K, "defines", withheld)
+    method = pyapsp.method("bfs-4k", **MEETING, single=0)
+    with pytest.raises(StallError, match="use sync=multi"):
+        pyapsp.bfs(GRAPH, SOURCES[0], method, device=fenced)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_queue_that_is_too_short_for_a_launch_of_several_levels(fenced, monkeypatch):
+    monkeypatch.setattr(bfs_4k, "_capacity", lambda n: 6)
+    for single in (0, 4):
+        method = pyapsp.method("bfs-4k", **MEETING, single=single)
+        found = pyapsp.bfs(GRAPH, SOURCES, method, device=fenced)
+        assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+@pytest.mark.parametrize("wrong", [{"dynamic": "relaunch"}, {"group": 64, "warp": 8}])
+def test_what_groups_that_meet_do_not_have(wrong, device, monkeypatch):
+    if "group" in wrong and not device.traits.scalar_groups:
+        pytest.skip("groups of several work-items may wait on a GPU")
+    method = pyapsp.method("bfs-4k", **{**MEETING, **wrong})
+    with pytest.raises(ParameterError, match="persistent must be asked for"):
+        pyapsp.bfs(FAN, 0, method, device=device)
 
 
 @pytest.mark.usefixtures("quick")

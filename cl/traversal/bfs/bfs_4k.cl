@@ -12,6 +12,9 @@
  *                            prefix sum of the degrees of the warp's vertices
  *             bfs_4k_heavy   vertices with many arcs, which were left out of the queue: PIECE arcs
  *                            for a work-item
+ *             bfs_4k_together
+ *                            virtual warps and edge-discover for level after level, by all groups
+ *                            that run at the same time, which meet after each
  *
  *           A work-item stores the level of a vertex when it visits it, and collects the vertices
  *           in a queue of QUEUE entries in local memory. The group then removes duplicates, and
@@ -22,9 +25,11 @@
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. levels, queues, and
  *           state[0], state[1]: see frontier_queues.h. A vertex of a queue may be -1: none. More of
  *           state, where the rows are for even and odd levels:
- *             [2]             the next level, after a single-group kernel
+ *             [2]             the next level, after a kernel of several
+ *             [3], [6], [7]   entered, arrived, stalled: see common/meeting.h
  *             [4], [5]        heavy vertices of each row
- *             [8 ..]          two rows of `room` heavy vertices
+ *             [8 .. 10]       sizes of frontiers in bfs_4k_together
+ *             [11 ..]         two rows of `room` heavy vertices
  *
  *             virtual warps   lanes    0 1 2 3 | 4 5 6 7      width 4: vertex a has 6 arcs, b 2
  *                             arc      a0 a1 a2 a3 | b0 b1      then a4 a5
@@ -39,6 +44,7 @@
  *             PYAPSP_AT_VISIT    1   0: levels are stored when a vertex is appended: a store for
  *                                    each different vertex, but all work-items find it until then
  *             PYAPSP_FIXED       0   1: virtual warps of all levels have the least width
+ *             PYAPSP_TOGETHER    0   1: there is bfs_4k_together, which needs fences between groups
  *             PYAPSP_STATISTICS  0   1: count the frontier, duplicates and conflicts of each level,
  *                                    in told[3 * level ..]
  *           Arguments: `coalesce`: the least number of vertices of each lane from which writes are
@@ -60,6 +66,9 @@
 #ifndef PYAPSP_FIXED
 #define PYAPSP_FIXED 0
 #endif
+#ifndef PYAPSP_TOGETHER
+#define PYAPSP_TOGETHER 0
+#endif
 #ifndef PYAPSP_STATISTICS
 #define PYAPSP_STATISTICS 0
 #endif
@@ -73,10 +82,18 @@
 #include "traversal/duplicates.h"
 #include "traversal/bfs/frontier_queues.h"
 
+#if PYAPSP_TOGETHER
+#include "common/meeting.h"
+#define ENTERED 3
+#define ARRIVED 6
+#define STALLED 7
+#define RING(state, level) ((state) + 8 + (level) % 3)
+#endif
+
 #define HEAVY_NOW(state, level) ((state) + 4 + (level) % 2)
 #define HEAVY_BEFORE(state, level) ((state) + 4 + ((level) + 1) % 2)
-#define LIST_NOW(state, level, room) ((state) + 8 + ((level) % 2) * (room))
-#define LIST_BEFORE(state, level, room) ((state) + 8 + (((level) + 1) % 2) * (room))
+#define LIST_NOW(state, level, room) ((state) + 11 + ((level) % 2) * (room))
+#define LIST_BEFORE(state, level, room) ((state) + 11 + (((level) + 1) % 2) * (room))
 
 /* What the functions of a launch share. The last two change. */
 typedef struct {
@@ -88,6 +105,7 @@ typedef struct {
     __local int *here; /* the first `here_room` places of the new frontier */
     int here_room, n, capacity, heavy, room, strip;
     int level, count;
+    volatile __global int *size; /* of the new frontier */
 } search;
 
 /* Keep a neighbour in the queue of this work-item if it has no level. */
@@ -152,7 +170,7 @@ static inline void append(search *s)
     atomic_add(&s->told[3 * s->level + 1], dropped);
     atomic_add(&s->told[3 * s->level + 2], conflicts);
 #endif
-    volatile __global int *size = SIZE_NOW(s->state, s->level);
+    volatile __global int *size = s->size;
 #if PYAPSP_GROUP == 1
     int place = keep ? atomic_add(size, (int)popcount(keep)) : 0;
     for (; keep; keep &= keep - 1)
@@ -274,7 +292,7 @@ static inline void by_edges(search *s, const int u, const int extended)
     __local entry table[TABLE_WORDS];                                                              \
     search s = {first, heads,  levels, parents, queues,    state, told,     slots,                 \
                 found, from,   strips, table,   here,      here_room, n,  capacity,                \
-                heavy, room,   strip,  level,   0}
+                heavy, room,   strip,  level,   0,         SIZE_NOW(state, level)}
 
 /* The counters of the level after this one. */
 static inline void clear_next(__global int *state, const int level)
@@ -338,6 +356,55 @@ __kernel GROUP void bfs_4k_heavy(SEARCH, const int begin, const int end, const i
     }
 }
 
+#if PYAPSP_TOGETHER
+/* Sizes of frontiers are in a ring of three: one may still be read by a group that is late for the
+ * next level, one is counted up, and one is cleared for the level after. The kernel ends when the
+ * frontier is empty, small enough for one group, or longer than the queue. The first level is found
+ * in any case. */
+__kernel GROUP void bfs_4k_together(SEARCH, const int size, const int least_width,
+                                    const int discover, const int extended, const int resident,
+                                    const int limit)
+{
+    OPEN(slots, 0);
+    int groups, count = size, turn = 0;
+    const int mine = enter(state + ENTERED, get_num_groups(0), &groups, slots);
+    int more = mine >= 0;
+    while (more) {
+        s.size = RING(state, s.level);
+        if (mine == 0 && GROUP_PLACE == 0)
+            put(RING(state, s.level + 1), 0);
+        __global const int *before = QUEUE_BEFORE(queues, n, s.level);
+        const int by_arcs = (long)count * discover < resident && discover > 0;
+        int width = least_width;
+        while (!PYAPSP_FIXED && 2 * width <= PYAPSP_WARP && count <= resident / (2 * width))
+            width *= 2;
+        const int each = by_arcs ? PYAPSP_GROUP : PYAPSP_GROUP / width;
+        const int tiles = (count + each - 1) / each;
+        for (int tile = by_arcs ? mine : tiles; tile < tiles; tile += groups) {
+            const int place = tile * each + GROUP_PLACE;
+            by_edges(&s, place < count ? before[place] : -1, extended);
+        }
+        for (int tile = by_arcs ? tiles : mine; tile < tiles; tile += groups) {
+            const int place = tile * each + GROUP_PLACE / width;
+            by_virtual_warps(&s, place < count ? before[place] : -1, width);
+        }
+        const int met = meet(state + ARRIVED, state + STALLED, groups, ++turn, mine, slots);
+        count = look(RING(state, s.level));
+        more = met && count > limit && count <= capacity;
+#if PYAPSP_STATISTICS
+        if (mine == 0 && GROUP_PLACE == 0)
+            told[3 * s.level] = count;
+#endif
+        s.level++;
+    }
+    if (mine == 0 && GROUP_PLACE == 0) {
+        state[2] = s.level;
+        *SIZE_NOW(state, s.level) = 0;
+        *SIZE_BEFORE(state, s.level) = count;
+    }
+}
+#endif
+
 /* The first part of a single-group kernel: copy the frontier to local memory. */
 #define OPEN_SINGLE                                                                                \
     OPEN(both + limit, limit);                                                                     \
@@ -352,8 +419,9 @@ __kernel GROUP void bfs_4k_heavy(SEARCH, const int begin, const int end, const i
 /* Clear the size of the new frontier. */
 static inline void open_level(search *s)
 {
+    s->size = SIZE_NOW(s->state, s->level);
     if (GROUP_PLACE == 0)
-        atomic_xchg(SIZE_NOW(s->state, s->level), 0);
+        atomic_xchg(s->size, 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
@@ -361,7 +429,7 @@ static inline void open_level(search *s)
 static inline int close_level(search *s, __local int **here)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const int mine = GROUP_PLACE ? 0 : atomic_or(SIZE_NOW(s->state, s->level), 0);
+    const int mine = GROUP_PLACE ? 0 : atomic_or(s->size, 0);
     const int size = group_max(mine, s->slots);
     __local int *swapped = s->here;
     s->here = *here;

@@ -30,6 +30,10 @@ Further parameters stand for what the device or the implementation of the thesis
   (``relaunch``), one launch together (``relaunch-fused``), or are expanded by the group that reads
   them (``group-strip``); ``off``: they are like all others.
 
+- ``sync``: a launch for each level of several groups (``multi``), or one launch whose groups meet
+  after each level (``persistent``), with the barrier of all groups that the thesis has. It must be
+  asked for, and has no list of heavy vertices.
+
 A vertex is heavy if it is among the given share of vertices with the most arcs, and one launch for
 it would fill a group.
 """
@@ -42,7 +46,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import CapabilityError
+from pyapsp.base.errors import CapabilityError, StallError
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
@@ -50,6 +54,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, Thresholds, register
 from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.kernels import standard_of_fences
 
 __all__ = ["Bfs4K", "heavy_degree"]
 
@@ -60,8 +65,9 @@ _ENTRY = {"off": 0, "hash32": 4, "hash64": 8, "per-warp": 8}
 _LOCAL, _SMALLEST, _LARGEST = 48 * 1024, 64, 1 << 14
 # The longest list of heavy vertices; the host reads it with every level.
 _MOST_HEAVY = 1024
-# Ints of the state before the lists of heavy vertices.
-_STATE = 8
+# Ints of the state before the lists of heavy vertices, and places of `cl/common/meeting.h` in it.
+_STATE = 11
+_ENTERED, _ARRIVED, _STALLED, _RING = 3, 6, 7, 8
 _LARGEST_INT = 2**31 - 1
 
 
@@ -106,6 +112,8 @@ class _Levels(Frontiers):
         self._heavies = 0
         #: (level, kernel, width) of each launch of the last search
         self.launches: list[tuple[int, str, int]] = []
+        self._persistent = parameters.word("sync") == "persistent"
+        self._groups = capabilities.compute_units
         self._tell = method.on_levels
         self._sizes: dict[int, int] = {}
 
@@ -128,13 +136,15 @@ class _Levels(Frontiers):
             self._expand_single(level, light, limit)
             self.read_state()
             next_level = int(self.host[2])
+        elif self._persistent:
+            next_level = self._expand_together(level, light, limit)
         else:
             self.expand(level, light)
             self._expand_heavy(level)
             self.read_state()
         row = (next_level - 1) % 2
         light, self._heavies = int(self.host[row]), min(int(self.host[4 + row]), self._room)
-        if size > limit:
+        if size > limit and not self._persistent:
             self._sizes[level] = light + self._heavies
         if light > self._capacity:
             light = self._collect(next_level - 1)
@@ -169,6 +179,21 @@ class _Levels(Frontiers):
         else:
             kernel, value = "single_warps", self.parameters.integer("least_width")
         self._run(kernel, level, 0, 1, light, self._heavies, value, limit, both)
+
+    def _expand_together(self, level: int, size: int, limit: int) -> int:
+        """Find levels by groups that meet; return the next level."""
+        for first, end in ((_ENTERED, _ENTERED + 1), (_ARRIVED, _RING + 3)):
+            zeros = np.zeros(end - first, np.int32)
+            cl.enqueue_copy(self.queue, self.state, zeros, dst_offset=4 * first)
+        knobs = self.parameters.integers("least_width", "discover", "extended")
+        self._run("together", level, 0, self._groups, size, *knobs, self._resident, limit)
+        self.read_state()
+        if self.host[_STALLED]:
+            raise StallError(
+                f"bfs-4k with sync=persistent stalled at level {level} or later: a group waited "
+                "while the others did not run. The answer was discarded; use sync=multi"
+            )
+        return int(self.host[2])
 
     def _expand_heavy(self, level: int) -> None:
         """Expand the list of heavy vertices."""
@@ -272,13 +297,14 @@ class Bfs4K(FrontierSearch):
         "store": ("visit", "append"),
         "duplicates": _DUPLICATES,
         "dynamic": ("off", "relaunch", "relaunch-fused", "group-strip"),
+        "sync": ("multi", "persistent"),
     }
     on_levels: Callable[[list[dict[str, int | str]]], None] | None = None
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the values of the thesis; on CPUs one work-item for a group."""
         knobs: dict[str, int | str] = {"heavy": 15, "piece": 16, "coalesce": 10, "extended": 1}
-        knobs |= {"widths": "dynamic", "store": "visit"}
+        knobs |= {"widths": "dynamic", "store": "visit", "sync": "multi"}
         if options.device.traits.scalar_groups:
             yield (
                 {"group": 1, "warp": 1, "queue": 16, "least_width": 1}
@@ -305,8 +331,19 @@ class Bfs4K(FrontierSearch):
             group % warp == 0
             and parameters.integer("least_width") <= warp
             and (parameters.word("duplicates") != "hash64" or capabilities.int64_atomics)
+            and (parameters.word("sync") == "multi" or self._may_meet(parameters, options))
             and super().fits(parameters, options)
             and _local_bytes(parameters, options) <= capabilities.local_memory
+        )
+
+    def _may_meet(self, parameters: Parameters, options: PathOptions) -> bool:
+        """Return whether groups can wait for each other."""
+        device = options.device
+        return bool(
+            self.parameters.get("sync") == "persistent"
+            and device.capabilities.device_scope_fence
+            and parameters.word("dynamic") in ("off", "group-strip")
+            and (parameters.integer("group") == 1 or not device.traits.scalar_groups)
         )
 
     def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
@@ -322,7 +359,8 @@ class Bfs4K(FrontierSearch):
         return (
             f"{super().rule(options)} and a multiple of warp; least_width must be at most warp; "
             f"queues, frontiers and tables must fit {options.device.capabilities.local_memory:,} "
-            "bytes of local memory; hash64 needs int64_atomics"
+            "bytes of local memory; hash64 needs int64_atomics; persistent must be asked for, "
+            "needs device_scope_fence, dynamic=off or group-strip, and on CPUs group=1"
         )
 
     def check(self, graph: Graph, options: PathOptions) -> None:
@@ -349,6 +387,7 @@ class Bfs4K(FrontierSearch):
             "PYAPSP_AT_VISIT": int(parameters.word("store") == "visit"),
             "PYAPSP_FIXED": int(parameters.word("widths") == "fixed"),
             "PYAPSP_STRIPS": int(parameters.word("dynamic") == "group-strip"),
+            "PYAPSP_TOGETHER": int(parameters.word("sync") == "persistent"),
             "PYAPSP_STATISTICS": int(self.on_levels is not None),
         }
 
@@ -356,7 +395,10 @@ class Bfs4K(FrontierSearch):
         """Build the kernels, with sub-groups if they have the width of a warp."""
         defines = self.defines(graph, options, parameters)
         optimise = parameters.integer("group") == 1 or options.device.traits.optimises_barriers
-        return build_warps(options.device, "traversal/bfs/bfs_4k.cl", defines, optimise=optimise)
+        met = parameters.word("sync") == "persistent"
+        standard = standard_of_fences(options.device) if met else None
+        name = "traversal/bfs/bfs_4k.cl"
+        return build_warps(options.device, name, defines, standard=standard, optimise=optimise)
 
 
 def _capacity(n: int) -> int:
