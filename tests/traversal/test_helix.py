@@ -292,6 +292,24 @@ def test_persistent_must_be_asked_for(device, monkeypatch):
 
 
 @pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("bitmask", ["none", "8", "32", "atomic"])
+def test_the_bits_that_are_set_are_told(bitmask, device):
+    """Where bits are not lost, they are those of the vertices that are reached."""
+    method, told = pyapsp.method("bfs-helix", bitmask=bitmask), []
+    method.on_mask = told.append
+    found = pyapsp.bfs(GRAPH, SOURCES, method, device=device)
+    reached = (found.levels >= 0).sum(axis=1) / GRAPH.n
+    if bitmask == "none":
+        assert told == []
+    elif bitmask == "atomic":
+        assert told == pytest.approx(reached.tolist())
+    else:
+        assert len(told) == len(SOURCES)
+        assert (np.array(told) <= reached).all()
+        assert (np.array(told) > 0).all()
+
+
+@pytest.mark.usefixtures("quickly")
 def test_a_stall_is_an_error(device, monkeypatch):
     """A group that never comes to the barrier: the others give up."""
     if not device.capabilities.device_scope_fence:

@@ -72,12 +72,12 @@ class Claim:
 
 
 def judged(answers: Answers[_Facts], facts: _Facts) -> Iterator[Claim]:
-    """Yield the answer to each claim; it is not decided if something was not measured."""
+    """Yield the answer to each claim; it is not decided if something was not measured: what."""
     for number, answer in answers.items():
         try:
             verdict = answer(facts)
-        except UnmeasuredError:
-            verdict = UNMEASURED
+        except UnmeasuredError as error:
+            verdict = Verdict(None, f"not measured: {error.args[0]}")
         yield Claim(number, *verdict)
 
 

@@ -21,12 +21,8 @@ from papers.measured import Measured
 from papers.source import Source
 from papers.tables import Table
 
-__all__ = ["UNREPEATED", "Entry", "counted", "entries", "markdown"]
+__all__ = ["Entry", "counted", "entries", "markdown"]
 
-#: Folders of published values that no experiment repeats -> what is missing for it.
-UNREPEATED = {
-    "busato_profiling": "counters of CUDA's profiler, and a meter of the power of the board",
-}
 _BAR = r"\|"
 _KINDS = {"gpu": "a GPU", "cpu": "a CPU"}
 _HEAD = (
@@ -192,8 +188,6 @@ def markdown(folder: Path) -> str:
         lines += ["", f"## {source.title}", ""]
         lines += [_line(_HEAD), _line(["---"] * len(_HEAD))]
         lines += [_line(_cells(each)) for each in every if each.source == source.name]
-    lines += ["", "## Published values that no experiment repeats", ""]
-    lines += [f"- `{name}/published.csv`: needs {what}." for name, what in UNREPEATED.items()]
     return "\n".join(lines) + "\n"
 
 

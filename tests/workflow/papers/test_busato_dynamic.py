@@ -57,6 +57,11 @@ def test_stand_ins_have_the_published_means():
     assert 1000 < graph.m // 2 <= 16 * 256
 
 
+def test_blocks_of_powers_of_two_are_used_in_part():
+    # an edge, 2 of 2, 3 of 4, and 5 of 8; a vertex without edges has no block
+    assert experiments._used(np.array([0, 1, 2, 3, 5])) == pytest.approx(11 / 15)
+
+
 @pytest.mark.slow
 def test_everything_is_beside_the_published_values(device, few, written):
     documents = []
@@ -74,6 +79,7 @@ def test_everything_is_beside_the_published_values(device, few, written):
     memory = tables["figure-18.5"].set_index("graph")
     assert memory.loc["dblp-2010", "utilisation of blocks, %: thesis"] == 78
     assert (memory.filter(like="utilisation, %: ours") <= 100).all(axis=None)
+    assert memory["utilisation of blocks, %: ours"].between(50, 100).all()
     rates = tables["figures-18.7-18.8"]
     assert set(rates["duplicates"]) == {"ignore", "keep"}
     assert (rates.filter(like=": ours") > 0).all(axis=None)

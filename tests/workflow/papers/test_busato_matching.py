@@ -11,6 +11,7 @@ from papers.busato_matching import SOURCE, experiments, inputs
 from papers.measured import Measured
 
 from pyapsp.errors import VerificationError
+from pyapsp.matching import Matches, Network
 from pyapsp.matching.reading import write_network
 
 SIZES = {"queries": 80, "levels": 64, "scores": 64, "perturbed": 128, "complexes": 64}
@@ -82,6 +83,20 @@ def test_parts_of_perturbed_nodes_differ(device, monkeypatch):
         "busato-matching-perturbed", 128, device=device, repeat=1, settings={"counts": [1]}
     )
     assert seen == {16: {0.0: 0, 0.05: 1, 0.1: 2, 0.2: 3, 0.5: 8}}
+
+
+def test_facts_of_matches():
+    """Of four matches, two have the same vertices in another order, and one costs nothing."""
+    partners = np.array([[0, 1], [1, 0], [2, 3], [0, 1]], np.int32)
+    query = Network.from_edges([(0, 1)], labels=["a", "a"])
+    target = Network.from_edges([(0, 1), (2, 3)], labels=["a"] * 4)
+    matches = Matches(query, target, partners, np.array([65_536, 65_536, 0, 65_536]))
+    facts = experiments._facts([matches])
+    assert (facts["exact"], facts["queries"]) == (1, 1)
+    assert facts["without_cost"] == 1 / 4
+    assert facts["distinct"] == 3 / 4
+    assert facts["distinct_sets"] == 2 / 4
+    assert facts["cost"] == pytest.approx(1 / 3)
 
 
 def test_a_wrong_match_ends_the_experiment(device, monkeypatch):

@@ -430,7 +430,7 @@ def of_helix(numbers):
         }
         for graph, (facts, _) in GRAPHS.items()
     ]
-    of = {"parameters": {"warp": 32, "group": 128}}
+    of = {"parameters": {"warp": numbers["warp",], "group": 128}}
     configured = []
     for graph in GRAPHS:
         parts = [where(numbers, "part", graph, name).items() for name in DIMENSIONS]
@@ -474,9 +474,11 @@ LOOKUP, EXCHANGE = SLOWER
 HELIX = Topic(
     "chapter 7",
     helix.CLAIMS,
-    {**PARTS, **PAIRS, **RIVALS},
+    {**PARTS, **PAIRS, **RIVALS, ("warp",): 32},
     of_helix,
     [
+        *((claim, {("warp",): 1}, OPEN) for claim in ("HX1", "HX2", "HX3", "HX4", "HX10")),
+        *((claim, {("warp",): 1}, YES) for claim in ("HX5", "HX6", "HX7", "HX8", "HX9")),
         ("HX1", {part("grid", "balance", SCAN): 1.01}, YES),
         ("HX1", {part("grid", "balance", SCAN): 0.99}, NO),
         ("HX1", {part("dense", "balance", SCAN): 0.99}, NO),
@@ -1355,6 +1357,21 @@ def test_all_claims_hold_for_the_first_numbers_and_none_is_decided_without(topic
     for measured, holds in ((topic.made(topic.base), True), (Measured({}), None)):
         answers = judged(topic.answers, topic.facts(measured))
         assert {each.holds for each in answers} == {holds}
+
+
+@pytest.mark.parametrize(
+    ("topic", "claim", "changes", "missing"),
+    [
+        (PARTITION, "LB1", {at(OSM, CTA): None}, CTA),
+        (MINING_OF_20, "MI1", {("I", 1, "Daikon"): None}, "Daikon"),
+        (REDUCTION_OF_15, "RD4", dict.fromkeys(versions("joules", 1, 1, 1, 1)), "energy"),
+        (HELIX, "HX1", dict.fromkeys(PARTS), None),
+    ],
+)
+def test_a_claim_that_is_not_decided_says_what_is_missing(topic, claim, changes, missing):
+    numbers = {key: each for key, each in {**topic.base, **changes}.items() if each is not None}
+    [answer] = judged({claim: topic.answers[claim]}, topic.facts(topic.made(numbers)))
+    assert answer.numbers == (f"not measured: {missing}" if missing else "no such graph")
 
 
 @pytest.mark.parametrize(("topic", "claim", "changes", "verdict"), ROWS)

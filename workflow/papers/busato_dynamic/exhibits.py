@@ -86,6 +86,7 @@ def _memory(measured: Measured) -> Filled:
             run = measured.run(_FORMATS, n, graph=name, format=form)
             used = ratio(4 * about["m"], run["blocks"]) if run else None
             row[f"{form}, utilisation, %: ours"] = percent(used)
+        row["utilisation of blocks, %: ours"] = percent(about.get("used"))
         row["utilisation of blocks, %: thesis"] = _PAPER.value(
             exhibit="figure 18.5", quantity="utilisation of blocks", graph=name
         )

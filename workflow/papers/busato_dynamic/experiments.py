@@ -95,9 +95,16 @@ def _formats(n: int, request: Request) -> Iterator[Case]:
             "m": graph.m,
             "deviation": float(degrees.std()),
             "longest": int(degrees.max()),
+            "used": _used(degrees),
             "reference": {"what": "the graph"},
         }
         yield Case(about, runners)
+
+
+def _used(degrees: np.ndarray) -> float:
+    """Return the part of the slots of blocks that have edges, in blocks of powers of two."""
+    rows = degrees[degrees > 0].astype(np.int64)
+    return float(rows.sum() / (1 << np.ceil(np.log2(rows)).astype(np.int64)).sum())
 
 
 def _turn(make: Callable[[Graph], Any], graph: Graph, ends: tuple[np.ndarray, np.ndarray]) -> Turn:

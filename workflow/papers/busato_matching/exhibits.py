@@ -71,6 +71,7 @@ def _queries(measured: Measured) -> Filled:
             "top ten, cost: ours": run["top_ten"],
             "distinct, %: ours": 100 * run["distinct"],
             "distinct of those with a cost, %: ours": percent(run["distinct_with_cost"]),
+            "distinct by their vertices, %: ours": percent(run.get("distinct_sets")),
             "found without cost: ours": f"{run['exact']} of {run['queries']}",
         }
         rows.append(row)

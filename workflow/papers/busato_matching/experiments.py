@@ -55,7 +55,13 @@ def _facts(matches: Sequence[Matches]) -> Record:
         "without_cost": float(without.mean()),
         "distinct": float(np.mean([each.distinct for each in matches])),
         "distinct_with_cost": costs.size / mismatched if mismatched else None,
+        "distinct_sets": float(np.mean([_distinct_sets(each) for each in matches])),
     }
+
+
+def _distinct_sets(matches: Matches) -> float:
+    """Return the part of the matches with other target vertices than those before."""
+    return len(np.unique(np.sort(matches.partners, axis=1), axis=0)) / len(matches)
 
 
 def _runners(

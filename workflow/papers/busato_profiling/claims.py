@@ -96,6 +96,8 @@ class Programs:
             run = fastest(self.runs, version)
             if run is not None and run["energy"][column] is not None:
                 values[version] = run["energy"][column]
+        if not values:
+            raise UnmeasuredError("energy")
         return Times(values)
 
     def speedup(self, version: str, over: str = "orig") -> float:
@@ -183,7 +185,10 @@ class Techniques:
         """Return technique -> a column of its energy, on an input."""
         of = self._best.get(name, {})
         values = {each: of[each]["energy"][column] for each in _PLOTTED if each in of}
-        return Times({each: value for each, value in values.items() if value is not None})
+        known = {each: value for each, value in values.items() if value is not None}
+        if not known:
+            raise UnmeasuredError("energy")
+        return Times(known)
 
 
 def _lowest(values: Times[str], names: Iterable[str] = _PLOTTED, but: Iterable[str] = ()) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 import pyopencl as cl
@@ -37,6 +38,8 @@ class Frontiers(BfsSearcher, ABC):
     ----------
     sizes : list of int
         The number of entries of each frontier of the last search, if each level was read back.
+    on_mask : callable or None
+        `BfsHelix.on_mask`.
     """
 
     def __init__(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> None:
@@ -63,6 +66,7 @@ class Frontiers(BfsSearcher, ABC):
         self._found = self._levels, self.parents, self._mask
         self._read = np.empty(form.STATE_SIZE, np.int32)
         self.sizes: list[int] = []
+        self.on_mask: Callable[[float], None] | None = None
 
     @abstractmethod
     def _expand(self, level: int, count: int | None) -> None:
@@ -82,8 +86,12 @@ class Frontiers(BfsSearcher, ABC):
         self.rounds += self._all_levels() - 1
 
     def read_distances(self, distances: HostOrDevice) -> None:
-        """Copy the levels."""
+        """Copy the levels, and report the bits that are set."""
         self.download(self._levels, distances)
+        if self.on_mask is not None and self._cells:
+            cells = np.empty(self._cells, np.int32)
+            cl.enqueue_copy(self.queue, cells, self._mask)
+            self.on_mask(float(np.unpackbits(cells.view(np.uint8)).sum()) / self.n)
 
     def lower_parents(self, smallest: SmallestParents) -> None:
         """Enqueue the kernel of the layout of the arcs."""

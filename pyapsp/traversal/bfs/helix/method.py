@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -36,6 +36,12 @@ class BfsHelix(Search[Program]):
 
     Source: F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
     2018, chapter 7.
+
+    Attributes
+    ----------
+    on_mask : callable or None
+        If it is given, and there is a bitmask, it is called after each search with the part of the
+        vertices whose bit is set.
     """
 
     id = "bfs-helix"
@@ -47,6 +53,7 @@ class BfsHelix(Search[Program]):
         "https://iris.univr.it/handle/11562/979445"
     )
     choices: ClassVar[ParameterValues] = {**dimensions.CHOICES, "rules": RULES}
+    on_mask: Callable[[float], None] | None = None
     _facts: Facts | None = None
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
@@ -118,4 +125,6 @@ class BfsHelix(Search[Program]):
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Searcher:
         """Copy the graph to the device."""
         by_chunks = plan.parameters.word("balance") == "device"
-        return ChunkSearch(plan, watch) if by_chunks else ListSearch(plan, watch)
+        search = ChunkSearch(plan, watch) if by_chunks else ListSearch(plan, watch)
+        search.on_mask = self.on_mask
+        return search

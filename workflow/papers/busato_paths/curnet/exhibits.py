@@ -103,7 +103,7 @@ def _speedups(measured: Measured, name: str = "", /, **where: Value) -> list[flo
             if gain is not None:
                 gains.append(gain)
     if not gains:
-        raise UnmeasuredError(str(where))
+        raise UnmeasuredError(f"igraph, {', '.join(map(str, where.values()))}")
     return gains
 
 

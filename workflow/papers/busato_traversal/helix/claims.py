@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from papers.busato_traversal.helix.experiments import BALANCES, SEQUENTIAL, SYNCS
 from papers.claims import (
     TOLERANCE,
-    UNMEASURED,
     Answers,
     Claim,
+    UnmeasuredError,
     Verdict,
     every,
     judged,
@@ -92,7 +92,9 @@ def _for_all(answers: Mapping[str, bool]) -> Verdict:
 
 
 def _searched(measured: Measured, experiment: str) -> Iterator[tuple[str, _About, list[RunRecord]]]:
-    """Yield the name, the facts and the runs of each graph."""
+    """Yield the name, the facts and the runs of each graph; the experiment must be measured."""
+    if not measured.sizes(experiment):
+        raise UnmeasuredError(experiment)
     for n, name, about, runs in graphs(measured, experiment):
         if runs:
             sizes = {each: runs[0]["parameters"][each] for each in ("warp", "group")}
@@ -110,6 +112,8 @@ class _Best:
         Returns these values for a graph; none if nothing is said of it.
     never : bool
         Whether none of them is.
+    lanes : bool
+        Whether it is about the lanes of a warp, and so about warps of several.
     of : tuple of str
         What launches configurations that are compared.
     """
@@ -117,6 +121,7 @@ class _Best:
     dimension: str
     values: Callable[[_About], Collection[str]]
     never: bool = False
+    lanes: bool = False
     of: tuple[str, ...] = SYNCS
 
     def __call__(self, measured: Measured) -> Verdict:
@@ -124,6 +129,8 @@ class _Best:
         place, launched = DIMENSIONS.index(self.dimension), DIMENSIONS.index("sync")
         answers = {}
         for name, about, runs in _searched(measured, CONFIGURED):
+            if self.lanes and about["warp"] == 1:
+                return Verdict(None, "warps have one lane")
             found = seconds_of(runs)
             times = {each: found[each] for each in found if each[launched] in self.of}
             tried, values = {each[place] for each in times}, {*self.values(about)}
@@ -207,8 +214,6 @@ def _local(measured: Measured) -> Verdict:
         {name: gain for name, _, gain in found},
         "speedup of binary search over a form without local memory",
     )
-    if not found:
-        return verdict
     by_gain = sorted(found, key=lambda each: each[2])
     grows = by_gain[0][1]["gini"] < by_gain[-1][1]["gini"]
     return Verdict(every(verdict.holds, grows), verdict.numbers)
@@ -223,7 +228,7 @@ def _pairs_of_offsets(measured: Measured) -> Verdict:
 def _in_range(gains: Mapping[str, float], quantity: str) -> Verdict:
     """Return whether all are gains, and between two published ones."""
     if not gains:
-        return UNMEASURED
+        raise UnmeasuredError(quantity)
     least, most = (
         float(_PAPER.rows(quantity=f"{which} {quantity}")[0]["value"])
         for which in ("smallest", "largest")
@@ -269,7 +274,7 @@ def _peak(measured: Measured) -> Verdict:
         if run["label"]["method"] == "bfs-helix"
     }
     if not rates:
-        return UNMEASURED
+        raise UnmeasuredError(RIVALS)
     said = _PAPER.value(quantity="peak rate")
     assert said is not None
     return Verdict(max(rates.values()) * TOLERANCE >= said, f"MTEPS: {listed(rates)}")
@@ -281,12 +286,14 @@ def _little_parallel(about: _About) -> bool:
 
 #: Number of a statement -> its judge.
 CLAIMS: Answers[Measured] = {
-    "HX1": _Best("balance", _where(_regular, *_NODES)),
-    "HX2": _Best("balance", _shuffles),
+    "HX1": _Best("balance", _where(_regular, *_NODES), lanes=True),
+    "HX2": _Best("balance", _shuffles, lanes=True),
     "HX3": _Best(
-        "balance", _where(lambda about: about["gini"] >= 0.3 and about["mean"] >= 5, *_SCANS)
+        "balance",
+        _where(lambda about: about["gini"] >= 0.3 and about["mean"] >= 5, *_SCANS),
+        lanes=True,
     ),
-    "HX4": _Best("balance", _always("search, warp", "search, block"), never=True),
+    "HX4": _Best("balance", _always("search, warp", "search, block"), never=True, lanes=True),
     "HX5": _Best("balance", _always("device-wide"), never=True),
     "HX6": _Best("queue", _where(lambda about: not _little_parallel(about), "vertex")),
     "HX7": _Best("queue", _where(_little_parallel, "edge")),
@@ -301,6 +308,7 @@ CLAIMS: Answers[Measured] = {
         _either(
             lambda about: about["mean"] < about["warp"] or about["gini"] > 0.9, "ballot", "local"
         ),
+        lanes=True,
     ),
     "HX11": _local,
     "HX12": _pairs_of_offsets,

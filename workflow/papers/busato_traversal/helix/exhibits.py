@@ -135,6 +135,16 @@ def _section_7_3(measured: Measured) -> Rows:
             pair = pairs(runs).get(technique, {})
             row[f"{name}, n {n}"] = ratio(pair.get("without"), pair.get("with"))
         yield row
+    for bits in ("8", "32", "atomic"):
+        row = {"technique": f"bits set after a search, bitmask {bits}"}
+        for n, name, _, runs in graphs(measured, ABLATED):
+            found = [
+                run["bits"]
+                for run in runs
+                if "bits" in run and run["parameters"]["bitmask"] == bits
+            ]
+            row[f"{name}, n {n}"] = found[0] if found else None
+        yield row
 
 
 def _section_7_3_8(measured: Measured) -> Rows:

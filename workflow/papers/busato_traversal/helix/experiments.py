@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from pyapsp.registry.timing import Turn
 from pyapsp.traversal.bfs.bfs import bfs
 from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import facts_of, on_a_cpu, published
+from pyapsp.traversal.bfs.helix.method import BfsHelix
 
 __all__ = [
     "ABLATIONS",
@@ -145,10 +147,22 @@ class _Input:
             require_equal(answer.levels, self.right, f"{chosen!r} on {self.name}")
             stats, count = answer.stats, len(self.sources)
             seconds = {"kernel": stats["kernel_seconds"] / count, "wall": wall / count}
-            about = {name: stats[name] for name in ("method", "parameters", "rounds", "work")}
+            about: Record = {
+                name: stats[name] for name in ("method", "parameters", "rounds", "work")
+            }
+            if isinstance(chosen, BfsHelix) and chosen.parameters.get("bitmask", "none") != "none":
+                about["bits"] = self._bits(chosen)
             return Turn(seconds, {**about, "kernel_seconds": seconds["kernel"]})
 
         return Runner({"graph": self.name, **label}, turn)
+
+    def _bits(self, chosen: BfsHelix) -> float:
+        """Return the part of the bitmask that is set after a search, on average."""
+        told: list[float] = []
+        watched = copy.copy(chosen)
+        watched.on_mask = told.append
+        bfs(self.graph, self.sources, watched, parents=False, device=self.device)
+        return float(np.mean(told))
 
     def on_the_host(self) -> Runner:
         """Return SciPy's search from each source."""
