@@ -26,7 +26,7 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "dynamic"): {"single": 0, "heavy": 200, "piece": 4},
     ("bfs-4k", "extended"): {"dynamic": "relaunch", "group": 1024},
     ("bfs-4k", "resident"): {"single": 4},
-    ("bfs-4k", "sync"): {"dynamic": "off"},
+    ("bfs-4k", "sync"): {"dynamic": "off", "single": 0},
     ("bfs-b40c", "warp"): {"group": 32},
     ("bfs-direction-optimising", "crew"): {"group": 64},
     ("bfs-helix", "gather"): {"duplicates": "lookup-block", "group": 512},

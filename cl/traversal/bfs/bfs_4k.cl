@@ -399,7 +399,6 @@ __kernel GROUP void bfs_4k_together(SEARCH, const int size, const int least_widt
     }
     if (mine == 0 && GROUP_PLACE == 0) {
         state[2] = s.level;
-        *SIZE_NOW(state, s.level) = 0;
         *SIZE_BEFORE(state, s.level) = count;
     }
 }
