@@ -88,6 +88,11 @@
 #define ARRIVED 6
 #define STALLED 7
 #define RING(state, level) ((state) + 8 + (level) % 3)
+#define NEW_SIZE(s) ((s)->size)
+#define AND_SIZE(state, level) , SIZE_NOW(state, level)
+#else
+#define NEW_SIZE(s) SIZE_NOW((s)->state, (s)->level)
+#define AND_SIZE(state, level)
 #endif
 
 #define HEAVY_NOW(state, level) ((state) + 4 + (level) % 2)
@@ -105,7 +110,9 @@ typedef struct {
     __local int *here; /* the first `here_room` places of the new frontier */
     int here_room, n, capacity, heavy, room, strip;
     int level, count;
+#if PYAPSP_TOGETHER
     volatile __global int *size; /* of the new frontier */
+#endif
 } search;
 
 /* Keep a neighbour in the queue of this work-item if it has no level. */
@@ -170,7 +177,7 @@ static inline void append(search *s)
     atomic_add(&s->told[3 * s->level + 1], dropped);
     atomic_add(&s->told[3 * s->level + 2], conflicts);
 #endif
-    volatile __global int *size = s->size;
+    volatile __global int *size = NEW_SIZE(s);
 #if PYAPSP_GROUP == 1
     int place = keep ? atomic_add(size, (int)popcount(keep)) : 0;
     for (; keep; keep &= keep - 1)
@@ -292,7 +299,7 @@ static inline void by_edges(search *s, const int u, const int extended)
     __local entry table[TABLE_WORDS];                                                              \
     search s = {first, heads,  levels, parents, queues,    state, told,     slots,                 \
                 found, from,   strips, table,   here,      here_room, n,  capacity,                \
-                heavy, room,   strip,  level,   0,         SIZE_NOW(state, level)}
+                heavy, room,   strip,  level,   0 AND_SIZE(state, level)}
 
 /* The counters of the level after this one. */
 static inline void clear_next(__global int *state, const int level)
@@ -418,9 +425,11 @@ __kernel GROUP void bfs_4k_together(SEARCH, const int size, const int least_widt
 /* Clear the size of the new frontier. */
 static inline void open_level(search *s)
 {
+#if PYAPSP_TOGETHER
     s->size = SIZE_NOW(s->state, s->level);
+#endif
     if (GROUP_PLACE == 0)
-        atomic_xchg(s->size, 0);
+        atomic_xchg(SIZE_NOW(s->state, s->level), 0);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }
 
@@ -428,7 +437,7 @@ static inline void open_level(search *s)
 static inline int close_level(search *s, __local int **here)
 {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const int mine = GROUP_PLACE ? 0 : atomic_or(s->size, 0);
+    const int mine = GROUP_PLACE ? 0 : atomic_or(SIZE_NOW(s->state, s->level), 0);
     const int size = group_max(mine, s->slots);
     __local int *swapped = s->here;
     s->here = *here;
