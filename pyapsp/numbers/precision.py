@@ -25,6 +25,7 @@ __all__ = [
     "infinity",
     "is_exact",
     "largest_finite",
+    "mean_step",
     "name_of",
     "named",
     "narrower",
@@ -288,3 +289,13 @@ def holds_all(graph: Graph, dtype: np.dtype) -> bool:
     """Return whether it is proved that a type holds every distance of a graph."""
     limit = infinity(dtype) if dtype.kind in "iu" else float(np.finfo(dtype).max)
     return proved_bound(graph) < limit
+
+
+def mean_step(graph: Graph, dtype: np.dtype, times: float) -> np.generic:
+    """Return so many mean weights in this type, at least 1 in integers: the step of a threshold."""
+    with np.errstate(over="ignore"):  # an infinite step means the order of Bellman-Ford
+        step = graph.weights.mean(dtype=np.float64) * times if graph.m else 1.0
+        if dtype.kind in "iu":
+            step = min(max(round(step), 1), int(infinity(dtype)))
+        found: np.generic = dtype.type(step)
+        return found

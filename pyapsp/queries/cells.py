@@ -19,10 +19,11 @@ from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.frames import Tabular
+from pyapsp.graph.rows import places_of
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import too_large
-from pyapsp.numbers.precision import infinity
+from pyapsp.numbers.precision import infinity, mean_step
 from pyapsp.paths import PathOptions, vertices_of
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import arcs_bytes, asked, longer
@@ -30,8 +31,11 @@ from pyapsp.registry import check_memory
 
 __all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 
-# Labels that the first launch passes on; it must be short on any device.
-_FIRST = 2**16
+# Labels that the first launch passes on; it must be short on any device. The limit of distances
+# rises by so many mean weights.
+_FIRST, _DELTA = 2**16, 4
+# Vertices and arcs up to which one search by SciPy takes less time than a launch on a CPU.
+_FEW = 2**15
 # Work-items that clear the labels, in groups.
 _CLEARING, _GROUP = 1024, 64
 # Arcs that ties are passed along on the host, one after the other; beyond it the device searches.
@@ -183,11 +187,11 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
     )
     if not starts.size:
         return found
-    if k == 1 and (on_host := _on_host(graph, options, starts)) is not None:
+    few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
+    if k == 1 and few and (on_host := _on_host(graph, options, starts)) is not None:
         return on_host
     arrays = found.costs, found.targets
-    entry = 16 if dtype.itemsize == 8 else 12
-    sizes = [*(each.nbytes for each in arrays), 4 * n, 2 * n * entry, 8]
+    sizes = [*(each.nbytes for each in arrays), n * k, n, 4 * n, 4 * n, 16, dtype.itemsize]
     check_memory([arcs_bytes(graph, dtype), *sizes], options)
     with device_errors(device, sum(sizes)):
         clipped = _search(graph, options, starts, arrays, sizes)
@@ -209,7 +213,7 @@ def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
 
 
 def _on_host(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels | None:
-    """Return the result of `_labels_of` for k = 1 by SciPy, which is faster than one work-item.
+    """Return the result of `_labels_of` for k = 1 by SciPy.
 
     SciPy returns any of several nearest starts, so that the smallest is passed on along the arcs of
     shortest paths. None: SciPy's float64 may not give the distances of the type, or there are too
@@ -229,46 +233,44 @@ def _on_host(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels |
         limit=limit,
         min_only=True,
     )
-    tails, heads = graph.arcs()[:2]
-    arrived = costs[tails] + weights
-    short = np.isfinite(arrived) & (arrived == costs[heads])
-    tails, heads = tails[short], heads[short]
-    if np.any(labels[tails] != labels[heads]):
-        rows = csr_array((np.ones(tails.size, bool), (tails, heads)), shape=shape)
-        if not _tie(rows, tails, heads, labels):
-            return None
+    if not _tie(graph, weights, costs, labels):
+        return None
     if dtype != costs.dtype:
         lengths = np.where(labels < 0, 0, costs).astype(dtype)
         costs = np.where(labels < 0, dtype.type(infinity(dtype)), lengths)
     return Labels(costs[:, None], labels[:, None])
 
 
-def _tie(short: csr_array, tails: np.ndarray, heads: np.ndarray, labels: np.ndarray) -> bool:
+def _tie(graph: Graph, weights: np.ndarray, costs: np.ndarray, labels: np.ndarray) -> bool:
     """Let each vertex have the smallest start of those that are nearest.
 
     Parameters
     ----------
-    short : (n, n) csr_array
-        The arcs of shortest paths.
-    tails, heads : ndarray
-        Their ends.
+    graph : Graph
+    weights : (m,) ndarray of float64
+        Those of its arcs.
+    costs : (n,) ndarray
+        The distance of each vertex.
     labels : (n,) ndarray
-        The start of each vertex; it is changed.
+        Its start; it is changed.
 
     Returns
     -------
     bool
         False if it would take too long.
     """
+    tails, heads = graph.arcs()[:2]
+    short = costs.take(tails) + weights == costs.take(heads)
+    better = np.flatnonzero(short & (labels.take(tails) < labels.take(heads)))
     for _ in range(_TIES):
-        better = labels[tails] < labels[heads]
-        tails, heads = tails[better], heads[better]
-        if not heads.size:
+        if not better.size:
             return True
-        np.minimum.at(labels, heads, labels[tails])
-        changed = np.unique(heads)
-        rows = short[changed]
-        tails, heads = np.repeat(changed, np.diff(rows.indptr)), rows.indices
+        ends = heads[better]
+        np.minimum.at(labels, ends, labels[tails[better]])
+        changed = np.unique(ends)
+        first = graph.indptr[changed]
+        arcs = places_of(first, graph.indptr[changed + 1] - first)
+        better = arcs[short[arcs] & (labels[tails[arcs]] < labels[heads[arcs]])]
     return False
 
 
@@ -287,7 +289,7 @@ def _search(
         As for `_labels_of`.
     arrays : sequence of (n, k) ndarray
     sizes : sequence of int
-        Bytes of the buffers: those of the arrays, the final labels, the heap, the state.
+        Bytes of the buffers: those of the arrays, then as ``cells.cl`` lists them.
     """
     device, (n, k) = options.device, arrays[0].shape
     program = build(device, "queries/cells.cl", arithmetic_defines(device, options.dtype))
@@ -298,23 +300,26 @@ def _search(
         upload(queue, graph.indices, watch),
         upload(queue, graph.weights, watch, options.dtype),
     )
-    *labels, final, heap, state = (device.buffer(max(size, 4)) for size in sizes)
+    memory = [device.buffer(max(size, 4)) for size in sizes]
+    *labels, near, _, state, limit = memory
     numbers = np.int32(n), np.int32(k)
-    program.kernel("clear_labels")(queue, (_CLEARING,), (_GROUP,), *labels, final, *numbers)
+    program.kernel("clear_labels")(queue, (_CLEARING,), (_GROUP,), *labels, *numbers)
     given = upload(queue, starts.astype(np.int32), watch), np.int32(starts.size)
     start = program.kernel("start_labels")
-    start(queue, (1,), (1,), *given, *labels[:2], heap, state, numbers[1])
-    most, now = _FIRST, np.array([starts.size, 0], np.int32)
-    limits = *numbers, options.farthest_in(options.dtype), np.int32(options.cutoff is None)
-    while now[0]:
+    start(queue, (1,), (1,), *given, *labels, near, state, limit, numbers[1])
+    most, now = _FIRST, np.array([0, starts.size, 0, 0], np.int32)
+    delta = mean_step(graph, options.dtype, _DELTA)
+    limits = *numbers, delta, options.farthest_in(options.dtype)
+    checks = np.int32(options.cutoff is None)
+    while now[1] or now[2]:
         began = time.perf_counter()
-        memory = *arcs, *labels, final, heap, state
-        program.kernel("pass_labels")(queue, (1,), (1,), *memory, *limits, np.int32(most))
+        passing = program.kernel("pass_labels")
+        passing(queue, (1,), (1,), *arcs, *memory, *limits, checks, np.int32(most))
         cl.enqueue_copy(queue, now, state)
         most = min(longer(most, time.perf_counter() - began), 2**30)
-    for array, buffer in zip(arrays, labels, strict=True):
+    for array, buffer in zip(arrays, labels, strict=False):
         cl.enqueue_copy(queue, array, buffer)
-    return bool(now[1])
+    return bool(now[3])
 
 
 def _is_lost(graph: Graph, options: PathOptions, found: Labels) -> bool:

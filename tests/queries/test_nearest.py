@@ -88,8 +88,8 @@ def test_all_vertices_are_targets(device):
     np.testing.assert_array_equal(found.distances, near)
 
 
-def test_a_full_heap_is_tidied(device):
-    """In a star whose rays are found ever shorter, most entries are out of date."""
+def test_labels_that_are_replaced_again_and_again(device):
+    """In a star the rays are found ever shorter."""
     n = 120
     tails = np.repeat(np.arange(n - 1), np.arange(n - 1, 0, -1))
     heads = np.concatenate([np.arange(v + 1, n) for v in range(n - 1)])
@@ -98,6 +98,31 @@ def test_a_full_heap_is_tidied(device):
     expected, near = sorted_rows(graph, [0, 1, 2], 3)
     np.testing.assert_array_equal(found.targets, expected)
     np.testing.assert_array_equal(found.distances, near)
+
+
+def test_large_graphs_are_searched_on_the_device_if_it_is_a_cpu(monkeypatch, device):
+    graph = drawn(4, n=200)
+    targets = range(0, 200, 9)
+    expected = pyapsp.nearest(graph, targets, device=device)
+    monkeypatch.setattr("pyapsp.queries.cells._FEW", 0)
+    if device.traits.scalar_groups:
+        monkeypatch.setattr("pyapsp.queries.cells._on_host", None)
+    found = pyapsp.nearest(graph, targets, device=device)
+    np.testing.assert_array_equal(found.targets, expected.targets)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("delta", [0, 1, 1e300])
+@pytest.mark.parametrize("kind", ["real", "whole"])
+def test_the_step_of_the_limit_changes_no_bit(delta, kind, monkeypatch, device):
+    for seed in range(10):
+        graph = drawn(seed, n=90, kind=kind)
+        found = []
+        for each in (4, delta):
+            monkeypatch.setattr("pyapsp.queries.cells._DELTA", each)
+            found.append(pyapsp.nearest(graph, range(0, 90, 7), 3, device=device))
+        np.testing.assert_array_equal(found[0].targets, found[1].targets)
+        np.testing.assert_array_equal(found[0].distances, found[1].distances)
 
 
 def test_launches_continue_each_other(monkeypatch, device):

@@ -21,7 +21,7 @@ from pyapsp.device.kernels import Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
 from pyapsp.numbers.arithmetic import arithmetic_defines
-from pyapsp.numbers.precision import infinity
+from pyapsp.numbers.precision import mean_step
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.registry.tuning import Match
@@ -186,7 +186,7 @@ class _Search(BlockSearch):
         self._shape = (self._blocks * parameters.integer("group"),), (parameters.integer("group"),)
         self._narrow = _narrow(options, parameters)
         self._values = programs.search.kernel("near_far_values") if self._narrow else None
-        delta = _delta(graph, options, parameters.integer("delta"))
+        delta = mean_step(graph, options.dtype, parameters.integer("delta") / 100)
         self._sizes = np.int32(graph.n), delta, options.farthest_in(options.dtype)
 
     def search(self, sources: np.ndarray) -> None:
@@ -236,13 +236,3 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
 def _lists(graph: Graph, blocks: int) -> int:
     """Return the bytes of the lists of `blocks` blocks."""
     return 4 * _LISTS * (graph.n + graph.n % 2) * blocks
-
-
-def _delta(graph: Graph, options: AllPairsOptions, percent: int) -> np.generic:
-    """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
-    with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
-        delta = graph.weights.mean(dtype=np.float64) * percent / 100 if graph.m else 1.0
-        if options.dtype.kind in "iu":
-            delta = min(max(round(delta), 1), int(infinity(options.dtype)))
-        step: np.generic = options.dtype.type(delta)
-        return step

@@ -111,7 +111,7 @@ def test_wide_types_need_wide_atomics_in_groups(device, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_any_delta_ends_and_is_right(delta, dtype, shape, device, monkeypatch):
     """Also if delta is lost in rounding next to a distance, or larger than every distance."""
-    monkeypatch.setattr(near_far, "_delta", lambda *_: np.dtype(dtype).type(delta))
+    monkeypatch.setattr(near_far, "mean_step", lambda *_: np.dtype(dtype).type(delta))
     graph = whole(2, 80, 300, 0, 2**20)
     method = pyapsp.method("near-far", sources=shape[0], group=shape[1])
     result = pyapsp.solve(graph, method, dtype=dtype, predecessors=True, device=device)
