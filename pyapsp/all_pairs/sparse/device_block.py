@@ -145,6 +145,15 @@ class DeviceBlock:
         cl.enqueue_copy(self.queue, self._state, self.flag)
         return int(self._state[0])
 
+    def rows(self, count: int) -> cl.Buffer:
+        """Return a buffer with the costs from `count` sources as rows; uses `words`."""
+        rows = self.costs
+        if self._width > 1:
+            rows = self.words
+            self._transpose("block_rows", self.costs, rows, count, self._dtype)
+        self.queue.finish()  # the caller may use another queue
+        return rows
+
     def read_costs(self, distances: np.ndarray) -> None:
         """Copy the costs into rows of the answer, of any type that holds them; uses `words`."""
         own = distances.dtype in (self._dtype, self._answer)
@@ -297,6 +306,11 @@ class BlockSearch(ABC):
         self._block.read_costs(distances)
         if predecessors is not None:
             self._block.read_predecessors(predecessors)
+
+    def rows(self, sources: np.ndarray) -> cl.Buffer:
+        """Return a buffer with the rows of some sources, which lasts until the next search."""
+        self.search(sources)
+        return self._block.rows(sources.size)
 
     def totals(self, sources: np.ndarray, width: float | None = None) -> Totals:
         """Compute the sums over the rows of some sources."""

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.totals import Totals, totals_of
 from pyapsp.base.errors import DeviceError
@@ -229,6 +230,16 @@ class Session:
                 target.put(converted(rows, target.dtype))
             elif not direct:
                 converted(rows, target.dtype, target)
+
+    def rows_on_device(self, sources: np.ndarray) -> cl.Buffer:
+        """Compute at most `size` rows; return the buffer that has them until the next call.
+
+        For methods whose solvers are `BlockSearch`. The rows are complete, but not checked.
+        """
+        with self._at_work():
+            solver: Any = self._solver
+            rows: cl.Buffer = solver.rows(sources)
+            return rows
 
     def totals(
         self, sources: np.ndarray, width: float | None = None

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import ParameterError, PrecisionError
+from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
+from pyapsp.all_pairs.summaries.levels import sums_by_levels
+from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
@@ -103,7 +105,9 @@ def betweenness_centrality(
     normalized = flag("normalized", owner, normalized)
     checked = _checked(graph, directed, weight, owner)
     chosen, all_of_them = _sources(checked, k, sources, seed, owner)
-    sums = _sums(checked, chosen, owner, device, memory_limit, progress, endpoints=endpoints)
+    weighted = weight is not None and not checked.is_unweighted
+    kind = Kind(weighted=weighted, endpoints=endpoints)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind)
     count = None if all_of_them else chosen.size
     scale = _scales(checked, count, normalized=normalized, endpoints=endpoints)
     if scale is not None:
@@ -148,7 +152,9 @@ def edge_betweenness_centrality(
     normalized = flag("normalized", owner, normalized)
     checked = _checked(graph, directed, weight, owner)
     chosen, all_of_them = _sources(checked, k, sources, seed, owner)
-    sums = _sums(checked, chosen, owner, device, memory_limit, progress, arcs=True)
+    weighted = weight is not None and not checked.is_unweighted
+    kind = Kind(weighted=weighted, arcs=True)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind)
     if not checked.directed:
         sums += _of_reverse(checked, sums)
     count = None if all_of_them else chosen.size
@@ -162,11 +168,10 @@ def sampled(n: int, k: int, seed: int | None) -> np.ndarray:
 
 
 def _checked(graph: GraphLike, directed: bool, weight: Weight, owner: str) -> Graph:
-    """Return the graph; its weights are all 1 if there are none."""
+    """Return the graph, with checked weights if any are used."""
     directed = flag("directed", owner, directed)
     if weight is None:
-        found = as_structure(graph, directed)
-        return found.with_weights(np.ones(found.m, np.int64)) if not found.is_unweighted else found
+        return as_structure(graph, directed)
     found = as_graph(graph, directed, weight=weight, copy=False)
     check_positive(found, owner)
     check_weights(found, _DOUBLE)
@@ -244,33 +249,62 @@ def _sums(
     device: DeviceLike,
     memory_limit: int | None,
     progress: Callable[[int, int], None] | None,
-    *,
-    endpoints: bool = False,
-    arcs: bool = False,
+    kind: Kind,
 ) -> np.ndarray:
     """Return the sums over the sources, for each vertex or arc."""
     memory_limit = check_limits(memory_limit, progress, owner)
     options = Options(device_for(graph, device), _DOUBLE, memory_limit=memory_limit)
-    size, chosen = graph.m if arcs else graph.n, options.device
-    weighted, most = not graph.is_unweighted, chosen.capabilities.max_work_group_size
+    arithmetic_defines(options.device, _DOUBLE)  # an error without double precision
+    size = graph.m if kind.arcs else graph.n
+    if not sources.size or not size:
+        return np.zeros(size)
+    tell, before = of_sources(progress), None
+    if not kind.weighted and not kind.arcs:
+        before = sums_by_levels(graph, sources, options, tell, endpoints=kind.endpoints)
+    if before is None:
+        return _by_distances(graph, sources, options, tell, kind)
+    sums, left = before
+    if left.size:
+        sums += _by_distances(graph, left, options, _after(tell, sources.size - left.size), kind)
+    return sums
+
+
+def _after(
+    tell: Callable[[int, int], None] | None, first: int
+) -> Callable[[int, int], None] | None:
+    """Return the function to call with numbers of sources that do not count the first ones."""
+    return None if tell is None else lambda done, total: tell(first + done, first + total)
+
+
+def _by_distances(
+    graph: Graph,
+    sources: np.ndarray,
+    options: Options,
+    tell: Callable[[int, int], None] | None,
+    kind: Kind,
+) -> np.ndarray:
+    """Return the sums over the sources, by rows of distances or by a search of each work-item."""
+    sums = sums_by_rows(graph, sources, options, tell, kind)
+    if sums is not None:
+        return sums
+    chosen, weighted = options.device, kind.weighted
+    most = chosen.capabilities.max_work_group_size
     group = 1 if chosen.traits.scalar_groups else min(_GROUP, most)
     defines = arithmetic_defines(chosen, _DOUBLE) | {
         "PYAPSP_GROUP": group,
         "PYAPSP_WEIGHTED": int(weighted),
-        "PYAPSP_ARCS": int(arcs),
+        "PYAPSP_ARCS": int(kind.arcs),
     }
     program = build(chosen, "all_pairs/summaries/betweenness.cl", defines)
-    if not sources.size or not size:
-        return np.zeros(size)
-    each = [(8 if weighted else 4) * graph.n, 4 * graph.n, 8 * graph.n, 8 * graph.n, 8 * size]
-    each += [32 * graph.n] if weighted else []
+    each = [(8 if weighted else 4) * graph.n, 4 * graph.n, 8 * graph.n, 8 * graph.n]
+    each += [8 * (graph.m if kind.arcs else graph.n), *[32 * graph.n] * weighted]
     slots = _slots(options, group, sources.size, each)
     sizes = [slots * one for one in each]
     fixed = 8 * (graph.n + 1) + (12 if weighted else 4) * graph.m + 4 * sources.size + 4
     check_memory([fixed, *sizes], options)
     with device_errors(chosen, fixed + sum(sizes)):
-        shape, tell = ((slots,), (group,)), of_sources(progress)
-        return _added(graph, sources, program, shape, sizes, endpoints, tell)
+        shape = (slots,), (group,)
+        return _added(graph, sources, program, shape, sizes, kind.endpoints, tell)
 
 
 def _added(
@@ -323,10 +357,7 @@ def _added(
     program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(sums.size))
     cl.enqueue_copy(queue, sums, totals)
     cl.enqueue_copy(queue, clipped, state)
-    if clipped[0] & 1:
-        raise PrecisionError("there are more shortest paths than float64 can count, above 1.8e308")
-    if clipped[0]:
-        raise PrecisionError("a weight is lost in the sum with a distance that is much larger")
+    check_counts(int(clipped[0]))
     return sums
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx
 import numpy as np
 import pytest
 
 import pyapsp
+from pyapsp.all_pairs.summaries import betweenness, counting, levels
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, generators
 
@@ -33,6 +36,22 @@ def of_networkx(function, graph, weighted=False, **options):
     return [both[arc] for arc in zip(tails, heads, strict=True)]
 
 
+@pytest.fixture
+def wide(device, monkeypatch):
+    """Let kernels have groups of many work-items, as on a GPU; searches of one are an error."""
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=False))
+    monkeypatch.setattr(betweenness, "_added", None)
+
+
+@pytest.fixture(params=["own groups", "by levels", "by rows"])
+def form(request, monkeypatch):
+    """Let kernels have groups as on the device, or as on a GPU, with searches of any depth."""
+    if request.param != "own groups":
+        request.getfixturevalue("wide")
+        monkeypatch.setattr(levels, "_LEVELS", 2000 if request.param == "by levels" else 0)
+
+
+@pytest.mark.usefixtures("form")
 @pytest.mark.every(2)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_many_graphs_as_networkx_does(weighted, device):
@@ -54,6 +73,7 @@ def test_many_graphs_as_networkx_does(weighted, device):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("k", [1, 2, 7, 30])
 def test_sampled_sources_as_networkx_does(k, device):
     for seed in range(8):
@@ -77,6 +97,52 @@ def test_named_sources(device):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize("longest", [0, 2])
+def test_long_rows_have_several_slices(longest, device, monkeypatch):
+    graph = generators.power_law(300, seed=2)
+    expected = pyapsp.betweenness_centrality(graph, device=device)
+    monkeypatch.setattr(levels, "_LONGEST", longest)
+    monkeypatch.setattr(betweenness, "sums_by_rows", None)
+    found = pyapsp.betweenness_centrality(graph, device=device)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("wide")
+@pytest.mark.parametrize(("last", "left"), [(69, []), (68, range(64, 70)), (60, range(70))])
+def test_many_levels_are_searched_by_distances(last, left, device, monkeypatch):
+    """From the first batch that has a search with too many."""
+    graph, called, told = generators.path(70), [], []
+    sources = [*range(3, 67), 0, 1, 2, 67, 68, 69]
+    expected = of_networkx(networkx.betweenness_centrality, graph)
+
+    def by_rows(graph, sources, *others):
+        called.extend(sources.tolist())
+        return counting.sums_by_rows(graph, sources, *others)
+
+    monkeypatch.setattr(levels, "_LEVELS", last + 1)
+    monkeypatch.setattr(betweenness, "sums_by_rows", by_rows)
+    found = pyapsp.betweenness_centrality(
+        graph, sources=sources, device=device, progress=lambda *now: told.append(now)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert called == [sources[place] for place in left]
+    assert told == sorted(told)
+    assert told[-1] == (70, 70)
+
+
+@pytest.mark.usefixtures("wide")
+def test_rows_in_several_launches(device, monkeypatch):
+    graph = drawn(3, n=50, degree=3, weighted=True)
+    functions = pyapsp.betweenness_centrality, pyapsp.edge_betweenness_centrality
+    expected = [each(graph, weight=..., device=device) for each in functions]
+    monkeypatch.setattr(counting, "_GROUPS", 1)
+    monkeypatch.setattr(counting, "_ROWS", 2)
+    for function, values in zip(functions, expected, strict=True):
+        found = function(graph, weight=..., device=device)
+        np.testing.assert_allclose(found, values, rtol=1e-12)
+
+
 def test_as_igraph_does(device):
     graph = generators.small_world(300, 6, seed=1).symmetrized()
     found = pyapsp.betweenness_centrality(graph, normalized=False, weight=..., device=device)
@@ -85,6 +151,7 @@ def test_as_igraph_does(device):
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.usefixtures("form")
 def test_the_same_bits(monkeypatch, device):
     """Neither the length of launches nor a repetition changes a bit."""
     graph = generators.power_law(400, seed=2)
@@ -121,14 +188,16 @@ def layers(count, width=2):
     return Graph.from_arcs((count + 1) * width, *np.array(ends).T)
 
 
+@pytest.mark.usefixtures("form")
 def test_as_many_paths_as_a_double_counts(device):
     found = pyapsp.betweenness_centrality(layers(200), normalized=False, device=device)
     # half of the paths between the layers around a vertex lead over it, or fewer
     assert found[200] == pytest.approx((2 * 100 * 2 * 100) / 2)
     with pytest.raises(PrecisionError, match="more shortest paths"):
-        pyapsp.betweenness_centrality(layers(1100), sources=[0], device=device)
+        pyapsp.betweenness_centrality(layers(350, 8), sources=[0], device=device)
 
 
+@pytest.mark.usefixtures("form")
 def test_directions(device):
     graph = pyapsp.graph.from_frame({"source": ["a", "b", "c"], "target": ["b", "c", "d"]})
     for directed in (True, False):
@@ -140,6 +209,7 @@ def test_directions(device):
     assert found.tolist() == [3, 4, 3]
 
 
+@pytest.mark.usefixtures("form")
 def test_nothing_to_do(device):
     for n in range(3):
         graph = Graph.from_arcs(n, [], [])
@@ -174,6 +244,7 @@ def test_wrong_arguments(device):
         pyapsp.betweenness_centrality(graph, memory_limit=500, device=device)
 
 
+@pytest.mark.usefixtures("form")
 @pytest.mark.parametrize("weights", [[1e20, 1, 1e20], [1e20, 1, 1]])
 def test_a_weight_that_is_lost_in_a_distance_is_told(weights, device):
     graph = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], weights)

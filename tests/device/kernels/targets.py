@@ -243,7 +243,11 @@ TARGETS = (
 )
 
 # They use double precision with all macros.
-_DOUBLE = {"all_pairs/summaries/betweenness.cl"}
+_DOUBLE = {
+    "all_pairs/summaries/betweenness.cl",
+    "all_pairs/summaries/betweenness_levels.cl",
+    "all_pairs/summaries/betweenness_rows.cl",
+}
 #: Those that every run of the tests compiles for.
 DAILY = ("gfx942", "gfx1100")
 
