@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from pyapsp.queries.cells import Nearest as Nearest
     from pyapsp.queries.cells import nearest as nearest
     from pyapsp.queries.ranges import Within as Within
+    from pyapsp.queries.ranges import WithinBlocks as WithinBlocks
     from pyapsp.queries.ranges import within as within
     from pyapsp.queries.ranges import within_blocks as within_blocks
     from pyapsp.queries.ranked import RankedPaths as RankedPaths
@@ -141,7 +142,7 @@ _NAMES = {
     "pyapsp.paths.result": ("Result",),
     "pyapsp.queries.access": ("accessibility", "reach"),
     "pyapsp.queries.cells": ("Nearest", "nearest"),
-    "pyapsp.queries.ranges": ("Within", "within", "within_blocks"),
+    "pyapsp.queries.ranges": ("Within", "WithinBlocks", "within", "within_blocks"),
     "pyapsp.queries.ranked": ("RankedPaths", "yen"),
     "pyapsp.queries.targets": ("Pairs", "distances", "pairs"),
     "pyapsp.queries.tied": (

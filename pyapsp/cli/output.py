@@ -10,7 +10,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ __all__ = [
     "show_written",
     "took",
     "write_json",
+    "write_rows",
     "write_table",
 ]
 
@@ -133,19 +134,38 @@ def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:
     PyApspError
         If no package that writes Parquet is installed.
     """
-    from pyapsp.base.files import atomic_write
-
     if path is not None and path.endswith(".parquet"):
         _write_parquet(table, path)
-        return
-    columns = list(table.values())
+    else:
+        write_rows(list(table), [table], path)
+
+
+def write_rows(
+    names: Sequence[str], tables: Iterable[Mapping[str, np.ndarray]], path: str | None
+) -> int:
+    """Write tables with the same columns one after the other, as CSV; return the number of rows.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    tables, path
+        As for `write_table`.
+    """
+    from pyapsp.base.files import atomic_write
+
+    count = 0
     with nullcontext(sys.stdout) if path is None else atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table)
-        # a part at a time: as Python objects, numbers take several times the memory
-        for start in range(0, len(columns[0]), _ROWS):
-            part = (each[start : start + _ROWS].tolist() for each in columns)
-            writer.writerows(zip(*part, strict=True))
+        writer.writerow(names)
+        for table in tables:
+            columns = [table[name] for name in names]
+            # a part at a time: as Python objects, numbers take several times the memory
+            for start in range(0, len(columns[0]), _ROWS):
+                part = (each[start : start + _ROWS].tolist() for each in columns)
+                writer.writerows(zip(*part, strict=True))
+            count += len(columns[0])
+    return count
 
 
 def _write_parquet(table: Mapping[str, np.ndarray], path: str) -> None:

@@ -2,7 +2,8 @@
 
 The time depends on what is within the distance, not on the size of the graph. OUT.csv and
 OUT.parquet have the columns source, vertex, distance and predecessor, with the vertex names of the
-graph file. OUT.npz is a sparse matrix that scipy.sparse.load_npz reads.
+graph file. OUT.npz is a sparse matrix that scipy.sparse.load_npz reads. OUT.npz and OUT.csv may be
+larger than the memory; until it is complete, OUT.npz takes twice its size on the disk.
 
 For example:
   pyapsp within rome99.gr --cutoff 1000
@@ -14,12 +15,18 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.options import add_graph, add_json, add_output, add_progress, add_sources, vertices
-from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
+from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_rows, write_table
 from pyapsp.cli.targeted import add_search, search_arguments, shown_progress
 
+if TYPE_CHECKING:
+    from pyapsp.graph import Graph
+
 __all__ = ["configure", "run"]
+
+_COLUMNS = ("source", "vertex", "distance", "predecessor")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,15 +41,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
-    import pyapsp
-
     graph = checked_graph(arguments, ".npz", *TABLES)
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "within")
     started = time.perf_counter()
     with shown_progress(arguments, graph) as progress:
-        found = pyapsp.within(
+        entries = _written(
+            arguments.output,
             graph,
             sources,
             predecessors=arguments.output is not None,
@@ -50,11 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             **search_arguments(arguments),
         )
     seconds = time.perf_counter() - started
-    if arguments.output is not None and arguments.output.endswith(TABLES):
-        write_table(found.to_columns(), arguments.output)
-    elif arguments.output is not None:
-        found.save(arguments.output)
-    entries, count = int(found.distances.nnz), found.sources.size
+    count = graph.n if sources is None else len(sources)
     if arguments.json:
         about = {"sources": count, "entries": entries, "wall_seconds": seconds}
         print_json({"graph": facts(graph), **about})
@@ -65,3 +67,19 @@ def run(arguments: argparse.Namespace) -> int:
         f"in {seconds:.3f} s" + (f" -> {written}" if written else "")
     )
     return 0
+
+
+def _written(output: str | None, graph: Graph, sources: list[int] | None, **options: Any) -> int:
+    """Search, write the entries as the rows end, and return the number of entries."""
+    import pyapsp
+
+    if output is not None and output.endswith(".parquet"):
+        found = pyapsp.within(graph, sources, **options)
+        write_table(found.to_columns(), output)
+        return int(found.distances.nnz)
+    blocks = pyapsp.within_blocks(graph, sources, **options)
+    if output is None:
+        return sum(int(block.distances.nnz) for block in blocks)
+    if output.endswith(TABLES):
+        return write_rows(_COLUMNS, (block.to_columns() for block in blocks), output)
+    return blocks.save(output)

@@ -24,13 +24,14 @@ from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.graph.names import check_savable, named, place_of
+from pyapsp.graph.rows import narrow
 from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions, vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.workers import LOST, STATE, Workers, asked, longer, values_of
 
-__all__ = ["RangeRows", "Within", "within", "within_blocks"]
+__all__ = ["RangeRows", "Within", "WithinBlocks", "within", "within_blocks"]
 
 # Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
 # a block should stay in the caches, and on others; and sources of the first launch for a work-item.
@@ -123,15 +124,10 @@ class Within(Shown, Tabular):
         rows, before = self.distances, self.predecessors
         archive.write(
             path,
-            format=np.array(b"csr"),
-            _is_array=np.array(True),
             indices=rows.indices,
-            indptr=rows.indptr,
             data=rows.data,
-            shape=np.array(rows.shape),
-            sources=self.sources,
             predecessors=None if before is None else before.data,
-            labels=self.labels,
+            **_about(rows.indptr, self.distances.shape[1], self.sources, self.labels),
         )
 
     def to_columns(self) -> dict[str, np.ndarray]:
@@ -153,6 +149,59 @@ class Within(Shown, Tabular):
             last = self.predecessors.data
             columns["predecessor"] = np.ma.array(names[np.maximum(last, 0)], mask=last < 0)
         return columns
+
+
+class WithinBlocks(Iterator[Within]):
+    """The result of `within_blocks`: yields the rows of the next sources, in their order."""
+
+    def __init__(self, rows: RangeRows) -> None:
+        self._rows, self._blocks, self._done = rows, rows.blocks(), 0
+
+    def __next__(self) -> Within:
+        some, block = next(self._blocks)
+        self._done = some.stop
+        return self._rows.answer(some, block.copy())
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Write the rows that have not been yielded, as `Within.save`, and return their entries.
+
+        Each block goes to the disk as it ends, first to files without names beside `path`.
+
+        Raises
+        ------
+        PyApspError
+            As `Within.save`.
+        """
+        owner = "WithinBlocks.save"
+        check_suffix(path, owner, ".npz", others="to_frame() of each block")
+        labels, sources = self._rows.graph.labels, self._rows.sources[self._done :]
+        check_savable(labels, "labels", "result")
+        starts = np.zeros(sources.size + 1, np.int64)
+        names = ["indices", "data", *["predecessors"] * self._rows.options.predecessors]
+        first = self._done
+        with archive.written_in_pieces(path, *names) as pieces:
+            pieces.add(**dict(zip(names, self._rows.empty(0).arrays, strict=True)))
+            for some, block in self._blocks:
+                self._done = some.stop
+                pieces.add(**dict(zip(names, block.arrays, strict=True)))
+                starts[some.start - first + 1 : some.stop - first + 1] = block.lengths
+            np.cumsum(starts, out=starts)
+            pieces.others = _about(narrow(starts), self._rows.graph.n, sources, labels)
+        return int(starts[-1])
+
+
+def _about(
+    starts: np.ndarray, n: int, sources: np.ndarray, labels: np.ndarray | None
+) -> dict[str, np.ndarray | None]:
+    """Return what a file says beside the entries; `scipy.sparse.load_npz` reads it."""
+    return {
+        "format": np.array(b"csr"),
+        "_is_array": np.array(True),
+        "indptr": starts,
+        "shape": np.array((sources.size, n)),
+        "sources": sources,
+        "labels": labels,
+    }
 
 
 def within(
@@ -244,15 +293,16 @@ def within_blocks(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Within]:
+) -> WithinBlocks:
     """Compute the result of `within` in blocks of rows, for answers that do not fit in memory.
 
     Parameters and errors are those of `within`. Errors of arguments are raised by the call.
 
-    Yields
-    ------
-    Within
-        The rows of the next sources, in their order.
+    Returns
+    -------
+    WithinBlocks
+        An iterator of the rows of the next sources, in their order; each block is a `Within`. Its
+        ``save`` writes all of them to a file.
 
     Examples
     --------
@@ -264,7 +314,7 @@ def within_blocks(
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked("within_blocks", graph, *common, predecessors=predecessors, sparse=True)
     rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within_blocks"), progress)
-    return (rows.answer(some, block.copy()) for some, block in rows.blocks())
+    return WithinBlocks(rows)
 
 
 @dataclass(frozen=True)
@@ -342,8 +392,7 @@ class RangeRows:
         """Return the rows of some of the sources."""
         starts = np.zeros(block.lengths.size + 1, np.int64)
         np.cumsum(block.lengths, out=starts[1:])
-        if starts[-1] <= np.iinfo(np.int32).max:
-            starts = starts.astype(np.int32)  # the type of the vertices, or SciPy copies these
+        starts = narrow(starts)  # to the type of the vertices, or SciPy copies these
         shape = block.lengths.size, self.graph.n
         distances = csr_array((block.costs, block.vertices, starts), shape=shape)
         distances.has_canonical_format = True

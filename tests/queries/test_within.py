@@ -148,6 +148,42 @@ def test_blocks_of_any_size(values, monkeypatch, device):
     assert told[-1] == (150, 150)
 
 
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, device):
+    graph = drawn(7, n=150)
+    options = {"predecessors": predecessors, "device": device}
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    whole = pyapsp.within(graph, cutoff=9, **options)
+    whole.save(tmp_path / "whole.npz")
+    blocks = pyapsp.within_blocks(graph, cutoff=9, **options)
+    assert blocks.save(tmp_path / "blocks.npz") == whole.distances.nnz
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["blocks.npz", "whole.npz"]
+    with np.load(tmp_path / "whole.npz") as one, np.load(tmp_path / "blocks.npz") as other:
+        assert set(one.files) == set(other.files)
+        for name in one.files:
+            assert one[name].dtype == other[name].dtype
+            np.testing.assert_array_equal(one[name], other[name])
+    # what was yielded before is not saved
+    blocks = pyapsp.within_blocks(graph, cutoff=9, **options)
+    first = next(blocks).distances.shape[0]
+    assert 0 < first < 150
+    blocks.save(tmp_path / "rest.npz")
+    rest = scipy.sparse.load_npz(tmp_path / "rest.npz")
+    assert (rest != whole.distances[first:]).nnz == 0
+    assert list(blocks) == []
+    assert blocks.save(tmp_path / "nothing.npz") == 0
+    assert scipy.sparse.load_npz(tmp_path / "nothing.npz").shape == (0, 150)
+
+
+def test_no_file_is_left_of_blocks_that_end_with_an_error(tmp_path, device):
+    line = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [9000, 9000, 9000])
+    with pytest.raises(PrecisionError, match="too large for int16"):
+        pyapsp.within_blocks(line, dtype="int16", device=device).save(tmp_path / "a.npz")
+    with pytest.raises(ParameterError, match="to_frame"):
+        pyapsp.within_blocks(line, device=device).save(tmp_path / "a.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_sources_and_no_vertices(device):
     assert pyapsp.within(drawn(1), [], 3, device=device).distances.shape == (0, 60)
     nothing = pyapsp.within(Graph.from_arcs(0, [], []), cutoff=3, device=device)

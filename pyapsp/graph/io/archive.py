@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
 from pyapsp.base.errors import FormatError
-from pyapsp.base.files import atomic_write
+from pyapsp.base.files import atomic_write, resolved
 from pyapsp.graph.io.source import LineError, check_size
 
-__all__ = ["load", "mapped", "restored", "write"]
+__all__ = ["Pieces", "load", "mapped", "restored", "write", "written_in_pieces"]
 
+# Bytes that are copied at once.
+_COPIED = 2**20
 # The largest code point of Unicode. Surrogates are no valid characters either.
 _LAST_LETTER = 0x10FFFF
 
@@ -32,6 +37,59 @@ def write(path: str | os.PathLike[str], **arrays: np.ndarray | None) -> None:
     with atomic_write(path, "wb") as file:
         # newer types take an array for `allow_pickle`, which older versions of NumPy would store
         np.savez(file, **named)  # type: ignore[arg-type]
+
+
+class Pieces:
+    """Arrays that grow at their ends, each in a file, for `written_in_pieces`.
+
+    Attributes
+    ----------
+    others : dict of str to ndarray or None
+        Arrays to write beside them.
+    """
+
+    def __init__(self, files: Mapping[str, IO[bytes]]) -> None:
+        self.others: dict[str, np.ndarray | None] = {}
+        self._files = files
+        self._sizes: dict[str, tuple[np.dtype, int]] = {}
+
+    def add(self, **pieces: np.ndarray) -> None:
+        """Append one-dimensional pieces, always of the same types."""
+        for name, piece in pieces.items():
+            piece.tofile(self._files[name])
+            _, size = self._sizes.get(name, (piece.dtype, 0))
+            self._sizes[name] = piece.dtype, size + piece.size
+
+    def into(self, file: IO[bytes]) -> None:
+        """Write the archive."""
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, array in self.others.items():
+                if array is not None:
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, array, allow_pickle=False)
+            for name, (dtype, size) in self._sizes.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    descr = np.lib.format.dtype_to_descr(dtype)
+                    about = {"descr": descr, "fortran_order": False, "shape": (size,)}
+                    np.lib.format.write_array_header_1_0(member, about)
+                    self._files[name].seek(0)
+                    shutil.copyfileobj(self._files[name], member, _COPIED)
+
+
+@contextmanager
+def written_in_pieces(path: str | os.PathLike[str], *names: str) -> Iterator[Pieces]:
+    """Write an archive when the block ends; meanwhile arrays with these names grow in files.
+
+    Those are beside the archive, without names, so that they take its space on the disk twice.
+    After an error there is no incomplete file.
+    """
+    special = os.path.exists(path) and not os.path.isfile(path)
+    folder = None if special else resolved(path).parent
+    with atomic_write(path, "wb") as file, ExitStack() as stack:
+        made = (stack.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in names)
+        pieces = Pieces(dict(zip(names, made, strict=True)))
+        yield pieces
+        pieces.into(file)
 
 
 def load(path: str | os.PathLike[str], fault: str) -> dict[str, np.ndarray]:
