@@ -322,7 +322,9 @@ RECIPES = (
         facilities_data,
         facilities_theirs,
         facilities_ours,
-        note="No row of all crossings is written, and a search ends at its last demand point.",
+        note="The answer has a row for each facility and a column for each demand point. No row of "
+        "all crossings is written, and a search ends at its last demand point. The command "
+        "`pyapsp distances` writes a CSV file with a row for each pair, by the names of the graph.",
     ),
     Recipe(
         "nearest",
@@ -332,7 +334,8 @@ RECIPES = (
         nearest_data,
         nearest_theirs,
         nearest_ours,
-        note="For the nearest one alone, pyapsp calls SciPy: `min_only` of `dijkstra` is fastest.",
+        note="For the nearest one alone in a graph of few thousand vertices, pyapsp calls SciPy: "
+        "`min_only` of `dijkstra` is fastest.",
     ),
     Recipe(
         "within",
@@ -343,7 +346,8 @@ RECIPES = (
         within_theirs,
         within_ours,
         same=within_same,
-        note="SciPy writes 65,536 distances for each place, whatever is near.",
+        note="The answer is a sparse array of SciPy. SciPy's own function writes 65,536 distances "
+        "for each place, whatever is near.",
     ),
     Recipe(
         "isomap",
@@ -375,6 +379,9 @@ RECIPES = (
         closeness_theirs,
         closeness_ours,
         same=by_node,
+        note="The answer is an array, in the order of the nodes. With the setting "
+        "`NETWORKX_BACKEND_PRIORITY=pyapsp` the call of NetworkX itself runs here, and returns its "
+        "dictionary.",
     ),
     Recipe(
         "closeness-igraph",
@@ -407,6 +414,7 @@ RECIPES = (
         pairs_theirs,
         pairs_ours,
         same=pairs_same,
+        note="`path(i)` of the answer is route i, and `distances[i]` its length.",
     ),
     Recipe(
         "betweenness",
@@ -517,6 +525,10 @@ def page(figures: dict[str, Any]) -> str:
         "a call on a smaller input, which compiles kernels. They are the shortest of three, or the "
         f"only one above {_LONG} seconds, on {figures['machine']}. "
         "`python docs/recipes.py --measure` measures them again, and compares the answers.\n",
+        "`graph` is a {py:class}`pyapsp.Graph`, or what can be made one: a matrix of SciPy, a "
+        "graph of NetworkX, OSMnx or igraph, the name of a file, or "
+        "[a data frame of edges](frames.md). Vertices are numbers, or names if the graph has "
+        "names. The `to_frame` of a result makes a table with the same names.\n",
         table(figures),
     ]
     for recipe in RECIPES:
