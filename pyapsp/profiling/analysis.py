@@ -145,7 +145,6 @@ class Analyst:
         self,
         recorder: Recorder,
         queue: cl.CommandQueue,
-        kernel: str,
         shape: Shape,
         arguments: Sequence[Argument],
         local_bytes: int = 0,
@@ -155,7 +154,7 @@ class Analyst:
 
         Parameters
         ----------
-        recorder, queue, kernel, shape, arguments
+        recorder, queue, shape, arguments
             What to launch.
         local_bytes : int
             Local memory of a group.
@@ -175,18 +174,18 @@ class Analyst:
             for buffer, copy in saved:
                 cl.enqueue_copy(queue, buffer, copy)
 
-        counts = recorder.blocks(queue, kernel, shape, arguments)
+        counts = recorder.blocks(queue, shape, arguments)
         restore()
-        times = recorder.warps(queue, kernel, shape, arguments)
+        times = recorder.warps(queue, shape, arguments)
         restore()
-        log = recorder.addresses(queue, kernel, shape, arguments, counts)
+        log = recorder.addresses(queue, shape, arguments, counts)
         restore()
         if clean is not None:
             for _ in range(_TIMED):
                 clean()
                 restore()
         queue.finish()
-        return self._reduced(kernel, shape, local_bytes, counts, times, log)
+        return self._reduced(recorder.kernel, shape, local_bytes, counts, times, log)
 
     def _reduced(
         self,

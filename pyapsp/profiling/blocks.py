@@ -101,18 +101,20 @@ class Site:
 
 @dataclass(frozen=True)
 class Instrumented:
-    """A program with probes.
+    """A program with probes in a kernel.
 
     Attributes
     ----------
     text : str
         OpenCL C for the compiler of the device.
     blocks : tuple of Block
+        Of the kernel and of the functions that it calls.
     sites : tuple of Site
-    kernels : mapping of str to tuple of Parameter
+    parameters : tuple of Parameter
+        Of the kernel.
     """
 
     text: str
     blocks: tuple[Block, ...]
     sites: tuple[Site, ...]
-    kernels: Mapping[str, tuple[Parameter, ...]]
+    parameters: tuple[Parameter, ...]

@@ -81,7 +81,7 @@ class Expressions:
         self._unit, self._probe = unit, probe
         self._source = unit.text
         self.edits = Edits(unit.text)
-        self._functions = {each.spelling: _is_kernel(each, unit.text) for each in unit.functions()}
+        self._functions = {each.spelling for each in unit.functions()}
         self._name, self._kernel = "", False
         self._block = 0
         self._loops = 0
@@ -307,7 +307,7 @@ class Expressions:
     def _call(self, node: Cursor) -> None:
         name, given = node.spelling, list(node.get_arguments())
         if name in self._functions:
-            if self._functions[name]:
+            if name in self._unit.kernels:
                 raise self._unit.error(node, f"the kernel {name} is called by a function")
             self._add("branch")
             more = "profile_"
@@ -384,11 +384,6 @@ class Expressions:
         self._value(pointer)
         if space in ("global", "local") and self._probe == "addresses":
             self.edits.after(stop(pointer), f"), {step}))")
-
-
-def _is_kernel(node: Cursor, text: str) -> bool:
-    """Whether a function is a kernel: the parser does not tell."""
-    return re.search(r"\b(__)?kernel\b", text[begin(node) : node.location.offset]) is not None
 
 
 def _computes(node: Cursor) -> bool:

@@ -12,7 +12,6 @@ from typing import cast
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import ParameterError
 from pyapsp.base.json import Record
 from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import Program, assemble
@@ -113,16 +112,13 @@ def profile_kernel(
     """
     source = source_of(file, defines or {})
     analyst, queue = Analyst(device, width), device.queue()
-    recorder = Recorder(device, source, name=file, width=analyst.width)
-    parameters = recorder.program("blocks")[0].kernels
-    if kernel not in parameters:
-        rule = f"one of {', '.join(parameters)}"
-        raise ParameterError.of("kernel", file, rule, kernel, parameters)
+    recorder = Recorder(device, source, kernel, name=file, width=analyst.width)
+    parameters = recorder.program("blocks")[0].parameters
     program = Program(device, source)
     built = program.kernel(kernel)
     shape = Shape(tuple(items), tuple(group or group_of(device, built, items)))
     with device_errors(device, 0):
-        arguments = arguments_of(queue.context, parameters[kernel], words)
+        arguments = arguments_of(queue.context, parameters, words)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         local = cast(int, built.get_work_group_info(query, device.handle))
         times: list[float] = []
@@ -132,7 +128,7 @@ def profile_kernel(
             everything = cast("list[np.generic]", list(arguments))
             times.append(event_seconds(built(queue, shape.items, shape.group, *everything)))
 
-        trace = analyst.trace(recorder, queue, kernel, shape, arguments, local, clean=clean)
+        trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
     characterisation = None if profile is None else Characterisation.of(profile)
     return {"file": file, **described(trace, median(times[1:]), characterisation)}
 

@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 
 import pcpp
 from clang import cindex
@@ -16,7 +16,9 @@ from pyapsp.device.kernels.source import place_of
 
 __all__ = ["Unit", "parse"]
 
+_K = cindex.CursorKind
 _NAME = "kernel.cl"
+_KERNEL = re.compile(r"\b(__)?kernel\b")
 _PRAGMA = re.compile(r'_Pragma\s*\(\s*"([^"]*)"\s*\)')
 # libclang looks for the header of its builtin functions; its wheel does not contain it.
 _FOLDER, _HEADER = "/opencl", "opencl-c-base.h"
@@ -85,13 +87,40 @@ class Unit:
     def functions(self) -> Iterator[cindex.Cursor]:
         """Yield the functions of the program that have a body."""
         for node in self.root.get_children():
-            if node.kind == cindex.CursorKind.FUNCTION_DECL and node.is_definition():
+            if node.kind == _K.FUNCTION_DECL and node.is_definition():
                 yield node
 
+    @cached_property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernels."""
+        return tuple(each.spelling for each in self.functions() if self._is_kernel(each))
 
+    def called_by(self, kernel: str) -> set[str]:
+        """Return the names of a kernel and of all functions that it calls, also through others."""
+        calls: dict[str, set[str]] = {}
+        for function in self.functions():
+            called = {
+                each.spelling
+                for each in function.walk_preorder()
+                if each.kind in (_K.CALL_EXPR, _K.DECL_REF_EXPR)
+            }
+            calls.setdefault(function.spelling, set()).update(called)
+        names, new = set[str](), {kernel}
+        while new:
+            names |= new
+            new = set.union(*(calls[each] for each in new)) & calls.keys() - names
+        return names
+
+    def _is_kernel(self, function: cindex.Cursor) -> bool:
+        """Whether a function is a kernel: the parser does not tell."""
+        head = self.text[function.extent.start.offset : function.location.offset]
+        return _KERNEL.search(head) is not None
+
+
+@lru_cache(8)
 def parse(
     source: str,
-    defines: Mapping[str, str | int],
+    defines: tuple[tuple[str, str | int], ...],
     standard: str | None = None,
     name: str = "<source>",
 ) -> Unit:
@@ -101,7 +130,7 @@ def parse(
     ----------
     source : str
         OpenCL C. ``#include`` is not replaced.
-    defines : mapping of str to str or int
+    defines : tuple of (str, str or int)
         Macros that the compiler of the device predefines, and those of the build options.
     standard : str or None
         As for `pyapsp.device.kernels.build`.
@@ -113,7 +142,7 @@ def parse(
     ProgramError
         If it is not OpenCL C, with the place and the message of the compiler.
     """
-    text, lines = _expanded(source, defines, standard, name)
+    text, lines = _expanded(source, dict(defines), standard, name)
     # a program of 2.0 may have pointers to any address space, or none of them
     for version in ("1.2",) if _VERSIONS[standard] < 200 else ("3.0", "2.0"):
         tree = _parsed(text, version)

@@ -143,13 +143,15 @@ class AddressLog:
 
 
 class Recorder:
-    """A program with probes, for a device.
+    """A kernel with probes, for a device.
 
     Parameters
     ----------
     device : Device
     source : str
         OpenCL C, without includes.
+    kernel : str
+        Its name.
     standard : str or None
         As for `pyapsp.device.kernels.build`.
     name : str
@@ -162,36 +164,37 @@ class Recorder:
         self,
         device: Device,
         source: str,
+        kernel: str,
         *,
         standard: str | None = None,
         name: str = "<source>",
         width: int = 32,
     ) -> None:
-        self.device, self.width = device, width
+        self.device, self.kernel, self.width = device, kernel, width
         self._source, self._standard, self._name = source, standard, name
         self._built: dict[Probe, tuple[Instrumented, Program]] = {}
 
     def blocks(
-        self, queue: cl.CommandQueue, kernel: str, shape: Shape, arguments: Sequence[Argument]
+        self, queue: cl.CommandQueue, shape: Shape, arguments: Sequence[Argument]
     ) -> BlockCounts:
-        """Launch a kernel with counters of blocks."""
+        """Launch the kernel with counters of blocks."""
         program, built = self.program("blocks")
         of_item = 4 * len(program.blocks)
         every = ceil(shape.groups * shape.in_group * of_item / self._limit)
         room = ceil(shape.groups / every) * shape.in_group
-        out = self._launch(queue, built, kernel, shape, arguments, room * of_item, room, every)
+        out = self._launch(queue, built, shape, arguments, room * of_item, room, every)
         numbers = out.view(np.uint32)[: len(program.blocks) * room]  # the rest fills 8 bytes
         counts = numbers.reshape(len(program.blocks), room).T.astype(np.int64)
         return BlockCounts(program, shape, counts, every)
 
     def warps(
-        self, queue: cl.CommandQueue, kernel: str, shape: Shape, arguments: Sequence[Argument]
+        self, queue: cl.CommandQueue, shape: Shape, arguments: Sequence[Argument]
     ) -> WarpTimes:
-        """Launch a kernel that records when its items run."""
+        """Launch the kernel, which records when its items run."""
         _, built = self.program("warps")
         every = ceil(shape.groups * shape.in_group * 32 / self._limit)
         room = ceil(shape.groups / every) * shape.in_group
-        out = self._launch(queue, built, kernel, shape, arguments, room * 32, room, every)
+        out = self._launch(queue, built, shape, arguments, room * 32, room, every)
         start, end, unit, waiting = out.view(np.int64).reshape(4, -1, shape.in_group)
         first = np.arange(0, shape.in_group, self.width)
         unit = unit[:, first].reshape(-1)
@@ -206,16 +209,15 @@ class Recorder:
     def addresses(
         self,
         queue: cl.CommandQueue,
-        kernel: str,
         shape: Shape,
         arguments: Sequence[Argument],
         counts: BlockCounts,
     ) -> AddressLog:
-        """Launch a kernel that records its accesses to memory.
+        """Launch the kernel, which records its accesses to memory.
 
         Parameters
         ----------
-        queue, kernel, shape, arguments
+        queue, shape, arguments
             As for the other traces.
         counts : BlockCounts
             Of the same launch, from which the size of the trace follows.
@@ -231,12 +233,12 @@ class Recorder:
         every = ceil(expected * _OF_ACCESS * _SPARE / self._limit) or 1
         room = int(expected / every * _SPARE) + 2 * shape.in_group * len(sites) + 1
         size = 8 + _OF_ACCESS * room
-        out = self._launch(queue, built, kernel, shape, arguments, size, room, every)
+        out = self._launch(queue, built, shape, arguments, size, room, every)
         used = int(out[:8].view(np.uint32)[0])
         if used > room:
             raise ParameterError(
-                f"the kernel {kernel} does not do the same each time: {used:,} accesses to memory, "
-                f"and {expected / every:,.0f} in the launch before"
+                f"the kernel {self.kernel} does not do the same each time: {used:,} accesses to "
+                f"memory, and {expected / every:,.0f} in the launch before"
             )
         moment, address, label = out[8:].view(np.int64).reshape(3, room)[:, :used]
         site, place = label >> 32, label & 0xFFFFFFFF
@@ -252,6 +254,7 @@ class Recorder:
             made = instrument(
                 self._source,
                 probe,
+                self.kernel,
                 _predefined(self.device),
                 standard=self._standard,
                 name=self._name,
@@ -266,21 +269,20 @@ class Recorder:
         self,
         queue: cl.CommandQueue,
         built: Program,
-        kernel: str,
         shape: Shape,
         arguments: Sequence[Argument],
         size: int,
         room: int,
         every: int,
     ) -> NDArray[np.uint8]:
-        """Run a kernel with probes, and return the bytes of the trace."""
+        """Run the kernel with probes, and return the bytes of the trace."""
         size = -(-size // 8) * 8
         buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
         cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.uint8), 0, size)
         more = (buffer, np.uint32(room), np.uint32(every))
         # PyOpenCL takes local memory, too, but does not say so
         everything = cast("list[np.generic]", [*arguments, *more])
-        built.kernel(kernel)(queue, shape.items, shape.group, *everything)
+        built.kernel(self.kernel)(queue, shape.items, shape.group, *everything)
         out = np.empty(size, np.uint8)
         cl.enqueue_copy(queue, out, buffer)
         return out

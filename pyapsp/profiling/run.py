@@ -120,7 +120,7 @@ class _Tracer:
     def __init__(self, width: int | None) -> None:
         self.kernels: dict[str, _Kernel] = {}
         self._width = width
-        self._recorders: dict[tuple[str, str, str | None], Recorder] = {}
+        self._recorders: dict[tuple[str, str, str | None, str], Recorder] = {}
         self._analysts: dict[str, Analyst] = {}
 
     def error(self, kernel: str) -> str | None:
@@ -148,14 +148,15 @@ class _Tracer:
         if device.id not in self._analysts:
             self._analysts[device.id] = Analyst(device, self._width)
         analyst = self._analysts[device.id]
-        key = device.id, source, standard
-        if key not in self._recorders:
-            self._recorders[key] = Recorder(device, source, standard=standard, width=analyst.width)
-        recorder = self._recorders[key]
         kernel, queue, name = launch.kernel, launch.queue, launch.kernel.function_name
+        key = device.id, source, standard, name
+        if key not in self._recorders:
+            recorder = Recorder(device, source, name, standard=standard, width=analyst.width)
+            self._recorders[key] = recorder
+        recorder = self._recorders[key]
         group = launch.group or group_of(device, kernel, launch.items)
         shape = Shape(launch.items, tuple(group))
-        arguments = _typed(recorder.program("blocks")[0].kernels[name], launch.arguments)
+        arguments = _typed(recorder.program("blocks")[0].parameters, launch.arguments)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         local = cast(int, kernel.get_work_group_info(query, device.handle))
         times: list[float] = []
@@ -165,7 +166,7 @@ class _Tracer:
             everything = cast("list[cl.Buffer]", arguments)
             times.append(event_seconds(kernel(queue, shape.items, shape.group, *everything)))
 
-        trace = analyst.trace(recorder, queue, name, shape, arguments, local, clean=clean)
+        trace = analyst.trace(recorder, queue, shape, arguments, local, clean=clean)
         return trace, median(times[1:])
 
 

@@ -27,27 +27,27 @@ class Statements(Expressions):
 
     Attributes
     ----------
-    kernels : dict of str to tuple of Parameter
-        The parameters of the kernels that were visited.
+    parameters : tuple of Parameter
+        Those of the kernel that was visited.
     """
 
     def __init__(self, unit: Unit, probe: Probe) -> None:
         super().__init__(unit, probe)
-        self.kernels: dict[str, tuple[Parameter, ...]] = {}
+        self.parameters: tuple[Parameter, ...] = ()
         self._depth = 0
 
     # Functions
 
     def function(self, node: Cursor) -> None:
         """Edit a function and count its operations."""
-        body = next(each for each in node.get_children() if each.kind == _K.COMPOUND_STMT)
-        self._name, self._kernel = node.spelling, self._functions[node.spelling]
+        body = _body(node)
+        self._name, self._kernel = node.spelling, node.spelling in self._unit.kernels
         self._path, self._depth = "profile_p0", 0
         self._parameters(node)
         self._new(body)
         inside = begin(body) + 1
         if self._kernel:
-            self.kernels[node.spelling] = tuple(map(parameter_of, node.get_arguments()))
+            self.parameters = tuple(map(parameter_of, node.get_arguments()))
             self.edits.before(
                 inside,
                 "profile_t profile_s = profile_start(profile_out, profile_room, profile_every); "
@@ -60,10 +60,15 @@ class Statements(Expressions):
         if self._kernel and self._probe == "warps":
             self.edits.after(stop(body) - 1, " profile_end(profile_); ")
 
+    def without_body(self, node: Cursor) -> None:
+        """Let a function do nothing."""
+        body = _body(node)
+        self.edits.replace(begin(body) + 1, stop(body) - 1, "")
+
     def _parameters(self, node: Cursor) -> None:
         """Add the parameters of the probes."""
         more = "profile_t *profile_"
-        if self._functions[node.spelling]:
+        if self._kernel:
             more = "__global uint *profile_out, const uint profile_room, const uint profile_every"
         elif self._probe == "addresses":
             more += ", const ulong profile_p0"
@@ -222,3 +227,7 @@ class Statements(Expressions):
         for each in node.get_children():
             if "=" in text[start : begin(each)] and each.kind != _K.TYPE_REF:
                 self._value(each)
+
+
+def _body(function: Cursor) -> Cursor:
+    return next(each for each in function.get_children() if each.kind == _K.COMPOUND_STMT)

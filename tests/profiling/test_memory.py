@@ -87,7 +87,7 @@ def test_operations_of_scalar_code_are_those_that_probes_count(device):
     """The work of a round is that of the rows of a launch of two rounds, less that of one."""
     benchmark = next(control.control(device))()
     source = assemble("profiling/control.cl", {})
-    queue, recorder = device.queue(), Recorder(device, source)
+    queue, recorder = device.queue(), Recorder(device, source, "profiling_rows")
     ends, heads, values = control.graph()
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in (ends, heads, values)]
@@ -96,7 +96,7 @@ def test_operations_of_scalar_code_are_those_that_probes_count(device):
     totals = []
     for rounds in (1, 2):
         scalars = np.uint32(len(ends) - 1), most, np.int32(rounds)
-        counts = recorder.blocks(queue, "profiling_rows", shape, [*buffers, out, *scalars])
+        counts = recorder.blocks(queue, shape, [*buffers, out, *scalars])
         totals.append(sum(counts.operations().values()))
     groups, group = control.groups_of_units(device)
     assert benchmark.work == groups * group * (totals[1] - totals[0])

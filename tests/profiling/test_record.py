@@ -33,11 +33,11 @@ def record(device, body, *, items=ITEMS, group=GROUP):
     """Run a kernel `k` on x[i] = i, and return its counts and its log."""
     source = body if "kernel" in body else KERNEL % body
     queue, numbers = device.queue(), np.arange(4 * items, dtype=np.int32)
-    recorder = Recorder(device, source)
+    recorder = Recorder(device, source, "k")
     shape, x = Shape((items,), (group,)), buffer_of(queue, numbers)
-    counts = recorder.blocks(queue, "k", shape, [x])
+    counts = recorder.blocks(queue, shape, [x])
     x = buffer_of(queue, numbers)
-    return counts, recorder.addresses(queue, "k", shape, [x], counts)
+    return counts, recorder.addresses(queue, shape, [x], counts)
 
 
 KERNEL = """
@@ -60,6 +60,34 @@ def executions(device, body, **options):
         if block.function == "k":
             found.setdefault(block.line - 7, []).append(int(total))
     return found
+
+
+MANY = """
+int twice(int x) { return 2 * x; }
+int other(__global int *x) { again: if (x[0] > 0) goto again; return twice(x[0]); }
+int four(int x) { return twice(twice(x)); }
+__kernel void first(__global int *x) { x[0] = other(x); }
+__kernel void k(__global int *x) { x[get_global_id(0)] = four(1); }
+__kernel void last(__global int *x, int y) { x[0] = y; }
+"""
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_only_one_kernel_and_what_it_calls_is_compiled(device, probe):
+    """The others need not be such that a profile supports them."""
+    made = instrument(MANY, probe, "k")
+    assert [each.function for each in made.blocks] == ["twice", "four", "k"]
+    assert [each.text for each in made.sites] == ["x[get_global_id(0)]"]
+    assert [each.space for each in made.parameters] == ["global"]
+    assert "goto" not in made.text
+    assert "x[0]" not in made.text
+    counts, _ = record(device, MANY)
+    assert counts.executions.tolist() == [2 * ITEMS, ITEMS, ITEMS]
+
+
+def test_a_kernel_that_is_missing(device):
+    with pytest.raises(ParameterError, match=r"one of first, k, last. Got 'lost'.*'last'"):
+        Recorder(device, MANY, "lost").program("blocks")
 
 
 @pytest.mark.every(6)
@@ -105,10 +133,9 @@ def test_blocks(device, body, expected):
 )
 def test_branches_of_blocks(body, expected):
     """By the number of the block: that of the block whose end decides, and whether it loops."""
-    blocks = [each for each in instrument(KERNEL % body, "blocks").blocks if each.function == "k"]
-    first = len(instrument(KERNEL % body, "blocks").blocks) - len(blocks)
+    blocks = instrument(KERNEL % body, "blocks", "k").blocks
     assert {
-        number: (each.branch.outer - first, each.branch.loop)
+        number: (each.branch.outer, each.branch.loop)
         for number, each in enumerate(blocks)
         if each.branch is not None
     } == expected
@@ -178,12 +205,16 @@ def test_answers_stay(device):
             expected[4 * i + j] += 0 if j == i % 3 else j
     expected[3::8] = expected[4::8]
     expected[1] += ITEMS // 2
-    queue, recorder, shape = device.queue(), Recorder(device, source), Shape((ITEMS,), (GROUP,))
+    queue, recorder, shape = (
+        device.queue(),
+        Recorder(device, source, "k"),
+        Shape((ITEMS,), (GROUP,)),
+    )
     counts = None
     for probe in PROBES:
         x = buffer_of(queue, np.arange(4 * ITEMS, dtype=np.int32))
         more = (counts,) if probe == "addresses" else ()
-        found = getattr(recorder, probe)(queue, "k", shape, [x], *more)
+        found = getattr(recorder, probe)(queue, shape, [x], *more)
         counts = counts or found
         out = np.empty(4 * ITEMS, np.int32)
         cl.enqueue_copy(queue, out, x)
@@ -260,9 +291,9 @@ def test_times_of_warps(device):
     body = KERNEL % (
         "if (i % 2) return; for (int j = 0; j < 1000; j++) tile[j] = j; x[i] = tile[i];"
     )
-    recorder = Recorder(device, body)
+    recorder = Recorder(device, body, "k")
     x = buffer_of(queue, np.zeros(ITEMS, np.int32))
-    times = recorder.warps(queue, "k", Shape((ITEMS,), (GROUP,)), [x])
+    times = recorder.warps(queue, Shape((ITEMS,), (GROUP,)), [x])
     assert len(times.unit) == ITEMS // 32
     assert times.known
     assert (times.end > times.start).all()
@@ -281,7 +312,7 @@ def test_times_of_warps(device):
 )  # fmt: skip
 def test_what_is_refused_is_named(body, message):
     with pytest.raises(ProgramError, match=message):
-        instrument(KERNEL % body, "addresses")
+        instrument(KERNEL % body, "addresses", "k")
 
 
 def test_waits_of_warps(device, monkeypatch):
@@ -290,10 +321,10 @@ def test_waits_of_warps(device, monkeypatch):
     queue = device.queue()
     body = "int s = x[i]; for (int j = 0; j < i % 4; j++) s += x[j] * tile[j];"
     body += " barrier(CLK_LOCAL_MEM_FENCE); if (i < 64) tile[i] = s; x[i] = s;"
-    recorder = Recorder(device, KERNEL % body)
+    recorder = Recorder(device, KERNEL % body, "k")
     analyst = Analyst(device, 32)
     x = buffer_of(queue, np.arange(ITEMS, dtype=np.int32))
-    found = analyst.trace(recorder, queue, "k", Shape((ITEMS,), (GROUP,)), [x]).waits
+    found = analyst.trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
     # what is outside of the loop is one block; the loop is executed three times
     assert found.longest == (1 + 3, 1, 1)
     assert found.total == (4 * 4, 2, 4)
@@ -313,7 +344,7 @@ __kernel void k(__global int *x) { put(x); }
 
 @pytest.mark.parametrize("standard", [None, "CL2.0", "CL3.0"])
 def test_pointers_to_private_structs(standard):
-    made = instrument(STRUCT, "addresses", standard=standard)
+    made = instrument(STRUCT, "addresses", "k", standard=standard)
     assert [(each.space, each.kind) for each in made.sites] == [("global", "store")]
 
 
@@ -328,16 +359,16 @@ def test_pointers_to_private_structs(standard):
 )
 def test_atomic_loads_and_stores_are_loads_and_stores(call, operations):
     source = f"__kernel void k(volatile __global atomic_int *x) {{ {call}; }}"
-    made = instrument(source, "blocks", standard="CL3.0")
+    made = instrument(source, "blocks", "k", standard="CL3.0")
     assert made.blocks[0].operations == operations
     assert [each.kind for each in made.sites] == list(operations)
 
 
 @pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
 def test_pointers_to_any_address_space(standard):
-    assert instrument(GENERIC, "blocks", standard=standard).kernels
+    assert instrument(GENERIC, "blocks", "k", standard=standard).parameters
     with pytest.raises(ProgramError, match=r"<source>:2: pointers without an address space"):
-        instrument(GENERIC, "addresses", standard=standard)
+        instrument(GENERIC, "addresses", "k", standard=standard)
 
 
 @pytest.mark.parametrize("platform", ["Intel(R) OpenCL", "NVIDIA CUDA", "Unknown"])
@@ -361,6 +392,9 @@ def test_all_our_kernels_can_be_instrumented(probe, standard, defines):
     for path in sorted(root().rglob("*.cl")):
         if not path.name.startswith("clock."):  # it is part of the probes
             name = str(path.relative_to(root()))
-            made = instrument(assemble(name), probe, defines, name=name, standard=standard)
-            assert made.kernels, name
-            opencl_c.parse(made.text, {}, name=name, standard=standard)
+            source = assemble(name)
+            kernels = opencl_c.parse(source, tuple(defines.items()), standard, name).kernels
+            assert kernels, name
+            for kernel in kernels:
+                made = instrument(source, probe, kernel, defines, name=name, standard=standard)
+                opencl_c.parse(made.text, (), standard, name)
