@@ -83,7 +83,8 @@ class LaunchTrace:
     accesses : Accesses
         Of the whole launch; scaled up if not all groups were recorded.
     footprint : float
-        Bytes of the different sectors of global memory that it accesses.
+        Bytes of the different sectors of global memory that it accesses, at most those of its
+        buffers.
     criteria : Criteria
         Those of the kernel alone: without host_sync, transfer and intensity.
     sites : list of SiteFacts
@@ -185,18 +186,23 @@ class Analyst:
                 clean()
                 restore()
         queue.finish()
-        return self._reduced(recorder.kernel, shape, local_bytes, counts, times, log)
+        memory = float(sum(buffer.size for buffer, _ in saved))
+        return self._reduced(recorder.kernel, shape, local_bytes, memory, counts, times, log)
 
     def _reduced(
         self,
         kernel: str,
         shape: Shape,
         local_bytes: int,
+        memory: float,
         counts: BlockCounts,
         times: WarpTimes,
         log: AddressLog,
     ) -> LaunchTrace:
-        found = self._accesses(log.trace)
+        sizes_of_memory = self._line, self._sector, self._banks
+        places = len(counts.program.sites)
+        of_sites = traces.accesses(log.trace, *sizes_of_memory, site=log.site, sites=places)
+        found = _whole(of_sites, log.scales, self._line, self._sector)
         sizes = np.array([each.size for each in counts.program.blocks], float)
         waiting = 0.0
         scalar = self.device.traits.scalar_groups
@@ -224,19 +230,15 @@ class Analyst:
                     values = replace(values, unit_balance=balance)
                 if not scalar:
                     values = _in_units(values, activities, launch, units, waiting)
-        scaled = {
-            name: getattr(found, name) * log.every
-            for name in ("useful", "lines", "sectors", "ideal_local", "local")
-        }
         return LaunchTrace(
             kernel,
             shape,
             local_bytes,
             counts.operations(),
-            replace(found, **scaled),
-            float(traces.footprint(log.trace, self._sector) * log.every),
+            found,
+            min(float(traces.footprint(log.trace, self._sector) * log.every), memory),
             values,
-            self._sites(counts, log) if width > 1 else [],
+            self._sites(counts, log, of_sites) if width > 1 else [],
             _divergent(counts, sizes, width),
             waiting,
             1 / max(counts.every, log.every),
@@ -244,25 +246,35 @@ class Analyst:
             _work(counts, log) if self.device.kind == "cpu" else None,
         )
 
-    def _accesses(self, trace: traces.AddressTrace) -> Accesses:
-        return traces.accesses(trace, self._line, self._sector, self._banks)
-
-    def _sites(self, counts: BlockCounts, log: AddressLog) -> list[SiteFacts]:
+    def _sites(
+        self, counts: BlockCounts, log: AddressLog, accesses: Sequence[Accesses]
+    ) -> list[SiteFacts]:
         facts = []
-        for number, site in enumerate(counts.program.sites):
-            mine = log.site == number
-            if not mine.any():
-                continue
-            found = self._accesses(log.trace.where(mine))
+        executed = np.unique(log.site)
+        for number in executed.tolist():
+            site, found = counts.program.sites[number], accesses[number]
             if site.space == "local":
                 efficiency = criteria.local_efficiency(found.ideal_local, found.local)
-                wasted = found.local - found.ideal_local
+                wasted = float(found.local - found.ideal_local)
             else:
                 efficiency = criteria.granularity(found.useful, found.sectors, self._sector)
-                wasted = max(found.sectors * self._sector - found.useful, 0)
+                wasted = max(found.sectors * self._sector - found.useful, 0.0)
             executions = float(counts.executions[site.block])
-            facts.append(SiteFacts(site, executions, efficiency, float(wasted * log.every)))
+            wasted *= float(log.scales[number])
+            facts.append(SiteFacts(site, executions, efficiency, wasted))
         return sorted(facts, key=lambda each: -each.wasted)
+
+
+def _whole(
+    parts: Sequence[Accesses], scales: NDArray[np.float64], line: int, sector: int
+) -> Accesses:
+    """Return the accesses of a launch from those that were recorded of each site."""
+    names = ("useful", "lines", "sectors", "ideal_local", "local")
+    totals = {
+        name: round(float(np.dot([getattr(part, name) for part in parts], scales)))
+        for name in names
+    }
+    return Accesses(line=line, sector=sector, **totals)
 
 
 def mean(values: Sequence[tuple[Criteria, float]]) -> Criteria:
@@ -310,7 +322,7 @@ def _waits(counts: BlockCounts, width: int, launch: Launch, units: Units | None)
 
 
 def _work(counts: BlockCounts, log: AddressLog) -> Work:
-    far = float(far_accesses(log.trace, log.site) * log.every)
+    far = float(log.scales[far_accesses(log.trace, log.site)].sum())
     shape = counts.shape
     return work_of(counts.counts, counts.program.blocks, shape.in_group, shape.groups, far)
 

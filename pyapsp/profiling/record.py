@@ -26,6 +26,8 @@ __all__ = ["AddressLog", "Argument", "BlockCounts", "Recorder", "Shape", "WarpTi
 Argument: TypeAlias = "cl.Buffer | cl.LocalMemory | np.generic | None"
 # Bytes of a trace at most; of larger launches every second group is recorded, or fewer.
 _LIMIT = 1 << 28
+# Of one of accesses, for its analysis takes most of the time of a profile.
+_ACCESSES = 1 << 26
 _OF_ACCESS = 24
 # Launches that follow each other may differ by this factor in their accesses.
 _SPARE = 1.25
@@ -133,12 +135,16 @@ class AddressLog:
     trace : AddressTrace
     site : ndarray of int64
         Numbers of the sites of the program.
+    scales : ndarray
+        The accesses of each site in the whole launch over those that were recorded: 1 if all groups
+        were recorded.
     every : int
         One of this many groups was recorded.
     """
 
     trace: AddressTrace
     site: NDArray[np.int64]
+    scales: NDArray[np.float64]
     every: int
 
 
@@ -229,20 +235,30 @@ class Recorder:
         """
         program, built = self.program("addresses")
         sites = program.sites
-        expected = sum(float(counts.executions[each.block]) for each in sites)
-        every = ceil(expected * _OF_ACCESS * _SPARE / self._limit) or 1
-        room = int(expected / every * _SPARE) + 2 * shape.in_group * len(sites) + 1
+        of_block = np.bincount([each.block for each in sites], minlength=len(program.blocks))
+        of_groups = (counts.counts @ of_block).reshape(-1, shape.in_group).sum(1)
+        most = min(self._limit, _ACCESSES) / _OF_ACCESS / _SPARE
+        step = min(ceil(of_groups.sum() / most) or 1, len(of_groups))
+        while step < len(of_groups) and of_groups[::step].sum() > most:  # groups differ
+            step += 1
+        every, expected = step * counts.every, int(of_groups[::step].sum())
+        room = int(expected * _SPARE) + 2 * shape.in_group * len(sites) + 1
         size = 8 + _OF_ACCESS * room
         out = self._launch(queue, built, shape, arguments, size, room, every)
         used = int(out[:8].view(np.uint32)[0])
         if used > room:
             raise ParameterError(
                 f"the kernel {self.kernel} does not do the same each time: {used:,} accesses to "
-                f"memory, and {expected / every:,.0f} in the launch before"
+                f"memory, and {expected:,} in the launch before"
             )
         moment, address, label = out[8:].view(np.int64).reshape(3, room)[:, :used]
         site, place = label >> 32, label & 0xFFFFFFFF
-        return _log(sites_of(program), site, place, moment, address, shape, self.width, every)
+        scales = np.ones(len(sites))
+        if every > 1:
+            executions = counts.executions[[each.block for each in sites]]
+            scales = executions / np.maximum(np.bincount(site, minlength=len(sites)), 1)
+        facts, columns = sites_of(program), (site, place, moment, address)
+        return _log(facts, *columns, shape, self.width, scales, every)
 
     @property
     def _limit(self) -> int:
@@ -305,6 +321,7 @@ def _log(
     address: NDArray[np.int64],
     shape: Shape,
     width: int,
+    scales: NDArray[np.float64],
     every: int,
 ) -> AddressLog:
     group, item = np.divmod(place, shape.in_group)
@@ -320,7 +337,7 @@ def _log(
         size,
         local.astype(bool),
     )
-    return AddressLog(trace, site, every)
+    return AddressLog(trace, site, scales, every)
 
 
 def _clock(device: Device) -> str:

@@ -45,6 +45,7 @@ def profile_run(
     call: Callable[[], object],
     *,
     traces: bool = True,
+    most: int | None = None,
     width: int | None = None,
     profile: Mapping[str, object] | None = None,
 ) -> tuple[Record, Timeline]:
@@ -56,6 +57,9 @@ def profile_run(
         Runs twice, first with traces of launches and then without, for the timeline.
     traces : bool
         False: it runs once, without traces.
+    most : int, optional
+        Trace only so many kernels, those that take most time; the call then runs three times. By
+        default, all are traced.
     width : int, optional
         Items of a warp.
     profile : mapping, optional
@@ -70,7 +74,12 @@ def profile_run(
         ``commands`` of other kinds, ``host_sync`` and ``transfer``.
     timeline : Timeline
     """
-    tracer = _Tracer(width)
+    names = None
+    if traces and most is not None:
+        with observing() as timeline:
+            call()
+        names = [name for name, _ in _by_time(timeline)][:most]
+    tracer = _Tracer(width, names)
     if traces:
         with observing(tracer.before):
             call()
@@ -79,22 +88,21 @@ def profile_run(
     characterisation = None if profile is None else Characterisation.of(profile)
     commands = timeline.commands
     waited = host_sync(timeline.kernels) if timeline.kernels else 1.0
-    kernels: dict[str, list[Command]] = {}
     others: dict[str, list[Command]] = {}
     for each in commands:
-        (kernels if each.kind == "kernel" else others).setdefault(each.name, []).append(each)
+        if each.kind != "kernel":
+            others.setdefault(each.name, []).append(each)
     rows: list[Record] = [
         {
             "kernel": name,
             "launches": len(mine),
-            "seconds": sum(each.end - each.start for each in mine),
+            "seconds": _seconds(mine),
             "error": tracer.error(name) if traces else None,
             "trace": _described(tracer.kernels.get(name), characterisation, waited),
         }
-        for name, mine in kernels.items()
+        for name, mine in _by_time(timeline)
     ]
     whole = max((each.end for each in commands), default=0.0)
-    rows.sort(key=lambda row: -cast(float, row["seconds"]))
     record: Record = {
         "seconds": whole - (commands[0].start if commands else 0.0),
         "host_sync": waited,
@@ -105,7 +113,7 @@ def profile_run(
         "commands": {
             kind: {
                 "commands": len(mine),
-                "seconds": sum(each.end - each.start for each in mine),
+                "seconds": _seconds(mine),
                 "bytes": sum(each.size for each in mine),
             }
             for kind, mine in others.items()
@@ -114,24 +122,42 @@ def profile_run(
     return record, timeline
 
 
-class _Tracer:
-    """Traces some launches of each kernel before they happen."""
+def _by_time(timeline: Timeline) -> list[tuple[str, list[Command]]]:
+    """Return the launches of each kernel, largest sum of seconds first."""
+    kernels: dict[str, list[Command]] = {}
+    for each in timeline.commands:
+        if each.kind == "kernel":
+            kernels.setdefault(each.name, []).append(each)
+    return sorted(kernels.items(), key=lambda pair: -_seconds(pair[1]))
 
-    def __init__(self, width: int | None) -> None:
+
+def _seconds(commands: Sequence[Command]) -> float:
+    return sum(each.end - each.start for each in commands)
+
+
+class _Tracer:
+    """Traces some launches of each kernel, or of those with some names, before they happen."""
+
+    def __init__(self, width: int | None, names: Sequence[str] | None) -> None:
         self.kernels: dict[str, _Kernel] = {}
-        self._width = width
+        self._width, self._names = width, names
         self._recorders: dict[tuple[str, str, str | None, str], Recorder] = {}
         self._analysts: dict[str, Analyst] = {}
 
     def error(self, kernel: str) -> str | None:
         """Return why no launch of a kernel was traced."""
+        if self._names is not None and kernel not in self._names:
+            return "others take more time"
         if kernel not in self.kernels:
             return "its arguments were set before the call"
         return self.kernels[kernel].error
 
     def before(self, launch: Launched) -> None:
         """Trace a launch, and time its kernel without probes; buffers are restored."""
-        found = self.kernels.setdefault(launch.kernel.function_name, _Kernel())
+        name = launch.kernel.function_name
+        if self._names is not None and name not in self._names:
+            return
+        found = self.kernels.setdefault(name, _Kernel())
         found.launches += 1
         rare = found.launches & (found.launches - 1) == 0
         if not rare or len(found.traces) >= _TRACED or found.error is not None:

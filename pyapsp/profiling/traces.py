@@ -120,8 +120,16 @@ def by_warp(counts: _Whole, group: int, width: int) -> _Whole:
     return np.pad(of_group, ((0, 0), (0, short), (0, 0))).reshape(-1, width, blocks)
 
 
-def accesses(trace: AddressTrace, line: int, sector: int, banks: int, word: int = 4) -> Accesses:
-    """Return what a trace touches.
+def accesses(
+    trace: AddressTrace,
+    line: int,
+    sector: int,
+    banks: int,
+    word: int = 4,
+    site: _Whole | None = None,
+    sites: int = 1,
+) -> list[Accesses]:
+    """Return what the accesses of each site touch.
 
     Parameters
     ----------
@@ -130,25 +138,37 @@ def accesses(trace: AddressTrace, line: int, sector: int, banks: int, word: int 
         Bytes of a cache line, and of the part of a line that is read from the next level.
     banks, word : int
         Banks of local memory, and the bytes of a word in a bank.
+    site : ndarray of int64, optional
+        The site of each access; those of a warp at a moment have the same. By default, all are of
+        site 0.
+    sites : int
+        How many there are.
     """
-    outside, inside = trace.where(~trace.local), trace.where(trace.local)
-    ideal, taken = _passes(inside, banks, word)
-    return Accesses(
-        useful=int(outside.size.sum()),
-        lines=_touched(outside, line),
-        sectors=_touched(outside, sector),
-        line=line,
-        sector=sector,
-        ideal_local=ideal,
-        local=taken,
+    if site is None:
+        site = np.zeros(len(trace.warp), np.int64)
+    inside, outside = trace.local, ~trace.local
+    useful = np.bincount(site[outside], trace.size[outside], sites)
+    numbers = _number(trace.where(outside))
+    of = _of_each(numbers, site[outside])
+    lines, sectors = (
+        np.bincount(of[_touched(trace.where(outside), numbers, size)[0]], minlength=sites)
+        for size in (line, sector)
     )
+    numbers = _number(trace.where(inside))
+    of = _of_each(numbers, site[inside])
+    passes = _passes(*_touched(trace.where(inside), numbers, word), banks)
+    ideal, taken = (np.bincount(of, each, sites) for each in passes)
+    columns = (useful, lines, sectors, ideal, taken)
+    rows = np.stack(columns, axis=1).astype(np.int64).tolist()
+    return [Accesses(a, b, c, line, sector, d, e) for a, b, c, d, e in rows]
 
 
 def footprint(trace: AddressTrace, size: int) -> int:
     """Return the bytes of the different pieces of global memory, of this size, that it touches."""
     outside = trace.where(~trace.local)
-    pieces = _spread(outside, outside.address // size, (outside.address + outside.size - 1) // size)
-    return size * len(np.unique(pieces[2]))
+    _, piece = _spread(outside, size)
+    piece.sort()
+    return size * len(_starts(piece))
 
 
 def overlapping(copies: Sequence[tuple[Span, float]], kernels: Sequence[Span]) -> float:
@@ -171,44 +191,63 @@ def _merged(spans: Sequence[Span]) -> list[tuple[float, float]]:
     return merged
 
 
-def _touched(trace: AddressTrace, size: int) -> int:
-    """Return how many pieces of memory of this size the accesses of warps touch."""
-    first = trace.address // size
-    warp, moment, piece = _spread(trace, first, (trace.address + trace.size - 1) // size)
-    return len(_distinct(warp, moment, piece))
+def _touched(trace: AddressTrace, numbers: _Whole, size: int) -> tuple[_Whole, _Whole]:
+    """Return the pieces of memory of this size that each access of a warp touches."""
+    index, piece = _spread(trace, size)
+    return _distinct(numbers[index], piece)
 
 
-def _passes(trace: AddressTrace, banks: int, word: int) -> tuple[int, int]:
-    """Return the passes over the banks that all accesses need, and those that they take.
+def _passes(number: _Whole, words: _Whole, banks: int) -> tuple[_Whole, _Whole]:
+    """Return the passes over the banks that accesses of warps need, and those that they take.
 
     Items that access the same word share it. An access of a warp takes as many passes as the bank
     with most words of it.
     """
-    first = trace.address // word
-    last = (trace.address + trace.size - 1) // word
-    words = _distinct(*_spread(trace, first, last))
-    if not len(words):
-        return 0, 0
-    _, access = np.unique(words[:, :2], axis=0, return_inverse=True)
-    access = access.reshape(-1)
-    load = np.bincount(access * banks + words[:, 2] % banks).astype(np.int64)
-    load = np.pad(load, (0, -len(load) % banks)).reshape(-1, banks)
-    return int((-(-load.sum(1) // banks)).sum()), int(load.max(1).sum())
+    bank = np.sort(number * banks + words % banks)
+    first = _starts(bank)
+    load = np.diff(first, append=len(bank))  # of each bank of each access
+    begin = _starts(bank[first] // banks)
+    if not len(begin):
+        return begin, begin
+    return -(-np.add.reduceat(load, begin) // banks), np.maximum.reduceat(load, begin)
 
 
-def _spread(trace: AddressTrace, first: _Whole, last: _Whole) -> tuple[_Whole, _Whole, _Whole]:
-    """Repeat warp and moment of each access for all pieces from the first to the last."""
+def _spread(trace: AddressTrace, size: int) -> tuple[_Whole, _Whole]:
+    """Return all pieces of memory of this size in which accesses are, and the accesses."""
+    first, last = trace.address // size, (trace.address + trace.size - 1) // size
     many = last - first + 1
-    before = np.repeat(np.cumsum(many) - many, many)
-    piece = np.repeat(first, many) + np.arange(len(before)) - before
-    return np.repeat(trace.warp, many), np.repeat(trace.moment, many), piece
+    index = np.repeat(np.arange(len(many)), many)
+    return index, first[index] + np.arange(len(index)) - (np.cumsum(many) - many)[index]
 
 
-def _distinct(*columns: _Whole) -> _Whole:
-    """Return the distinct rows."""
-    rows = np.stack(columns, axis=1)
-    order = np.lexsort(rows.T[::-1])
-    rows = rows[order]
-    new = np.ones(len(rows), bool)
-    new[1:] = (rows[1:] != rows[:-1]).any(1)
-    return rows[new]
+def _number(trace: AddressTrace) -> _Whole:
+    """Return the number of the access of a warp that each access of an item is a part of."""
+    moments, moment = np.unique(trace.moment, return_inverse=True)
+    inverse: _Whole = np.unique(trace.warp * len(moments) + moment, return_inverse=True)[1]
+    return inverse
+
+
+def _distinct(number: _Whole, piece: _Whole) -> tuple[_Whole, _Whole]:
+    """Return the distinct pairs of two numbers, in their order."""
+    if not len(number):
+        return number, piece
+    least, span = piece.min(), int(np.ptp(piece)) + 1
+    if (int(number.max()) + 1) * span > np.iinfo(np.int64).max:
+        pieces, piece = np.unique(piece, return_inverse=True)
+        first, second = _distinct(number, piece)
+        return first, pieces[second]
+    pairs = np.sort(number * span + (piece - least))
+    first, second = np.divmod(pairs[_starts(pairs)], span)
+    return first, second + least
+
+
+def _starts(numbers: _Whole) -> _Whole:
+    """Return where equal numbers of a sorted array begin."""
+    return np.flatnonzero(np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)])
+
+
+def _of_each(numbers: _Whole, site: _Whole) -> _Whole:
+    """Return the site of each access of a warp, from those of the accesses of its items."""
+    of = np.zeros(numbers.max(initial=-1) + 1, np.int64)
+    of[numbers] = site
+    return of

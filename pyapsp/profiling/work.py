@@ -130,8 +130,8 @@ def work_of(
     )
 
 
-def far_accesses(trace: AddressTrace, site: NDArray[np.int64]) -> int:
-    """Return how many accesses to global memory are far from the one before.
+def far_accesses(trace: AddressTrace, site: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sites of the accesses to global memory that are far from the one before.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def far_accesses(trace: AddressTrace, site: NDArray[np.int64]) -> int:
     outside = ~trace.local
     place, line = (site[outside], trace.warp[outside]), trace.address[outside] // _LINE
     order = np.lexsort(place)
-    step = np.diff(line[order])
-    first = np.logical_or.reduce([np.diff(each[order]) != 0 for each in place])
-    return int(outside.any()) + int((first | (step < 0) | (step > 1)).sum())
+    step = np.diff(line[order], prepend=line[order][:1])
+    first = np.logical_or.reduce([np.diff(each[order], prepend=-1) != 0 for each in place])
+    return np.asarray(site[outside][order][first | (step < 0) | (step > 1)])
 
 
 def makespan(seconds: _Each, units: int) -> float:

@@ -91,26 +91,31 @@ def trace(addresses, size=4, local=False):
     )
 
 
+def accesses_of(trace):
+    (found,) = traces.accesses(trace, 128, 32, 32)
+    return found
+
+
 @pytest.mark.parametrize(
     ("stride", "lines", "sectors"), [(1, 1, 1), (2, 1 / 2, 1 / 2), (8, 1 / 8, 1 / 8)]
 )
 def test_strides_in_global_memory(stride, lines, sectors):
-    found = traces.accesses(trace(4096 + 4 * stride * np.arange(64)), 128, 32, 32)
+    found = accesses_of(trace(4096 + 4 * stride * np.arange(64)))
     assert granularity(found.useful, found.lines, 128) == lines
     assert granularity(found.useful, found.sectors, 32) == sectors
 
 
 def test_a_line_for_each_lane():
-    found = traces.accesses(trace(4 * 32 * np.arange(32)), 128, 32, 32)
+    found = accesses_of(trace(4 * 32 * np.arange(32)))
     assert granularity(found.useful, found.lines, 128) == 1 / 32
     assert granularity(found.useful, found.sectors, 32) == 1 / 8
 
 
 def test_broadcast_and_crossing():
-    found = traces.accesses(trace(np.full(32, 128)), 128, 32, 32)
+    found = accesses_of(trace(np.full(32, 128)))
     assert (found.lines, found.sectors) == (1, 1)
     assert granularity(found.useful, found.lines, 128) == 1
-    crossing = traces.accesses(trace([120], 16), 128, 32, 32)
+    crossing = accesses_of(trace([120], 16))
     assert (crossing.lines, crossing.sectors) == (2, 2)
 
 
@@ -118,27 +123,54 @@ def test_broadcast_and_crossing():
     ("stride", "taken"), [(0, 1), (1, 1), (2, 2), (3, 1), (8, 8), (32, 32), (33, 1)]
 )
 def test_strides_in_local_memory(stride, taken):
-    found = traces.accesses(trace(4 * stride * np.arange(32), local=True), 128, 32, 32)
+    found = accesses_of(trace(4 * stride * np.arange(32), local=True))
     assert found.useful == found.lines == 0
     assert (found.ideal_local, found.local) == (1, taken)
     assert local_efficiency(found.ideal_local, found.local) == 1 / taken
 
 
 def test_wide_accesses_need_more_passes():
-    found = traces.accesses(trace(16 * np.arange(32), 16, local=True), 128, 32, 32)
+    found = accesses_of(trace(16 * np.arange(32), 16, local=True))
     assert (found.ideal_local, found.local) == (4, 4)
 
 
 def test_accesses_at_other_moments_are_not_together():
     one = trace(4 * np.arange(32))
     apart = dataclasses.replace(one, moment=np.arange(32) % 2)
-    assert traces.accesses(apart, 128, 32, 32).lines == 2
+    assert accesses_of(apart).lines == 2
 
 
 def test_nothing_is_accessed():
-    found = traces.accesses(trace([]), 128, 32, 32)
+    found = accesses_of(trace([]))
     assert granularity(found.useful, found.lines, 128) == 1
     assert local_efficiency(found.ideal_local, found.local) == 1
+
+
+def test_accesses_of_sites():
+    """Those of both memories, at moments of their own; a site without accesses has none."""
+    parts = [trace(4 * np.arange(64)), trace(16 * np.arange(32), local=True), trace([100], 40)]
+    whole = traces.AddressTrace(
+        *(
+            np.concatenate([getattr(part, field.name) for part in parts])
+            for field in dataclasses.fields(traces.AddressTrace)
+        )
+    )
+    site = np.repeat([0, 2, 3], [len(part.warp) for part in parts])
+    found = traces.accesses(
+        dataclasses.replace(whole, moment=site), 128, 32, 32, site=site, sites=4
+    )
+    assert [each.useful for each in found] == [256, 0, 0, 40]
+    assert [each.lines for each in found] == [2, 0, 0, 2]
+    assert [each.sectors for each in found] == [8, 0, 0, 2]
+    assert [(each.ideal_local, each.local) for each in found] == [(0, 0), (0, 0), (1, 4), (0, 0)]
+
+
+def test_addresses_far_apart():
+    """Numbers of accesses times pieces that do not fit in 64 bits."""
+    many = trace(np.array([0, 2**62, 4, 2**62 + 4]))
+    many = dataclasses.replace(many, warp=np.array([0, 0, 1, 1]))
+    assert accesses_of(many).sectors == 4
+    assert traces.footprint(many, 32) == 64
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyapsp.device import Device
 from pyapsp.device.kernels.source import assemble, root
 from pyapsp.device.quirks import vendor_file
 from pyapsp.profiling import opencl_c, traces
+from pyapsp.profiling import record as record_module
 from pyapsp.profiling.analysis import Analyst
 from pyapsp.profiling.blocks import PROBES
 from pyapsp.profiling.instrument import instrument
@@ -227,7 +228,8 @@ def touched(device, body, **options):
         counts.executions[each.block] * (2 if each.kind == "update" else 1)
         for each in counts.program.sites
     )
-    return traces.accesses(log.trace, 128, 32, 32)
+    (found,) = traces.accesses(log.trace, 128, 32, 32)
+    return found
 
 
 @pytest.mark.every(3)
@@ -313,6 +315,21 @@ def test_times_of_warps(device):
 def test_what_is_refused_is_named(body, message):
     with pytest.raises(ProgramError, match=message):
         instrument(KERNEL % body, "addresses", "k")
+
+
+def test_accesses_of_groups_that_are_not_recorded(device, monkeypatch):
+    """Their number is that of the executed blocks; only what they touch follows from the others."""
+    monkeypatch.setattr(record_module, "_ACCESSES", 1)
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    items, group = 1024, 64
+    body = KERNEL % "for (int j = 0; j < (i < 64 ? 9 : 1); j++) x[i] = j; x[i / 64 * 64]++;"
+    recorder, queue = Recorder(device, body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(items, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((items,), (group,)), [x])
+    assert found.recorded == 1 / 16
+    assert found.accesses.useful == 4 * (64 * 9 + 15 * 64) + 8 * items
+    assert found.accesses.sectors == (2 * 9 + 15 * 2) * 4 + 2 * 32
+    assert found.footprint == 4 * items
 
 
 def test_waits_of_warps(device, monkeypatch):

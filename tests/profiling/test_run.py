@@ -19,6 +19,12 @@ from pyapsp.profiling.run import profile_run
 ADD = """
 __kernel void add(__global int *x, const int y) { x[get_global_id(0)] += y; }
 """
+LONG_AND_SHORT = """
+void count(__global int *x, int n) { for (int j = 0; j < n; j++) atomic_add(x + j % 64, j); }
+__kernel void none(__global int *x) { count(x, 0); }
+__kernel void some(__global int *x) { count(x, 50); }
+__kernel void most(__global int *x) { count(x, 1000); }
+"""
 JUMP = """
 __kernel void jump(__global int *x) { goto out; out: x[0] = 1; }
 """
@@ -80,6 +86,28 @@ def test_the_timeline_alone_runs_the_call_once(call):
     record, _ = profile_run(call, traces=False)
     assert len(call.outs) == 1
     assert record["kernels"][0]["trace"] is None
+
+
+def test_only_the_kernels_that_take_most_time_are_traced(device):
+    program, queue = Program(device, LONG_AND_SHORT), device.queue()
+    x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
+    calls = []
+
+    def call():
+        calls.append(1)
+        cl.enqueue_fill_buffer(queue, x, np.zeros(1, np.int32), 0, 4 * 64)
+        for name in ("some", "none", "most"):
+            program.kernel(name)(queue, (64,), (16,), x)
+        queue.finish()
+
+    record, _ = profile_run(call, most=1)
+    assert len(calls) == 3
+    first, *others = record["kernels"]
+    assert (first["kernel"], first["error"]) == ("most", None)
+    assert first["trace"]["operations"]["atomic"] == 64 * 1000
+    assert {each["error"] for each in others} == {"others take more time"}
+    record, _ = profile_run(call, most=2)
+    assert [each["kernel"] for each in record["kernels"] if each["trace"]] == ["most", "some"]
 
 
 def test_kernels_whose_arguments_are_set_before(device):
