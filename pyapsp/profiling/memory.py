@@ -256,10 +256,10 @@ def _gather(
             return None  # NumPy would take too long
         item = np.arange(items, dtype=np.uint32)
         first = (item >> shift) * np.uint32(apart) + (item & np.uint32(2**shift - 1))
-        stride = np.uint32((items >> shift) * apart)
+        stride = (items >> shift) * apart
         sums = np.zeros(items, np.uint32)
         for step in range(rounds * _STEPS):
-            at = (first + np.uint32(step) * stride) & np.uint32(words - 1)
+            at = (first + np.uint32(step * stride % 2**32)) & np.uint32(words - 1)
             sums += at * _MIXED
         return difference(read_back(queue, out, items), sums)
 
