@@ -2,8 +2,9 @@
  *
  * Purpose   `profiling_paths`: the work-items of a group take 1 to 32 different paths of the same
  *           length. `profiling_barriers`: each work-item passes its value to its neighbour, over
- *           two barriers. `profiling_counters`: work-items add to one counter or to their own, in
- *           global or in local memory.
+ *           two barriers, and can keep vectors across these. `profiling_counters`: work-items add to
+ *           one counter or to their own, in global or in local memory. `profiling_shared`: units add
+ *           to one word in turns, or to their own.
  *
  * Layout    out: a value for each work-item.
  *           counters: one word, or one for each work-item.
@@ -11,6 +12,7 @@
  * Parameters  PYAPSP_STEPS  32      atomic operations of a round
  *             PYAPSP_LOCAL  0       1: the counters are in local memory
  *             PYAPSP_WORDS  1024    words of local memory: at least the size of a group
+ *             PYAPSP_KEPT   0       vectors of 64 bytes across the barriers: 0 or 8
  *
  * Cost      a round: a path of 32 steps of two operations; 2 barriers; PYAPSP_STEPS atomic operations.
  *
@@ -25,6 +27,9 @@
 #endif
 #ifndef PYAPSP_WORDS
 #define PYAPSP_WORDS 1024
+#endif
+#ifndef PYAPSP_KEPT
+#define PYAPSP_KEPT 0
 #endif
 
 /* A step of path k is an exclusive or, or an or, and a product. Each path has them in an order of its
@@ -55,17 +60,48 @@ __kernel void profiling_paths(__global uint *out, const uint paths, const uint b
     out[get_global_id(0)] = value;
 }
 
+/* The vectors are separate variables: not every compiler keeps a private array in registers. */
+#if PYAPSP_KEPT
+#define EACH(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#else
+#define EACH(DO)
+#endif
+#define KEPT_START(q) uint16 kept##q = (uint16)(item);
+#define KEPT_STEP(q) kept##q = (kept##q ^ value) + q;
+#define KEPT_SUM(q) value += kept##q.s##q;
+
 __kernel void profiling_barriers(__global uint *out, const int rounds)
 {
     __local uint passed[PYAPSP_WORDS];
     const uint item = get_local_id(0), size = get_local_size(0);
     const uint neighbour = (item + 1 < size) ? item + 1 : 0;
     uint value = item;
+    EACH(KEPT_START)
     for (int round = 0; round < rounds; round++) {
         passed[item] = value;
         barrier(CLK_LOCAL_MEM_FENCE);
         value = passed[neighbour] + 1;
+        EACH(KEPT_STEP)
         barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    EACH(KEPT_SUM)
+    out[get_global_id(0)] = value;
+}
+
+/* One work-item on each unit; `apart` is 0 for one counter. Between two additions are 3 PYAPSP_STEPS
+ * operations, on which the place of the next one depends (`zero` is 0): units take turns. */
+__kernel void profiling_shared(__global uint *counters, __global uint *out, const uint apart,
+                               const uint zero, const int rounds)
+{
+    __global uint *counter = counters + get_global_id(0) * apart;
+    uint value = get_global_id(0) + 1;
+    for (int round = 0; round < rounds; round++) {
+        value += atomic_inc(counter + (value & zero));
+        for (int step = 0; step < PYAPSP_STEPS; step++) {
+            value ^= value << 13;
+            value ^= value >> 17;
+            value ^= value << 5;
+        }
     }
     out[get_global_id(0)] = value;
 }

@@ -15,7 +15,7 @@ from pyapsp.profiling.blocks import Block, Site
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
 from pyapsp.profiling.record import AddressLog, Argument, BlockCounts, Recorder, Shape, WarpTimes
 from pyapsp.profiling.units import units_of, width_of
-from pyapsp.profiling.work import Work, far_accesses, work_of
+from pyapsp.profiling.work import Work, far_accesses, shared_accesses, work_of
 
 __all__ = ["Analyst", "LaunchTrace", "SiteFacts", "Waits", "mean"]
 
@@ -52,13 +52,14 @@ class Waits:
     """How often warps wait for memory and at barriers, at least.
 
     A warp waits once in each execution of a block that accesses memory: accesses of a block may
-    overlap, those of a block and the next do not.
+    overlap, those of a block and the next do not. It waits for more than the first cache if one of
+    them is likely to miss it.
 
     Attributes
     ----------
     longest, total : tuple of float
-        Waits for global memory, for local memory alone, and at barriers: the most of a warp, and
-        the sum over all warps.
+        Waits for global memory beyond the first cache, for that cache, for local memory alone, and
+        at barriers: the most of a warp, and the sum over all warps.
     warps : float
         Warps that are on the device at the same time; infinite if it is not known.
     """
@@ -96,6 +97,9 @@ class LaunchTrace:
         The share of the time of warps that they wait at barriers.
     recorded : float
         The smallest part of the groups that a trace has.
+    atomics : tuple of float
+        Sectors of global memory that atomic operations of warps touch, and how many of these
+        operations have the same address, at most.
     waits : Waits or None
         None on a CPU, whose cores go on while memory is read.
     work : Work or None
@@ -113,6 +117,7 @@ class LaunchTrace:
     divergent: list[tuple[Block, float]]
     waiting: float
     recorded: float
+    atomics: tuple[float, float] = (0.0, 0.0)
     waits: Waits | None = None
     work: Work | None = None
 
@@ -242,8 +247,9 @@ class Analyst:
             _divergent(counts, sizes, width),
             waiting,
             1 / max(counts.every, log.every),
-            None if scalar else _waits(counts, width, launch, units),
-            _work(counts, log) if self.device.kind == "cpu" else None,
+            _atomics(log, counts.program.sites, of_sites),
+            None if scalar else _waits(counts, log, self._line, width, launch, units),
+            _work(counts, log, self.width) if self.device.kind == "cpu" else None,
         )
 
     def _sites(
@@ -302,13 +308,40 @@ def _in_units(
     return replace(values, warp_balance=balance)
 
 
-def _waits(counts: BlockCounts, width: int, launch: Launch, units: Units | None) -> Waits:
-    blocks = [each.operations for each in counts.program.blocks]
-    outside = [any(name in each for name in ("load", "atomic")) for each in blocks]
-    inside = [any(name.startswith("local ") for name in each) for each in blocks]
+def _atomics(
+    log: AddressLog, sites: Sequence[Site], of_sites: Sequence[Accesses]
+) -> tuple[float, float]:
+    """Return the sectors that atomic operations touch, and the most operations of an address."""
+    atomic = np.array([each.kind == "atomic" and each.space == "global" for each in sites], bool)
+    sectors = np.array([each.sectors for each in of_sites], float)
+    mine = atomic[log.site]
+    if not mine.any():
+        return 0.0, 0.0
+    _, place = np.unique(log.trace.address[mine], return_inverse=True)
+    most = np.bincount(place, log.scales[log.site[mine]]).max()
+    return float(np.dot(sectors * atomic, log.scales)), float(most)
+
+
+def _waits(
+    counts: BlockCounts,
+    log: AddressLog,
+    line: int,
+    width: int,
+    launch: Launch,
+    units: Units | None,
+) -> Waits:
+    blocks, sites = [each.operations for each in counts.program.blocks], counts.program.sites
+    outside = np.array([any(name in each for name in ("load", "atomic")) for each in blocks])
+    inside = np.array([any(name.startswith("local ") for name in each) for each in blocks])
+    missed = np.zeros(len(blocks))
+    of_sites = traces.misses(log.trace, line, log.site, len(sites))
+    for site, share in zip(sites, of_sites, strict=True):
+        if site.kind != "store":
+            missed[site.block] = max(missed[site.block], share)
     kinds = [
-        np.array(outside, float),
-        np.array(inside, float) * ~np.array(outside),
+        outside * missed,
+        outside * (1 - missed),
+        (inside & ~outside).astype(float),
         np.array([each.get("barrier", 0) for each in blocks], float),
     ]
     executed = traces.by_warp(counts.counts, launch.group, width).max(1)
@@ -321,10 +354,14 @@ def _waits(counts: BlockCounts, width: int, launch: Launch, units: Units | None)
     return Waits(tuple(of_warps.max(0).tolist()), tuple(total.tolist()), max(warps, 1.0))
 
 
-def _work(counts: BlockCounts, log: AddressLog) -> Work:
-    far = float(log.scales[far_accesses(log.trace, log.site)].sum())
-    shape = counts.shape
-    return work_of(counts.counts, counts.program.blocks, shape.in_group, shape.groups, far)
+def _work(counts: BlockCounts, log: AddressLog, width: int) -> Work:
+    shape, program = counts.shape, counts.program
+    warps = -(-shape.in_group // width)
+    writes = np.array([each.kind != "load" for each in program.sites], bool)[log.site]
+    far = log.scales[far_accesses(log.trace, log.site, warps)].sum()
+    shared = log.scales[shared_accesses(log.trace, log.site, writes, warps)].sum()
+    size = shape.in_group, shape.groups
+    return work_of(counts.counts, program.blocks, *size, float(far), float(shared))
 
 
 def _divergent(

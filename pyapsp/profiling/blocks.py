@@ -50,6 +50,8 @@ class Block:
     branch : Branch or None
         None if it runs whenever the block before it does, or whenever the other way of a branch is
         not taken.
+    saved : int
+        Bytes of private variables that are live across its barriers, added up over these.
     """
 
     function: str
@@ -58,6 +60,7 @@ class Block:
     operations: Mapping[str, int]
     vectors: Mapping[str, int] = field(default_factory=dict)
     branch: Branch | None = None
+    saved: int = 0
 
     @property
     def size(self) -> int:

@@ -20,6 +20,7 @@ __all__ = ["Characterisation", "Core", "Curve"]
 
 _SCHEMA = "pyapsp device profile"
 _QUANTUM = 1e-3
+_NEXT = 2.0  # the latency of the second cache is at least so many times that of the first
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class Core:
         Bytes that are read at random, and what a load needs beyond one from the first cache.
     atomic, barrier, group : float
         An atomic operation, a barrier of a work-item, and the start of a group.
+    transfer : float
+        An access to a line of memory that another core has written, beyond the access.
+    saved : tuple of (float, float)
+        Bytes of the private values of a group that are live across a barrier, and what a byte needs
+        beyond the barrier.
     """
 
     scalar: float
@@ -83,10 +89,16 @@ class Core:
     atomic: float
     barrier: float
     group: float
+    transfer: float = 0.0
+    saved: tuple[tuple[float, float], ...] = ()
 
     def far_seconds(self, footprint: float) -> float:
         """Return what a load at random needs beyond one from the first cache."""
         return _at_size(self.far, footprint)
+
+    def saved_seconds(self, state: float) -> float:
+        """Return what a byte needs that is live across a barrier, beyond the barrier."""
+        return _at_size(self.saved, state) if self.saved else 0.0
 
 
 @dataclass(frozen=True)
@@ -104,7 +116,8 @@ class Characterisation:
     arithmetic : Curve
         Relative speed at the number of independent chains of instructions.
     rates : mapping of str to float
-        Operations per second by class, and ``local`` and ``atomic`` accesses per second.
+        Operations per second by class, and accesses per second: ``local``, ``atomic`` of
+        neighbouring words, ``same atomic`` of one word.
     bandwidth : tuple of (float, float)
         Bytes that are read again and again, and the bytes per second.
     launch : float
@@ -155,6 +168,7 @@ class Characterisation:
         banks = rows.curve("bank conflicts", "stride")
         rates["local"] = max((rate for _, rate in banks), default=0.0)
         rates["atomic"] = rows.rate("atomic additions", memory="global", counters=_EACH)
+        rates["same atomic"] = rows.rate("atomic additions", memory="global", counters="one")
         return cls(
             Curve.of((1 / x, y) for x, y in _relative(paths)) or _LINEAR,
             Curve.of((1 / gcd(int(x), 32), y) for x, y in _relative(banks)) or _LINEAR,
@@ -169,9 +183,15 @@ class Characterisation:
             core,
         )
 
-    def load_seconds(self, footprint: float) -> float:
-        """Return the latency of loads from so many bytes."""
-        return _at_size(self.latency, footprint)
+    def load_seconds(self, footprint: float) -> tuple[float, float]:
+        """Return the latency of loads from so many bytes that miss the first cache, and of others.
+
+        The sizes that fit in the first cache are those with a latency of less than twice the
+        shortest.
+        """
+        shortest = min(seconds for _, seconds in self.latency)
+        beyond = [size for size, seconds in self.latency if seconds >= _NEXT * shortest]
+        return _at_size(self.latency, max([footprint, *beyond[:1]])), shortest
 
     def bytes_per_second(self, footprint: float) -> float:
         """Return the bandwidth of reading so many bytes again and again."""
@@ -207,14 +227,19 @@ def _core(rows: _Rows, units: int) -> Core:
         )
     near = max(rate for _, rate in gathers)
     barriers = rows.curve("barrier", "work-items")
+    barrier = min((1 / (rate * items) for items, rate in barriers), default=0.0)
+    saved = rows.curve("saved values", "bytes")
+    many = rows.curve("saved values", "of a work-item")
     return Core(
         scalar,
         {name: each("throughput", operation=op) for name, op in _CLASSES.items()},
         max(wrong - each("branches", ways="one"), 0.0) / _WRONG,
         tuple((size, units / rate - units / near) for size, rate in gathers),
         each("atomic additions", memory="global", counters=_EACH),
-        min((1 / (rate * items) for items, rate in barriers), default=0.0),
+        barrier,
         each("groups"),
+        max(each("shared word", counters="one") - each("shared word", counters=_EACH), 0.0),
+        tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
     )
 
 

@@ -15,6 +15,7 @@ from clang.cindex import Cursor, CursorKind, Type, TypeKind
 
 from pyapsp.profiling.blocks import Branch, Probe, Site
 from pyapsp.profiling.edits import Edits, begin, stop
+from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import SPACES, VECTORS, Space, class_of, elements_of, pointed
 
@@ -56,6 +57,7 @@ class OpenBlock:
     branch: Branch | None = None
     operations: Counter[str] = field(default_factory=Counter)
     vectors: Counter[str] = field(default_factory=Counter)
+    saved: int = 0
 
 
 class Expressions:
@@ -86,6 +88,7 @@ class Expressions:
         self._block = 0
         self._loops = 0
         self._path = "profile_p0"
+        self._live: Liveness | None = None
 
     def _around(self, node: Cursor, before: str) -> None:
         """Insert text with an opening parenthesis; the caller closes it after the children."""
@@ -321,6 +324,8 @@ class Expressions:
             raise self._unit.error(node, f"{name} is not supported in a profile")
         elif name in _BARRIERS:
             self._add("barrier")
+            if self._live is not None:
+                self.blocks[self._block].saved += self._live.bytes(begin(node))
             timed = self._probe == "warps" and name != "sub_group_barrier"
             if timed:
                 self._around(node, "(profile_wait(profile_), ")

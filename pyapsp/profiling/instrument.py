@@ -97,6 +97,7 @@ def _instrumented(
                 dict(each.operations),
                 dict(each.vectors),
                 each.branch,
+                each.saved,
             )
             for each in writer.blocks
         ),

@@ -23,7 +23,7 @@ _GROUP = 256  # work-items of a group on a GPU
 _GROUPS_PER_UNIT = 8
 _SMALLEST, _LARGEST = 2**12, 2**29
 _LARGEST_OF_HOST = 2**28
-_QUICK = 2**24  # the largest size of a quick run
+_QUICK, _QUICK_OF_GPU = 2**24, 2**28  # the largest sizes of a quick run
 _LINE = 32  # words between the groups of work-items of the curve of coalescence: 128 bytes
 _CONSTANT = 2**13
 _MOST_LOADS = 2**17
@@ -89,7 +89,9 @@ def _most(device: Device) -> int:
 
 def _sizes(device: Device, quick: bool) -> list[int]:
     sizes, size = [], _SMALLEST
-    while size <= min(_QUICK if quick else _LARGEST, _most(device)):
+    # the caches of a processor are seldom exceeded by our kernels, those of a GPU often
+    quick_most = _QUICK if device.capabilities.unified_memory else _QUICK_OF_GPU
+    while size <= min(quick_most if quick else _LARGEST, _most(device)):
         sizes.append(size)
         size *= 16 if quick else 2
     return sizes

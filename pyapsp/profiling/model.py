@@ -5,8 +5,9 @@ criterion becomes a relative speed, and its inverse a possible speedup.
 
 The thesis takes shares of time from latencies. Here they are times that each part of the device
 needs at its full rate: latencies overlap, and their sum can exceed the time of the kernel. Only if
-there are too few warps, or one that runs for long, latencies decide (`Waits`). The parts of a CPU
-take turns: `pyapsp.profiling.work` has the formula.
+there are too few warps, or one that runs for long, latencies decide (`Waits`). Arithmetic and local
+memory take turns, all other parts work at the same time. The parts of a CPU take turns:
+`pyapsp.profiling.work` has the formula.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = ["Advice", "Analysis", "analyse", "potential_speedup"]
 # A kernel whose memory throughput is at least 1 - this needs no more occupancy.
 _NEAR = 0.05
 _QUANTUM = 1e-3
+_WORD = 4  # bytes of what the benchmarks of atomic operations add to
 
 _HINTS = {
     "host_sync": "fuse kernels, or enqueue more launches before the host waits",
@@ -142,13 +144,15 @@ def _of_device(trace: LaunchTrace, device: Characterisation) -> tuple[dict[str, 
         "caches": found.sectors * found.sector / bandwidth,
         "arithmetic": _arithmetic(trace.operations, device) / (trace.criteria.divergence or 1.0),
         "local": _local_seconds(trace, device),
-        "atomics": _at(device, "atomic", trace, "atomic"),
+        "atomics": _atomic_seconds(trace, device),
     }
     # fewer groups than units use a part of the device
     used = min(trace.shape.groups / device.units, 1.0)
     times = {name: seconds / used for name, seconds in times.items()}
     times["latency"] = _waiting(trace, device)
-    return times, max(times.values())
+    # the instructions of both are issued by the same schedulers
+    issued = times["arithmetic"] + times["local"]
+    return times, max(issued, *times.values())
 
 
 def _of_cores(
@@ -168,7 +172,7 @@ def _waiting(trace: LaunchTrace, device: Characterisation) -> float:
     waits = trace.waits
     if waits is None or not device.latency:
         return 0.0
-    each = device.load_seconds(trace.footprint), *device.waits
+    each = *device.load_seconds(trace.footprint), *device.waits
     longest, total = (np.dot(numbers, each) for numbers in (waits.longest, waits.total))
     return float(max(longest, total / waits.warps))
 
@@ -219,6 +223,18 @@ def _advice(
     gain = 1 / max(1 - inactive, _QUANTUM)
     advice.append(Advice("device_sync", 1 - trace.waiting, inactive, gain, _HINTS["device_sync"]))
     return sorted(advice, key=lambda each: -each.gain)
+
+
+def _atomic_seconds(trace: LaunchTrace, device: Characterisation) -> float:
+    """Return the seconds of atomic operations on global memory.
+
+    The rate is that of neighbouring words: what limits it is the number of sectors. Operations on
+    one word wait for each other.
+    """
+    sectors, same = trace.atomics
+    words = sectors * trace.accesses.sector / _WORD
+    parts = (("atomic", words), ("same atomic", same))
+    return max(count / device.rates[rate] if rate in device.rates else 0.0 for rate, count in parts)
 
 
 def _local_seconds(trace: LaunchTrace, device: Characterisation) -> float:

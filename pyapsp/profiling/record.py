@@ -24,10 +24,9 @@ __all__ = ["AddressLog", "Argument", "BlockCounts", "Recorder", "Shape", "WarpTi
 
 # What a kernel gets: buffers, local memory, numbers.
 Argument: TypeAlias = "cl.Buffer | cl.LocalMemory | np.generic | None"
-# Bytes of a trace at most; of larger launches every second group is recorded, or fewer.
-_LIMIT = 1 << 28
-# Of one of accesses, for its analysis takes most of the time of a profile.
-_ACCESSES = 1 << 26
+# Bytes of a trace at most; of larger launches every second group is recorded, or fewer. The
+# analysis of traces takes most of the time of a profile.
+_LIMIT = 1 << 26
 _OF_ACCESS = 24
 # Launches that follow each other may differ by this factor in their accesses.
 _SPARE = 1.25
@@ -237,7 +236,7 @@ class Recorder:
         sites = program.sites
         of_block = np.bincount([each.block for each in sites], minlength=len(program.blocks))
         of_groups = (counts.counts @ of_block).reshape(-1, shape.in_group).sum(1)
-        most = min(self._limit, _ACCESSES) / _OF_ACCESS / _SPARE
+        most = self._limit / _OF_ACCESS / _SPARE
         step = min(ceil(of_groups.sum() / most) or 1, len(of_groups))
         while step < len(of_groups) and of_groups[::step].sum() > most:  # groups differ
             step += 1

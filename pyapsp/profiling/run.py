@@ -58,8 +58,8 @@ def profile_run(
     traces : bool
         False: it runs once, without traces.
     most : int, optional
-        Trace only so many kernels, those that take most time; the call then runs three times. By
-        default, all are traced.
+        Trace only so many kernels, those that take most time, and only the longest launch of each;
+        the call then runs three times. By default, the launches 1, 2, 4, 8 ... of all are traced.
     width : int, optional
         Items of a warp.
     profile : mapping, optional
@@ -74,14 +74,13 @@ def profile_run(
         ``commands`` of other kinds, ``host_sync`` and ``transfer``.
     timeline : Timeline
     """
-    names = None
-    if traces and most is not None:
-        with observing() as timeline:
-            call()
-        names = [name for name, _ in _by_time(timeline)][:most]
-    tracer = _Tracer(width, names)
+    tracer = _Tracer(width)
     if traces:
-        with observing(tracer.before):
+        with observing(tracer.before) as timeline:
+            if most is not None:
+                tracer.only({})
+                call()
+                tracer.only({name: _longest(mine) for name, mine in _by_time(timeline)[:most]})
             call()
     with observing() as timeline:
         call()
@@ -135,32 +134,48 @@ def _seconds(commands: Sequence[Command]) -> float:
     return sum(each.end - each.start for each in commands)
 
 
-class _Tracer:
-    """Traces some launches of each kernel, or of those with some names, before they happen."""
+def _longest(commands: Sequence[Command]) -> int:
+    """Return the number of the longest of some launches, from 1."""
+    seconds = [each.end - each.start for each in commands]
+    return 1 + seconds.index(max(seconds))
 
-    def __init__(self, width: int | None, names: Sequence[str] | None) -> None:
+
+class _Tracer:
+    """Traces some launches of each kernel before they happen, or those that are wanted, by name."""
+
+    def __init__(self, width: int | None) -> None:
         self.kernels: dict[str, _Kernel] = {}
-        self._width, self._names = width, names
+        self._width = width
+        self._wanted: Mapping[str, int] | None = None
         self._recorders: dict[tuple[str, str, str | None, str], Recorder] = {}
         self._analysts: dict[str, Analyst] = {}
 
+    def only(self, wanted: Mapping[str, int]) -> None:
+        """Trace, from now on, only a launch of each of some kernels, by its number."""
+        self.kernels.clear()
+        self._wanted = wanted
+
     def error(self, kernel: str) -> str | None:
         """Return why no launch of a kernel was traced."""
-        if self._names is not None and kernel not in self._names:
+        if self._wanted is not None and kernel not in self._wanted:
             return "others take more time"
         if kernel not in self.kernels:
             return "its arguments were set before the call"
-        return self.kernels[kernel].error
+        found = self.kernels[kernel]
+        if not found.traces and found.error is None:
+            return "it had fewer launches than before"
+        return found.error
 
     def before(self, launch: Launched) -> None:
         """Trace a launch, and time its kernel without probes; buffers are restored."""
         name = launch.kernel.function_name
-        if self._names is not None and name not in self._names:
-            return
         found = self.kernels.setdefault(name, _Kernel())
         found.launches += 1
-        rare = found.launches & (found.launches - 1) == 0
-        if not rare or len(found.traces) >= _TRACED or found.error is not None:
+        if self._wanted is None:
+            traced = found.launches & (found.launches - 1) == 0
+        else:
+            traced = found.launches == self._wanted.get(name)
+        if not traced or len(found.traces) >= _TRACED or found.error is not None:
             return
         try:
             found.traces.append(self._traced(launch))

@@ -20,6 +20,9 @@ __all__ = ["scheduling"]
 _STEPS = 32
 _GROUP = 256
 _WORDS = 1024
+_KEPT = 8  # vectors that are live across barriers
+_VECTOR = 64  # their bytes: those of the strips of matrices that a work-item has
+_APART = 32  # words between counters that are in lines of their own
 _MULTIPLIER, _OPERAND = 5, 3
 
 
@@ -41,11 +44,14 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     for group in (32, 64, 128, 256, 512, 1024)[::every]:
         if group <= most:
             yield partial(_barriers, device, group)
+            yield partial(_barriers, device, group, _KEPT)
     for paths in (1, 2, 4, 8, 16, 32)[::every]:
         yield partial(_paths, device, paths)
     for local in (False, True):
         for distinct in (False, True):
             yield partial(_counters, device, local=local, distinct=distinct)
+    for distinct in (False, True):
+        yield partial(_shared, device, distinct)
 
 
 def _launches(device: Device, place: Mapping[str, str | int], groups: int = 1) -> Benchmark:
@@ -77,22 +83,59 @@ def _launches(device: Device, place: Mapping[str, str | int], groups: int = 1) -
     return Benchmark("launch", dict(place), "launches", 1, run, fault)
 
 
-def _barriers(device: Device, group: int) -> Benchmark:
-    """Return the time of a barrier, with one group on each unit."""
+def _barriers(device: Device, group: int, kept: int = 0) -> Benchmark:
+    """Return the time of a barrier, with one group on each unit, or that of values across it."""
     queue = device.queue()
     items = group * device.capabilities.compute_units
-    defines = {"PYAPSP_WORDS": _WORDS}
+    defines = {"PYAPSP_WORDS": _WORDS, "PYAPSP_KEPT": kept}
     kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_barriers")
     out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * items)
 
     run = one_launch(device, queue, kernel, items, group, out)
 
     def fault(rounds: int) -> str | None:
-        item = np.arange(items) % group
-        return difference(read_back(queue, out, items), (item + rounds) % group + rounds)
+        if kept and rounds > 3:
+            return None  # NumPy would take too long
+        item = np.arange(items, dtype=np.uint32) % np.uint32(group)
+        last = (item + np.uint32(rounds)) % np.uint32(group) + np.uint32(rounds)
+        for number in range(kept):
+            value = item
+            for turn in range(1, rounds + 1):
+                passed = (item + np.uint32(turn)) % np.uint32(group) + np.uint32(turn)
+                value = (value ^ passed) + np.uint32(number)
+            last = last + value
+        return difference(read_back(queue, out, items), last)
 
     # the groups pass their barriers at the same time
-    return Benchmark("barrier", {"work-items": group}, "barriers", 2, run, fault)
+    if not kept:
+        return Benchmark("barrier", {"work-items": group}, "barriers", 2, run, fault)
+    state = group * kept * _VECTOR
+    place: Record = {"of a work-item": kept * _VECTOR, "bytes": state}
+    return Benchmark("saved values", place, "bytes", 2.0 * state, run, fault)
+
+
+def _shared(device: Device, distinct: bool) -> Benchmark:
+    """Return the rate of additions of all units to one word in turns, or to words of their own."""
+    queue, items = device.queue(), device.capabilities.compute_units
+    defines = {"PYAPSP_STEPS": _STEPS}
+    kernel = build(device, "profiling/scheduling.cl", defines).kernel("profiling_shared")
+    sizes = 4 * items * _APART, 4 * items
+    counters, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size) for size in sizes)
+    scalars = np.uint32(_APART * distinct), np.uint32(0)
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, counters, np.zeros(1, np.uint32), 0, sizes[0])
+            event = kernel(queue, (items,), (1,), counters, out, *scalars, np.int32(rounds))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        expected = np.zeros(items * _APART, np.uint32)
+        expected[:: _APART if distinct else len(expected)] = rounds * (1 if distinct else items)
+        return difference(read_back(queue, counters, len(expected)), expected)
+
+    place: Record = {"counters": "one for each work-item" if distinct else "one"}
+    return Benchmark("shared word", place, "operations", float(items), run, fault)
 
 
 def _paths(device: Device, paths: int) -> Benchmark:

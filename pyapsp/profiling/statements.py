@@ -11,6 +11,7 @@ from clang.cindex import Cursor, CursorKind
 from pyapsp.profiling.blocks import Branch, Probe
 from pyapsp.profiling.edits import begin, last_child, stop
 from pyapsp.profiling.expressions import Expressions
+from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import Parameter, parameter_of
 
@@ -43,6 +44,7 @@ class Statements(Expressions):
         body = _body(node)
         self._name, self._kernel = node.spelling, node.spelling in self._unit.kernels
         self._path, self._depth = "profile_p0", 0
+        self._live = Liveness(node)
         self._parameters(node)
         self._new(body)
         inside = begin(body) + 1

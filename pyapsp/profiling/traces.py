@@ -21,6 +21,7 @@ __all__ = [
     "by_warp",
     "divergence",
     "footprint",
+    "misses",
     "overlapping",
     "union_length",
 ]
@@ -161,6 +162,23 @@ def accesses(
     columns = (useful, lines, sectors, ideal, taken)
     rows = np.stack(columns, axis=1).astype(np.int64).tolist()
     return [Accesses(a, b, c, line, sector, d, e) for a, b, c, d, e in rows]
+
+
+def misses(trace: AddressTrace, line: int, site: _Whole, sites: int) -> NDArray[np.float64]:
+    """Return how many of the accesses of warps to global memory miss the first cache, by site.
+
+    An access misses if its line is new to the warp at this site: the cache holds all lines of the
+    warps that run. The numbers are shares; that of a site without accesses is 0.
+    """
+    outside = trace.where(~trace.local)
+    of_site = site[~trace.local]
+    index, piece = _spread(outside, line)
+    place = outside.warp * sites + of_site
+    lines = _distinct(place[index], piece)[0] % sites
+    numbers = _number(outside)
+    accesses = np.bincount(_of_each(numbers, of_site), minlength=sites)
+    new = np.bincount(lines, minlength=sites)
+    return np.asarray(np.minimum(new / np.maximum(accesses, 1), 1.0))
 
 
 def footprint(trace: AddressTrace, size: int) -> int:

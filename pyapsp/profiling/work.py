@@ -2,11 +2,13 @@
 
 A core runs a group at a time, as a loop over its work-items. Its time is
 
-    max(scalar s, vectors v) + surprises b + atomics a + barriers w + far f + g
+    max(scalar s, vectors v) + surprises b + atomics a + barriers w + saved r + far f + shared t + g
 
 Operations of single values and of vectors have units of their own, which work at the same time. A
-branch that is predicted wrongly stops both. `Core` has the seconds s, v, b, a, w, f and g of each,
-from a profile of the device; this module counts.
+branch that is predicted wrongly stops both. A barrier ends the loop over the work-items: their
+private values are saved (`liveness`). A line that another core has written comes from its cache.
+`Core` has the seconds s, v, b, a, w, r, f, t and g of each, from a profile of the device; this
+module counts.
 
 A branch counts as a surprise as often as it goes its rarer way in a group: no predictor that knows
 only how often it goes each way does better (A. Fog, Optimization manuals 3: microarchitecture,
@@ -27,7 +29,7 @@ from pyapsp.profiling.blocks import Block
 from pyapsp.profiling.characterisation import Core
 from pyapsp.profiling.traces import AddressTrace
 
-__all__ = ["Work", "far_accesses", "makespan", "work_of"]
+__all__ = ["Work", "far_accesses", "makespan", "shared_accesses", "work_of"]
 
 _Each = NDArray[np.float64]
 _NOT_SCALAR = ("atomic", "local atomic", "barrier")
@@ -44,11 +46,17 @@ class Work:
         Operations of single values.
     vectors : dict of str to ndarray
         Elements of arithmetic of vectors, by class.
-    surprises, atomics, barriers : ndarray
-        Branches that are predicted wrongly; atomic operations; barriers of work-items.
+    surprises, atomics, barriers, saved : ndarray
+        Branches that are predicted wrongly; atomic operations; barriers of work-items, and the
+        bytes that are live across these.
+    state : float
+        Bytes of a group that are live across a barrier, at most.
     far : float
         Accesses of the launch that are neither in the line of the access before it at the same
         place of the program, nor in the next one.
+    shared : float
+        Accesses of the launch to lines that another group has accessed before, of which one has
+        written.
     groups : int
         Groups of the launch.
     """
@@ -58,7 +66,10 @@ class Work:
     surprises: _Each
     atomics: _Each
     barriers: _Each
+    saved: _Each
+    state: float
     far: float
+    shared: float
     groups: int
 
     def seconds(self, core: Core, footprint: float, units: int) -> dict[str, float]:
@@ -80,9 +91,13 @@ class Work:
             "arithmetic": np.maximum(core.scalar * self.scalars, vectors),
             "branches": core.surprise * self.surprises,
             "atomics": core.atomic * self.atomics,
-            "barriers": core.barrier * self.barriers,
+            "barriers": core.barrier * self.barriers + core.saved_seconds(self.state) * self.saved,
             "caches": np.full_like(
                 self.scalars, core.far_seconds(footprint) * self.far / self.groups
+            ),
+            # the other group ran on any of the cores
+            "sharing": np.full_like(
+                self.scalars, core.transfer * self.shared / self.groups * (1 - 1 / units)
             ),
             "groups": np.full_like(self.scalars, core.group),
         }
@@ -94,7 +109,12 @@ class Work:
 
 
 def work_of(
-    counts: NDArray[np.int64], blocks: Sequence[Block], in_group: int, groups: int, far: float
+    counts: NDArray[np.int64],
+    blocks: Sequence[Block],
+    in_group: int,
+    groups: int,
+    far: float,
+    shared: float,
 ) -> Work:
     """Return the work of the groups of a launch.
 
@@ -105,8 +125,8 @@ def work_of(
     blocks : sequence of Block
     in_group, groups : int
         Items of a group, and groups of the launch, of which some were recorded.
-    far : float
-        As `Work.far`.
+    far, shared : float
+        As those of `Work`.
     """
     of_groups = counts.reshape(-1, in_group, len(blocks)).sum(1)
 
@@ -125,13 +145,18 @@ def work_of(
         + total([each.operations.get("local atomic", 0) for each in blocks]),
         # a group of one item has no loop over its items that a barrier would cut in two
         total([each.operations.get("barrier", 0) for each in blocks]) * (in_group > 1),
+        total([each.saved for each in blocks]) * (in_group > 1),
+        in_group * max(map(_saved, blocks), default=0.0),
         far,
+        shared,
         groups,
     )
 
 
-def far_accesses(trace: AddressTrace, site: NDArray[np.int64]) -> NDArray[np.int64]:
+def far_accesses(trace: AddressTrace, site: NDArray[np.int64], warps: int = 1) -> NDArray[np.int64]:
     """Return the sites of the accesses to global memory that are far from the one before.
+
+    A core runs the work-items of a group one after the other.
 
     Parameters
     ----------
@@ -139,13 +164,42 @@ def far_accesses(trace: AddressTrace, site: NDArray[np.int64]) -> NDArray[np.int
         In the order of the accesses of each warp.
     site : ndarray of int64
         The place of the program of each access.
+    warps : int
+        Those of a group.
     """
     outside = ~trace.local
-    place, line = (site[outside], trace.warp[outside]), trace.address[outside] // _LINE
+    place = site[outside], trace.warp[outside] // warps
+    line = trace.address[outside] // _LINE
     order = np.lexsort(place)
     step = np.diff(line[order], prepend=line[order][:1])
     first = np.logical_or.reduce([np.diff(each[order], prepend=-1) != 0 for each in place])
     return np.asarray(site[outside][order][first | (step < 0) | (step > 1)])
+
+
+def shared_accesses(
+    trace: AddressTrace, site: NDArray[np.int64], writes: NDArray[np.bool_], warps: int = 1
+) -> NDArray[np.int64]:
+    """Return the sites of the accesses that get a line of global memory from another group.
+
+    The access to the line before is of another group, and one of the two writes.
+
+    Parameters
+    ----------
+    trace : AddressTrace
+        In the order of all accesses.
+    site : ndarray of int64
+        The place of the program of each access.
+    writes : ndarray of bool
+        Whether it is a store or an atomic operation.
+    warps : int
+        Those of a group.
+    """
+    outside = ~trace.local
+    line = trace.address[outside] // _LINE
+    order = np.argsort(line, kind="stable")
+    group, written = trace.warp[outside][order] // warps, writes[outside][order]
+    other = (np.diff(line[order]) == 0) & (np.diff(group) != 0) & (written[1:] | written[:-1])
+    return np.asarray(site[outside][order][1:][other])
 
 
 def makespan(seconds: _Each, units: int) -> float:
@@ -154,6 +208,11 @@ def makespan(seconds: _Each, units: int) -> float:
     for each in seconds.tolist():
         heapq.heapreplace(ends, ends[0] + each)
     return max(ends)
+
+
+def _saved(block: Block) -> float:
+    """Return the bytes that are live across a barrier of a block."""
+    return block.saved / max(block.operations.get("barrier", 0), 1)
 
 
 def _scalars(block: Block) -> int:

@@ -165,6 +165,29 @@ def test_accesses_of_sites():
     assert [(each.ideal_local, each.local) for each in found] == [(0, 0), (0, 0), (1, 4), (0, 0)]
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([0, 1, 2, 3], 1),  # a stream
+        ([0, 0, 0, 0], 1 / 4),
+        ([0, 5, 0, 5], 1 / 2),  # the cache holds both
+    ],
+)
+def test_accesses_that_miss_the_first_cache(lines, expected):
+    """Two warps, which do the same at other moments; site 1 is local memory, 2 is not executed."""
+    count = len(lines)
+    address = 128 * np.tile(lines, 2) + 4
+    columns = np.arange(2 * count) // count, np.tile(np.arange(count), 2), address
+    one = traces.AddressTrace(*columns, np.full(2 * count, 4), np.zeros(2 * count, bool))
+    inside = dataclasses.replace(one, local=~one.local, moment=one.moment + count)
+    names = [each.name for each in dataclasses.fields(one)]
+    both = traces.AddressTrace(
+        *(np.concatenate([getattr(one, name), getattr(inside, name)]) for name in names)
+    )
+    site = np.repeat([0, 1], 2 * count)
+    assert traces.misses(both, 128, site, 3).tolist() == [expected, 0, 0]
+
+
 def test_addresses_far_apart():
     """Numbers of accesses times pieces that do not fit in 64 bits."""
     many = trace(np.array([0, 2**62, 4, 2**62 + 4]))

@@ -77,8 +77,10 @@ def test_a_file_with_an_include(device, file, tmp_path, capsys):
     assert values["divergence"] == 1  # the last two groups take the branch as a whole, or not
     limits = record["limits"]
     assert limits["bound"] == "local"
-    # 384 accesses at 4e9 a second, each as long as 32; and the launch
-    assert limits["predicted"] == pytest.approx(384 / 4e9 * 32 + 1e-5)
+    # 384 accesses at 4e9 a second, each as long as 32; then arithmetic, and the launch
+    assert limits["times"]["local"] == pytest.approx(384 / 4e9 * 32)
+    issued = limits["times"]["local"] + limits["times"]["arithmetic"]
+    assert limits["predicted"] == pytest.approx(issued + 1e-5)
     assert "local_efficiency" in [each["criterion"] for each in limits["advice"]]
     printed = capsys.readouterr().out
     assert f"{file}:6: store t[l * 32]: 3.1% used" in printed

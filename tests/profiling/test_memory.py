@@ -18,7 +18,7 @@ NAMES = {
     *("latency of loads", "constant latency", "read bandwidth", "write bandwidth", "coalescence"),
     *("stride", "access size", "bank conflicts", "local latency", "host to device"),
     *("device to host", "device copy", "launch", "barrier", "divergence", "atomic additions"),
-    *("gather", "scalar code", "branches", "groups"),
+    *("gather", "scalar code", "branches", "groups", "saved values", "shared word"),
 }
 
 
@@ -61,6 +61,8 @@ def test_every_answer_is_right(device):
         ("bank conflicts", "round < rounds", "round < min(rounds, 1)"),
         ("divergence", "(value ^ c) :", "(value | c) :"),
         ("barrier", "passed[neighbour] + 1", "passed[item] + 1"),
+        ("saved values", "EACH(KEPT_STEP)", ""),
+        ("shared word", "round < rounds", "round < min(rounds, 1)"),
         ("atomic additions", "seen += atomic_inc(counter);", "seen++;"),
         ("launch", "out[0] =", "out[0] +="),
         ("gather", "place += stride;", ""),

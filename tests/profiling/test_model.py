@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,7 @@ def trace(values, *, arithmetic=0.0, footprint=0.0, sectors=0, local=0.0, waits=
         [],
         0.25,
         1.0,
+        (0.0, 0.0),
         waits,
         work,
     )
@@ -84,8 +87,9 @@ CORE = Core(1e-9, {"float": 1e-10}, 5e-9, ((1.0, 2e-9),), 3e-9, 1e-9, 1e-8)
 
 def work(**some):
     none = np.zeros(2)
-    given = {"scalars": none, "surprises": none, "atomics": none, "barriers": none, **some}
-    return Work(**{"vectors": {}, "far": 0.0, "groups": 2, **given})
+    names = ("scalars", "surprises", "atomics", "barriers", "saved")
+    given = {**dict.fromkeys(names, none), **some}
+    return Work(**{"vectors": {}, "far": 0.0, "shared": 0.0, "groups": 2, "state": 0.0, **given})
 
 
 def test_the_parts_of_a_cpu_take_turns():
@@ -114,20 +118,36 @@ def test_fewer_groups_than_units_use_a_part_of_the_device():
 @pytest.mark.parametrize(
     ("longest", "warps", "expected"),
     [
-        ((10, 0, 0), 4, 100 * 2 / 4),  # all warps together wait longest
-        ((90, 0, 0), 4, 90 * 2),  # one warp runs for long
-        ((10, 20, 30), 4, 10 * 2 + 20 * 3 + 30 * 5),
-        ((10, 0, 0), float("inf"), 10 * 2),
+        ((10, 0, 0, 0), 4, 100 * 4 / 4),  # all warps together wait longest
+        ((90, 0, 0, 0), 4, 90 * 4),  # one warp runs for long
+        ((10, 7, 20, 30), 4, 10 * 4 + 7 * 1 + 20 * 3 + 30 * 5),
+        ((10, 0, 0, 0), float("inf"), 10 * 4),
     ],
 )
 def test_warps_that_wait(longest, warps, expected):
-    """A load takes 2 s at this footprint, an access to local memory 3, a barrier 5."""
-    slow = device(latency=((1.0, 1.0), (100.0, 3.0)), waits=(3.0, 5.0))
-    waits = Waits(longest, (100.0, 0.0, 0.0), warps)
+    """A load takes 4 s, or 1 from the first cache, one of local memory 3, a barrier 5."""
+    slow = device(latency=((1.0, 1.0), (10.0, 1.5), (1e2, 4.0), (1e4, 6.0)), waits=(3.0, 5.0))
+    waits = Waits(longest, (100.0, 0.0, 0.0, 0.0), warps)
     found = analyse(trace({}, footprint=10.0, waits=waits), 1e3, slow)
     assert found.bound == "latency"
     assert found.predicted == found.times["latency"] == pytest.approx(expected)
     assert analyse(trace({}, footprint=10.0), 1e3, slow).times["latency"] == 0
+    assert slow.load_seconds(10.0) == (4, 1)
+    assert slow.load_seconds(1e3) == pytest.approx((5, 1))
+
+
+@pytest.mark.parametrize(("sectors", "same", "expected"), [(50, 3, 4.0), (10, 30, 6.0)])
+def test_atomic_operations_of_a_gpu(sectors, same, expected):
+    """A sector counts as the eight neighbouring words; operations on one word take turns."""
+    rates = {"atomic": 100.0, "same atomic": 5.0}
+    launch = replace(trace({}), atomics=(sectors, same))
+    assert analyse(launch, 1e3, device(rates=rates)).times["atomics"] == expected
+
+
+def test_arithmetic_and_local_memory_take_turns():
+    found = analyse(trace({}, arithmetic=3e9, local=2e9, footprint=4e9), 10.0, device())
+    assert (found.times["arithmetic"], found.times["local"]) == (3, 2)
+    assert (found.bound, found.predicted) == ("memory", 5)
 
 
 ROWS = [
@@ -135,6 +155,7 @@ ROWS = [
     ("launch", {"clock": "device"}, 100.0),
     ("launch", {"clock": "device", "groups": 6}, 50.0),
     ("latency of loads", {"bytes": 4}, 10.0),
+    ("atomic additions", {"memory": "global", "counters": "one"}, 3.0),
     ("local latency", {"bytes": 64}, 20.0),
     ("barrier", {"work-items": 32}, 40.0),
     ("barrier", {"work-items": 512}, 20.0),
@@ -146,6 +167,10 @@ OF_CORES = [
     ("gather", {"bytes": 4}, 12.0),
     ("gather", {"bytes": 64}, 3.0),
     ("groups", {}, 60.0),
+    ("saved values", {"of a work-item": 2, "bytes": 64}, 1024.0),
+    ("saved values", {"of a work-item": 2, "bytes": 256}, 512.0),
+    ("shared word", {"counters": "one"}, 4.0),
+    ("shared word", {"counters": "one for each work-item"}, 12.0),
     ("throughput", {"operation": "f32.add"}, 600.0),
     ("atomic additions", {"memory": "global", "counters": "one for each work-item"}, 24.0),
 ]
@@ -165,6 +190,7 @@ def test_a_profile_of_a_gpu(rows):
     found = Characterisation.of(profile_of("gpu", rows))
     assert (found.units, found.core, found.launch) == (6, None, 0.01)
     assert (found.latency, found.waits) == (((4.0, 0.1),), (0.05, 0.025))
+    assert found.rates["same atomic"] == 3
 
 
 def test_a_profile_of_a_processor():
@@ -179,6 +205,8 @@ def test_a_profile_of_a_processor():
         atomic=6 / 24,
         barrier=1 / (512 * 20),
         group=6 / 60,
+        transfer=6 / 4 - 6 / 12,
+        saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from pyapsp.profiling.blocks import Block, Branch
 from pyapsp.profiling.characterisation import Core
 from pyapsp.profiling.traces import AddressTrace
-from pyapsp.profiling.work import Work, far_accesses, makespan, work_of
+from pyapsp.profiling.work import Work, far_accesses, makespan, shared_accesses, work_of
 
 # Powers of two, so that sums are exact.
 CORE = Core(
@@ -19,23 +19,28 @@ CORE = Core(
     atomic=2.0**-5,
     barrier=2.0**-7,
     group=2.0**-3,
+    transfer=2.0**-9,
+    saved=((64.0, 0.0), (4096.0, 2.0**-8)),
 )
 
 
-def block(operations, branch=None, vectors=None):
-    return Block("k", "k.cl", 1, operations, vectors or {}, branch)
+def block(operations, branch=None, vectors=None, saved=0):
+    return Block("k", "k.cl", 1, operations, vectors or {}, branch, saved)
 
 
 def work(counts, blocks, in_group=1, groups=None, far=0.0):
     counts = np.array(counts)
-    return work_of(counts, blocks, in_group, groups or len(counts) // in_group, far)
+    return work_of(counts, blocks, in_group, groups or len(counts) // in_group, far, 0.0)
 
 
 def idle(groups=1, **some):
     """Return the work of groups that do nothing but this."""
     none = np.zeros(groups)
-    given = {"scalars": none, "surprises": none, "atomics": none, "barriers": none, **some}
-    return Work(**{"vectors": {}, "far": 0.0, "groups": groups, **given})
+    names = ("scalars", "surprises", "atomics", "barriers", "saved")
+    given = {**dict.fromkeys(names, none), **some}
+    return Work(
+        **{"vectors": {}, "far": 0.0, "shared": 0.0, "groups": groups, "state": 4096.0, **given}
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,6 +49,9 @@ def idle(groups=1, **some):
         ({"surprises": np.array([48.0])}, "branches", 48 * CORE.surprise),
         ({"atomics": np.array([48.0])}, "atomics", 48 * CORE.atomic),
         ({"barriers": np.array([48.0])}, "barriers", 48 * CORE.barrier),
+        ({"saved": np.array([48.0])}, "barriers", 48 * CORE.saved[1][1]),
+        # in the middle of the logarithms of the sizes
+        ({"saved": np.array([48.0]), "state": 512.0}, "barriers", 24 * CORE.saved[1][1]),
         ({"far": 48.0}, "caches", 48 * CORE.far[1][1]),
         ({"scalars": np.array([48.0])}, "arithmetic", 48 * CORE.scalar),
         ({"vectors": {"float": np.array([48.0])}}, "arithmetic", 48 * CORE.vectors["float"]),
@@ -59,9 +67,9 @@ def idle(groups=1, **some):
 )
 def test_each_part_takes_its_number_times_its_seconds(some, part, expected):
     found = idle(**some).seconds(CORE, 4096.0, units=1)
-    assert found[part] == expected
+    assert found[part] == pytest.approx(expected)
     assert found["groups"] == CORE.group
-    assert found["cores"] == expected + CORE.group
+    assert found["cores"] == pytest.approx(expected + CORE.group)
 
 
 def test_far_accesses_cost_what_the_footprint_makes_them_cost():
@@ -146,6 +154,14 @@ def test_a_loop_surprises_when_it_ends_unless_its_turns_are_always_the_same(
     assert work(counts, blocks, in_group).surprises.tolist() == expected
 
 
+def test_accesses_to_lines_of_other_groups():
+    """The other group ran on another core with a probability of 3/4; the work of four is even."""
+    found = idle(4, shared=48.0).seconds(CORE, 4096.0, units=4)
+    assert found["sharing"] == 48 * 3 / 4 * CORE.transfer / 4
+    assert found["cores"] == found["sharing"] + CORE.group
+    assert idle(shared=48.0).seconds(CORE, 4096.0, units=1)["sharing"] == 0
+
+
 def test_surprises_of_all_branches_add_up():
     blocks = [block({}), block({}, Branch(0)), block({}, Branch(1, loop=True))]
     assert work([[10, 4, 9]], blocks).surprises.tolist() == [4 + 4]
@@ -170,6 +186,30 @@ def accesses(*rows):
 )
 def test_far_accesses(rows, expected):
     assert len(far_accesses(*accesses(*rows))) == expected
+
+
+def test_a_core_runs_the_warps_of_a_group_one_after_the_other():
+    rows = [(0, 0, 0), (0, 1, 64), (0, 2, 128), (0, 3, 192)]
+    assert len(far_accesses(*accesses(*rows), warps=2)) == 2
+    assert len(far_accesses(*accesses(*rows), warps=4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "writes", "expected"),
+    [
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], [1, 0, 0], [1]),  # only the first writes
+        ([(0, 0, 0), (1, 1, 60), (2, 2, 8)], [0, 0, 1], [2]),
+        ([(0, 0, 0), (1, 1, 64)], [1, 1], []),  # two lines
+        ([(0, 0, 0), (1, 0, 0), (2, 3, 0), (3, 0, 0)], [1, 1, 1, 1], [2, 3]),  # by group
+        ([(0, 0, 0), (1, 1, 0)], [1, 1], [1]),
+    ],
+)
+def test_accesses_to_lines_that_another_group_has(rows, writes, expected):
+    trace, site = accesses(*rows)
+    found = shared_accesses(trace, site, np.array(writes, bool))
+    assert found.tolist() == expected
+    # warps of one group share a core
+    assert shared_accesses(trace, site, np.array(writes, bool), warps=4).tolist() == []
 
 
 def test_accesses_to_local_memory_are_not_far():

@@ -121,7 +121,8 @@ def measure(
     settings : mapping of str to sequence, optional
         Name in `SETTINGS` -> values. Default: the published values, or values for the device.
     limit : float, optional
-        Seconds after which a search from sources is stopped and left out.
+        Seconds after which a search from sources is stopped and left out, and no further profile of
+        a kernel is begun.
     energy : callable, optional
         Returns what measures the energy of the device, for experiments that are `metered`.
     progress : callable

@@ -64,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
         "--limit",
         type=float,
         metavar="SECONDS",
-        help="stop a search from sources that takes longer, and leave it out",
+        help="stop a search from sources that takes longer, and leave it out; of profiles of "
+        "kernels, begin none after so many seconds",
     )
     measure.add_argument(
         "--set",

@@ -117,7 +117,8 @@ class Request:
     repeat : int
         Number of timed turns.
     limit : float or None
-        Seconds after which a search from sources is stopped.
+        Seconds after which a search from sources is stopped, and no further profile of a kernel is
+        begun.
     progress : callable
         Called with the name of what runs next.
     meter : EnergyMeter or None

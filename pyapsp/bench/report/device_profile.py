@@ -164,6 +164,14 @@ _CURVES = {
         "nanoseconds",
         "Barriers: nanoseconds of one, with a word passed to a neighbour through local memory.",
     ),
+    "saved": _Curve(
+        ("saved values",),
+        "bytes",
+        "bytes of all work-items of a group",
+        "rate",
+        "Saved values: bytes per second of private values that a work-item needs after a barrier, "
+        "with the time of the barrier.",
+    ),
     "copies": _Curve(
         ("host to device", "device to host"),
         "bytes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import papers
@@ -287,6 +288,18 @@ def test_criteria_of_versions(device, monkeypatch, short):
     # columns of a tile of 16 words are in few banks
     assert run["criteria"]["local_efficiency"] < 0.5
     assert 0 < run["quality"] < 1
+
+
+def test_no_profile_begins_when_the_limit_is_over(device, monkeypatch, short):
+    """What was measured until then is a document."""
+    some = {"all-pairs": ("uniform", 2, ("fw-naive", "fw-mm", "johnson"))}
+    monkeypatch.setattr(predictions, "METHODS", some)
+    seconds = iter((0.0, 0.5, 1.5, 2.0))
+    monkeypatch.setattr(criteria, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    document = papers.measure(f"{NAME}-predictions", 256, device=device, limit=1)
+    assert [run["label"]["method"] for run in document["runs"]] == ["fw-naive"]
+    left_out = [(each["method"], each["why"]) for each in document["left_out"]]
+    assert left_out == [("fw-mm", "1 s were over"), ("johnson", "1 s were over")]
 
 
 def test_predicted_times_of_the_kernels_that_take_longest(device, monkeypatch, short, written):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, cast
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose, TunedProgram
 from papers.experiment import Case, Found, InTurns, Request
 from papers.runner import Label, Runner
+from pyapsp.errors import PyApspError
 from pyapsp.profiling.suite import profile_device
 from pyapsp.registry.timing import Turn, warm_up
 
@@ -34,13 +36,23 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, kw_only=True)
 class Once(InTurns):
-    """Runners that are measured once, because kernels with probes take long to build."""
+    """Runners that are measured once, because kernels with probes take long to build.
+
+    None begins when the limit of the request is over.
+    """
 
     def measure(self, n: int, request: Request) -> Found:
         """Run all cases."""
         measured: Found = {"inputs": [], "runs": [], "left_out": []}
+        limit = float("inf") if request.limit is None else request.limit
+        begun = time.monotonic()
         for case in self.cases(n, request):
-            done = warm_up(case.runners, request.progress)
+            done = []
+            for each in case.runners:
+                if time.monotonic() - begun > limit:
+                    each.error = PyApspError(f"{limit:g} s were over")
+                else:
+                    done += warm_up([each], request.progress)
             measured["inputs"].append({"label": {}, "n": n, **case.about})
             measured["runs"] += [each.record() for each in done]
             failed = [each for each in case.runners if each.error is not None]
