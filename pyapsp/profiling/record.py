@@ -29,7 +29,7 @@ Argument: TypeAlias = "cl.Buffer | cl.LocalMemory | np.generic | None"
 _LIMIT = 1 << 26
 _OF_ACCESS = 24
 # Launches that follow each other may differ by this factor in their accesses.
-_SPARE = 1.25
+_SPARE = 2
 
 _CLOCK = "profiling/clock.cl"
 
@@ -236,12 +236,12 @@ class Recorder:
         sites = program.sites
         of_block = np.bincount([each.block for each in sites], minlength=len(program.blocks))
         of_groups = (counts.counts @ of_block).reshape(-1, shape.in_group).sum(1)
-        most = self._limit / _OF_ACCESS / _SPARE
+        most = self._limit / _OF_ACCESS
         step = min(ceil(of_groups.sum() / most) or 1, len(of_groups))
         while step < len(of_groups) and of_groups[::step].sum() > most:  # groups differ
             step += 1
         every, expected = step * counts.every, int(of_groups[::step].sum())
-        room = int(expected * _SPARE) + 2 * shape.in_group * len(sites) + 1
+        room = expected * _SPARE + 2 * shape.in_group * len(sites) + 1
         size = 8 + _OF_ACCESS * room
         out = self._launch(queue, built, shape, arguments, size, room, every)
         used = int(out[:8].view(np.uint32)[0])

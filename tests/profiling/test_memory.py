@@ -48,6 +48,13 @@ def test_every_answer_is_right(device):
     assert names == NAMES
 
 
+def test_strides_beyond_32_bits(device):
+    """Devices with many work-items have them; the kernel's numbers wrap around."""
+    benchmark = memory._gather(device, 2**12, 0, 2**31 + 3, "gather", {})
+    benchmark.run(2)
+    assert benchmark.fault(2) is None
+
+
 @pytest.mark.every(6)
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize(
