@@ -190,9 +190,11 @@ def test_accesses_that_miss_the_first_cache(lines, expected):
 
 def test_addresses_far_apart():
     """Numbers of accesses times pieces that do not fit in 64 bits."""
-    many = trace(np.array([0, 2**62, 4, 2**62 + 4]))
-    many = dataclasses.replace(many, warp=np.array([0, 0, 1, 1]))
-    assert accesses_of(many).sectors == 4
+    many = trace(np.tile([0, 2**62], 200))
+    many = dataclasses.replace(many, warp=np.repeat(np.arange(200), 2))
+    first = (many.warp < 10).astype(np.int64)
+    found = traces.accesses(many, 128, 32, 32, site=first, sites=2)
+    assert [each.sectors for each in found] == [380, 20]
     assert traces.footprint(many, 32) == 64
 
 

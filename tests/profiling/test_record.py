@@ -349,6 +349,27 @@ def test_waits_of_warps(device, monkeypatch):
     assert found.warps == np.inf  # the units of this device are not known
 
 
+def test_warps_do_not_wait_for_stores(device, monkeypatch):
+    """Each turn stores to a line that is new, and loads from the same one."""
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    queue = device.queue()
+    recorder = Recorder(device, KERNEL % "for (int j = 1; j < 4; j++) x[128 * j + i] = x[0];", "k")
+    x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
+    assert found.longest == pytest.approx((1, 2, 0, 0))
+
+
+def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):
+    """All groups the same words, of which one group is recorded."""
+    monkeypatch.setattr(record_module, "_LIMIT", 20_000)
+    body = KERNEL % "for (int j = 0; j < 9; j++) x[get_local_id(0)] = j;"
+    recorder, queue = Recorder(device, body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(GROUP, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((8 * GROUP,), (GROUP,)), [x])
+    assert found.recorded < 1
+    assert found.footprint == 4 * GROUP
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

@@ -13,6 +13,7 @@ import pyapsp
 from pyapsp.cli import main
 from pyapsp.device.kernels import Program
 from pyapsp.graph import generators
+from pyapsp.profiling.analysis import Analyst
 from pyapsp.profiling.observe import observing
 from pyapsp.profiling.run import profile_run
 
@@ -88,7 +89,7 @@ def test_the_timeline_alone_runs_the_call_once(call):
     assert record["kernels"][0]["trace"] is None
 
 
-def test_only_the_kernels_that_take_most_time_are_traced(device):
+def test_only_the_kernels_that_take_most_time_are_traced(device, monkeypatch):
     program, queue = Program(device, LONG_AND_SHORT), device.queue()
     x = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * 64)
     calls = []
@@ -102,8 +103,14 @@ def test_only_the_kernels_that_take_most_time_are_traced(device):
             program.kernel("most")(queue, (64,), (16,), x, np.int32(turns))
         queue.finish()
 
+    traced = []
+    trace = Analyst.trace
+    monkeypatch.setattr(
+        Analyst, "trace", lambda *args, **more: traced.append(1) or trace(*args, **more)
+    )
     record, _ = profile_run(call, most=1)
     assert len(calls) == 3
+    assert len(traced) == 1
     first, *others = record["kernels"]
     assert (first["kernel"], first["error"]) == ("most", None)
     assert first["trace"]["operations"]["atomic"] == 64 * 1000
