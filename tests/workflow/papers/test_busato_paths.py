@@ -146,10 +146,9 @@ def test_all_experiments_and_their_tables(device, written, monkeypatch):
     tables = written("busato-paths", documents)
     assert len(tables) == 16
     counted = tables["figure-8.9"].set_index("search")["relaxations: ours"]
-    sweeps = counted["queue-less, n - 1 sweeps"]
-    assert counted["Dijkstra"] <= counted["queue"] <= counted["queue-less"] <= sweeps
+    assert counted["Dijkstra"] <= counted["queue"] <= counted["queue-less"]
     # by how much depends on the schedule
-    assert counted["Dijkstra"] / 2 < counted["H-BF"] < sweeps
+    assert counted["Dijkstra"] / 2 < counted["H-BF"]
     rows = tables["table-9.3"].dropna(subset="trim: ours")
     assert rows["graph"].tolist() == ["Random", "web-Berkstan"]
     assert (rows["speedup over devshatwar: ours"] >= 1).all()
