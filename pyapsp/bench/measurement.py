@@ -25,6 +25,7 @@ from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.device.energy import Energy, EnergyMeter
 from pyapsp.graph import Graph, generators
 from pyapsp.registry import Answer, Check, Method, Problem, Request, runs
+from pyapsp.registry import methods as methods_of
 from pyapsp.registry.roofs import METERS, Meter, has_roof, with_roof
 from pyapsp.registry.timing import Contender, Turn, take_turns, warm_up
 
@@ -46,7 +47,10 @@ Argument: TypeAlias = Json | np.ndarray
 SHORTLIST = "shortlist"
 # A method is on the shortlist if it is predicted to take at most this many times the least time.
 _WITHIN = 10
-_SLOW = f"predicted to take more than {_WITHIN} times as long as the fastest method"
+_SLOW = (
+    f"not on the shortlist: auto never takes it, or it is predicted to take more than {_WITHIN} "
+    "times as long as the fastest method"
+)
 
 _ENERGY = (
     *("joules", "idle_joules", "watts", "peak_watts", "joules_per_unit", "joules_per_distance"),
@@ -326,11 +330,13 @@ def shortlist(
     for dtype, device in product(dtypes, devices):
         asked = dict(arguments) | {"dtype": dtype, "device": device}
         try:
-            choices = list(problem.choices(problem.ask(data, "auto", **asked)))
+            request = problem.ask(data, "auto", **asked)
+            choices = list(problem.choices(request))
         except PyApspError:
             continue  # that of "auto" says why
         known = [each.seconds for each in choices if each.seconds is not None]
-        able += [each.method.id for each in choices]
+        every = methods_of(problem.id)
+        able += [each.id for each in every if each().unmet(request.input, request.options) is None]
         found += [
             each.method.id
             for each in choices

@@ -219,8 +219,9 @@ def _measure(
         console.print(_table(outcome, arguments.repeat))
         for each in outcome.automatic:
             console.print(_verdict(each), markup=False, highlight=False)
-        for name, reason in outcome.left_out.items():
-            console.print(f"left out: {name}: {reason}", markup=False, highlight=False)
+        for reason in dict.fromkeys(outcome.left_out.values()):
+            names = ", ".join(name for name, why in outcome.left_out.items() if why == reason)
+            console.print(f"left out: {names}: {reason}", markup=False, highlight=False)
         outcomes.append(outcome)
     for id_, name in {id_: name for each in outcomes for id_, name in each.devices.items()}.items():
         console.print(f"device {id_}: {name}", markup=False, highlight=False)
