@@ -333,11 +333,12 @@ def test_the_target_of_a_source_runs_to_the_end(checkout, source):
         rows = table(checkout, source, name)
         ours = [row[column] for row in rows for column in row if "ours" in column]
         # one work-group takes all steps of a few cells: none is tuned; table 12.1 names sources;
-        # predictions and their accuracy are those of our model alone
+        # predictions and their accuracy are those of our model alone; short profiles do not divide
         assert any(ours) or (source, name) in (
             ("okuyama", "figure-5.12"),
             ("busato-profiling", "table-12.1"),
             ("busato-profiling", "predictions"),
+            ("busato-profiling", "tables-15.4-15.5"),
             ("busato-profiling", "predictions-accuracy"),
         ), name
     again = snakemake(checkout, *options)
