@@ -47,7 +47,7 @@ Argument: TypeAlias = Json | np.ndarray
 SHORTLIST = "shortlist"
 # A method is on the shortlist if it is predicted to take at most this many times the least time.
 _WITHIN = 10
-_SLOW = (
+_UNLISTED = (
     f"not on the shortlist: auto never takes it, or it is predicted to take more than {_WITHIN} "
     "times as long as the fastest method"
 )
@@ -258,8 +258,10 @@ def run(
     outcome, judge = Outcome(problem, about), _Judge(problem)
     chosen, arguments = [choose(device) for device in devices], arguments or {}
     if SHORTLIST in methods:
-        some, slow = shortlist(problem, data, dtypes, chosen, arguments)
-        outcome.left_out |= dict.fromkeys((each for each in slow if each not in methods), _SLOW)
+        some, unlisted = shortlist(problem, data, dtypes, chosen, arguments)
+        outcome.left_out |= dict.fromkeys(
+            (each for each in unlisted if each not in methods), _UNLISTED
+        )
         methods = list(dict.fromkeys([*(each for each in methods if each != SHORTLIST), *some]))
     everybody = [
         _Own(problem, data, method, dtype, device, arguments, judge, kernels)

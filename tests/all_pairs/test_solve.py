@@ -17,6 +17,7 @@ from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp import errors
+from pyapsp.all_pairs import request
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.graph import Graph, as_graph, generators
 from pyapsp.graph.dense import DenseGraph
@@ -230,6 +231,46 @@ def test_out_is_filled_and_returned(device, tmp_path):
 def test_bad_arguments_are_named(arguments, parameter, device):
     with pytest.raises(errors.ParameterError, match=f"The '{parameter}' parameter of solve"):
         pyapsp.solve(WEIGHTS, device=device, **arguments)
+
+
+def test_an_out_that_cannot_have_the_answer_is_refused(device):
+    graph = generators.random_graph(5, seed=1)
+    fixed = np.empty((5, 5))
+    fixed.flags.writeable = False
+    sideways = np.empty((5, 5), order="F")
+    wrong = [fixed, np.empty((5, 4)), np.ma.empty((5, 5)), [[0.0] * 5] * 5]
+    for out in (*wrong, sideways):
+        with pytest.raises(errors.ParameterError, match="out"):
+            pyapsp.solve(graph, dtype="float64", out=out, device=device)
+    for out in wrong:
+        with pytest.raises(errors.ParameterError, match="out"):
+            pyapsp.distances(graph, out=out, dtype="float64", device=device)
+    with pytest.raises(errors.ParameterError, match="out"):
+        pyapsp.solve(graph, dtype="float64", out=np.empty((5, 5), np.float32), device=device)
+    found = pyapsp.distances(graph, out=sideways, device=device)
+    assert found is sideways
+    np.testing.assert_array_equal(found, pyapsp.solve(graph, device=device).distances)
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_a_matrix_is_not_sent_if_the_answer_is_written_over_it(overlap, device, monkeypatch):
+    class Sent(Exception):  # noqa: N818 - what a copy to the device would be
+        pass
+
+    def send(*_):
+        raise Sent
+
+    monkeypatch.setattr(request, "should_be_sent", lambda *_: True)
+    monkeypatch.setattr(request, "sent", send)
+    matrix = np.array([[0.0, 3, 1], [2, 0, 0], [0, 4, 0]])
+    expected = csgraph.floyd_warshall(matrix)
+    out = matrix if overlap else np.empty_like(matrix)
+    if overlap:
+        pyapsp.solve(matrix, "fw-naive", out=out, device=device)
+        np.testing.assert_array_equal(out, expected)
+    else:
+        with pytest.raises(Sent):
+            pyapsp.solve(matrix, "fw-naive", out=out, device=device)
 
 
 def test_checkpoint_is_refused_by_methods_without(device, tmp_path):

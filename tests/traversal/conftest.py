@@ -13,3 +13,11 @@ def quick(monkeypatch, device):
     """
     if device.platform_name == "Portable Computing Language":
         monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+
+
+@pytest.fixture
+def fenced(device):
+    """A device whose groups can wait for each other."""
+    if not device.capabilities.device_scope_fence:
+        pytest.skip("this device has no fence of its own")
+    return device

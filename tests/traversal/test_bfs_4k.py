@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -230,14 +231,6 @@ MEETING = {"group": 1, "warp": 1, "queue": 4, "coalesce": 0, "least_width": 1, "
 MEETING |= {"sync": "persistent", "duplicates": "off", "resident": 16}
 
 
-@pytest.fixture
-def fenced(device):
-    """A device whose groups can wait for each other."""
-    if not device.capabilities.device_scope_fence:
-        pytest.skip("this device has no fence of its own")
-    return device
-
-
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("dynamic", ["off", "group-strip"])
 @pytest.mark.parametrize("discover", [0, 1])
@@ -290,8 +283,8 @@ def test_a_queue_that_is_too_short_for_a_launch_of_several_levels(fenced, monkey
 
 @pytest.mark.parametrize("wrong", [{"dynamic": "relaunch"}, {"group": 64, "warp": 8}])
 def test_what_groups_that_meet_do_not_have(wrong, device, monkeypatch):
-    if "group" in wrong and not device.traits.scalar_groups:
-        pytest.skip("groups of several work-items may wait on a GPU")
+    # on a GPU, groups of several work-items may wait
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
     method = pyapsp.method("bfs-4k", **{**MEETING, **wrong})
     with pytest.raises(ParameterError, match="persistent must be asked for"):
         pyapsp.bfs(FAN, 0, method, device=device)

@@ -278,9 +278,8 @@ def test_what_is_asked_for_is_completed(device):
             assert method.fits(Parameters(candidate), options) == fitting, (name, value)
 
 
-def test_persistent_must_be_asked_for(device, monkeypatch):
-    if not device.capabilities.device_scope_fence:
-        pytest.skip("this device has no fence of its own")
+def test_persistent_must_be_asked_for(fenced):
+    device = fenced
     asked = {"sync": "persistent", "group": 1}
     set_ = dimensions.completed(asked, automatic.on_a_cpu(), device)
     set_["rules"] = "published"
@@ -310,10 +309,8 @@ def test_the_bits_that_are_set_are_told(bitmask, device):
 
 
 @pytest.mark.usefixtures("quickly")
-def test_a_stall_is_an_error(device, monkeypatch):
+def test_a_stall_is_an_error(fenced, monkeypatch):
     """A group that never comes to the barrier: the others give up."""
-    if not device.capabilities.device_scope_fence:
-        pytest.skip("this device has no fence of its own")
     defines = form.defines
 
     def withheld(*given):
@@ -321,7 +318,7 @@ def test_a_stall_is_an_error(device, monkeypatch):
 
     monkeypatch.setattr(form, "defines", withheld)
     with pytest.raises(StallError, match="sync=batched"):
-        searched(device, sync="persistent")
+        searched(fenced, sync="persistent")
 
 
 @pytest.mark.every(3)
