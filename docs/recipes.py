@@ -334,8 +334,11 @@ RECIPES = (
         nearest_data,
         nearest_theirs,
         nearest_ours,
-        note="For the nearest one alone in a graph of few thousand vertices, pyapsp calls SciPy: "
-        "`min_only` of `dijkstra` is fastest.",
+        note="`to_frame()` of the answer is a table of all vertices, each with its targets and "
+        "their distances. Distances are those from a vertex to the targets; SciPy's rows are the "
+        "opposite direction, which is the same in these streets. With k = 1 alone pyapsp itself "
+        "calls SciPy's `dijkstra(min_only=True)` in small graphs and on GPUs, because nothing is "
+        "faster.",
     ),
     Recipe(
         "within",
@@ -346,8 +349,11 @@ RECIPES = (
         within_theirs,
         within_ours,
         same=within_same,
-        note="The answer is a sparse array of SciPy. SciPy's own function writes 65,536 distances "
-        "for each place, whatever is near.",
+        note="The answer is a sparse array of SciPy. The cutoff is in the unit of the weights, "
+        "here metres. Without `places`, it is what is near to each vertex. "
+        '`pyapsp.within_blocks(graph, cutoff=1000).save("near.npz")` writes answers that are '
+        "larger than the memory. SciPy's own function writes 65,536 distances for each place, "
+        "whatever is near.",
     ),
     Recipe(
         "isomap",
@@ -369,6 +375,10 @@ RECIPES = (
         molecules_theirs,
         molecules_ours,
         same=molecules_same,
+        note="A list of graphs has a list of answers; an array of many matrices of one size has "
+        "an array. In a dense matrix 0 means no arc. Graphs that are not matrices yet are fastest "
+        "as arrays of their edges: `pyapsp.Graphs.from_edges` ([many at "
+        "once](tutorials/many-at-once.md)).",
     ),
     Recipe(
         "closeness",
@@ -379,9 +389,10 @@ RECIPES = (
         closeness_theirs,
         closeness_ours,
         same=by_node,
-        note="The answer is an array, in the order of the nodes. With the setting "
-        "`NETWORKX_BACKEND_PRIORITY=pyapsp` the call of NetworkX itself runs here, and returns its "
-        "dictionary.",
+        note="The closeness of a vertex is that of the paths to it, as in NetworkX. Without "
+        "`weight=None` the weights of the graph are used, if it has any. The answer is an array, "
+        "in the order of the nodes. With the setting `NETWORKX_BACKEND_PRIORITY=pyapsp` the call "
+        "of NetworkX itself runs here, and returns its dictionary.",
     ),
     Recipe(
         "closeness-igraph",
@@ -402,8 +413,8 @@ RECIPES = (
         hops_ours,
         part=hops_part,
         same=lambda one, other: np.array_equal(one[1:], other[1:]),
-        note="The answer is the number of pairs of vertices that are 1, 2, 3, ... hops apart. The "
-        "time of SciPy is that of 100 sources, times 2,000.",
+        note="Entry d of the answer is the number of ordered pairs of different vertices that are "
+        "d hops apart. The time of SciPy is that of 100 sources, times 2,000.",
     ),
     Recipe(
         "pairs",
@@ -414,7 +425,9 @@ RECIPES = (
         pairs_theirs,
         pairs_ours,
         same=pairs_same,
-        note="`path(i)` of the answer is route i, and `distances[i]` its length.",
+        note="`path(i)` of the answer is route i, and `distances[i]` its length; without a route, "
+        "an empty list and infinity. `path_columns()` has the crossings of all routes in one "
+        "column.",
     ),
     Recipe(
         "betweenness",
@@ -425,6 +438,10 @@ RECIPES = (
         betweenness_theirs,
         betweenness_ours,
         same=by_node,
+        note='As in NetworkX, weights are used only if you name them: `weight="length"`, or `...` '
+        "for those that `solve` uses. `k=1000` searches from 1,000 vertices drawn at random, "
+        'those that NetworkX draws with the same `seed`; `sources=` names them; `device="gpu"` '
+        "chooses a GPU.",
     ),
     Recipe(
         "betweenness-igraph",
@@ -439,9 +456,9 @@ RECIPES = (
 
 
 def body(function: Callable[..., Any]) -> str:
-    """Return the lines of a function, without its first one."""
+    """Return the lines of a function, without its first one and the word ``return``."""
     lines = inspect.getsource(function).splitlines()[1:]
-    return textwrap.dedent("\n".join(lines)).strip()
+    return re.sub("(?m)^( *)return ", r"\1", textwrap.dedent("\n".join(lines))).strip()
 
 
 def lines_of(function: Callable[..., Any]) -> int:
@@ -496,7 +513,7 @@ def anchor(recipe: Recipe) -> str:
 def table(figures: dict[str, Any], page: str = "") -> str:
     """Return the table of times; its jobs are links to sections of `page`, which follow it."""
     rows = [
-        "| my job | what I used | its time | pyapsp | its lines | pyapsp lines |",
+        "| my job | what I used | its time | time of pyapsp | its lines | lines with pyapsp |",
         "|---|---|---|---|---|---|",
     ]
     for recipe in RECIPES:

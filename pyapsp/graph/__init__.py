@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyapsp.graph import datasets, generators
 from pyapsp.graph.attributes import Weight
-from pyapsp.graph.coerce import GraphLike, as_graph, as_structure
+from pyapsp.graph.coerce import GraphLike, as_graph, as_structure, has_attributes
 from pyapsp.graph.convert import from_igraph, from_networkx, from_scipy, reweight
 from pyapsp.graph.frames import from_frame
 from pyapsp.graph.graphs import Graphs
@@ -28,6 +28,7 @@ __all__ = [
     "from_networkx",
     "from_scipy",
     "generators",
+    "has_attributes",
     "read",
     "reweight",
     "write",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import scipy.sparse
     import sparse
 
-__all__ = ["GraphLike", "as_graph", "as_structure"]
+__all__ = ["GraphLike", "as_graph", "as_structure", "has_attributes"]
 
 # The device of memory of the host, in DLPack.
 _HOST = 1
@@ -93,9 +93,14 @@ def as_structure(source: GraphLike, directed: bool = True) -> Graph:
 
     Parameters and errors are those of `as_graph`, with ``copy=False``.
     """
-    known = ("networkx", "Graph"), ("igraph", "Graph"), *(_FRAMES)
-    has_attributes = any(convert.is_kind(source, *kind) for kind in known)
-    return as_graph(source, directed, weight=None if has_attributes else ..., copy=False)
+    weight = None if has_attributes(source) else ...
+    return as_graph(source, directed, weight=weight, copy=False)
+
+
+def has_attributes(source: GraphLike) -> bool:
+    """Return whether the edges of an object in memory have attributes with names."""
+    known = ("networkx", "Graph"), ("igraph", "Graph"), *_FRAMES
+    return any(convert.is_kind(source, *kind) for kind in known)
 
 
 def _recognise(source: GraphLike, weight: Weight, copy: bool) -> Graph:

@@ -24,6 +24,7 @@ from pyapsp.graph.validation import flag, integer, output, vertex
 from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
+from pyapsp.queries.along import Along, sums_along, with_weights_along
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["Found", "PairPaths", "Pairs", "distances", "ends_of", "pairs", "searched"]
@@ -84,11 +85,14 @@ class Pairs(_PairResult):
         if there is none.
     vertices : int32 ndarray or None
         The vertices of all paths; None without ``paths=True``.
+    along : (p,) float64 ndarray or None
+        The sum of a second weight along each path, inf if there is none; None without ``along=``.
     """
 
     distances: np.ndarray
     starts: np.ndarray | None
     vertices: np.ndarray | None
+    along: np.ndarray | None = None
 
     @property
     def infinity(self) -> int | float:
@@ -128,7 +132,7 @@ class Pairs(_PairResult):
         -------
         dict of str to ndarray, shape (p,)
             Columns ``source``, ``target``, ``distance``, missing without a path; and ``arcs``, the
-            number of arcs of the path, with ``paths=True``.
+            number of arcs of the path, with ``paths=True``; and ``along``.
         """
         reached = self.distances < self.infinity
         columns = {
@@ -138,6 +142,8 @@ class Pairs(_PairResult):
         }
         if self.starts is not None:
             columns["arcs"] = np.ma.array(np.diff(self.starts) - 1, mask=~reached)
+        if self.along is not None:
+            columns["along"] = np.ma.array(self.along, mask=~reached)
         return columns
 
     def path_columns(self) -> dict[str, np.ndarray]:
@@ -165,6 +171,7 @@ def pairs(
     targets: Vertices,
     *,
     paths: bool = False,
+    along: Along | None = None,
     cutoff: float | None = None,
     directed: bool = True,
     weight: Weight = ...,
@@ -186,6 +193,12 @@ def pairs(
         Vertices; both of one length, or one of them a single vertex. Pairs may be repeated.
     paths : bool
         Also find the paths. Of several shortest paths it is the one that `within` tells.
+    along : hashable, callable, graph-like or (m,) array-like of float, optional
+        A second weight, to sum along the path of each pair; needs ``paths=True``. For a graph of
+        NetworkX or igraph or a data frame, the name or function of it, as for `weight`; for a
+        `Graph` or a matrix, another with the second weight, or a value for each arc in the order
+        of ``Graph.indices``. Of parallel edges the one with the smallest first weight counts, of
+        several such the one with the smallest second weight.
     cutoff : float, optional
         The largest distance; pairs that are farther have no path.
     directed, weight, dtype, device, memory_limit
@@ -207,14 +220,25 @@ def pairs(
     array([ 3.,  2., inf])
     >>> found.path(0)
     [0, 2, 1]
+    >>> minutes = graph.with_weights([60, 5, 4])
+    >>> pyapsp.pairs(graph, 0, 1, paths=True, along=minutes).along
+    array([9.])
     """
-    paths = flag("paths", "pairs", paths)
+    paths, source = flag("paths", "pairs", paths), graph
+    if along is not None and not paths:
+        raise ParameterError.of("along", "pairs", "absent without paths=True", along)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked("pairs", graph, *common, predecessors=paths)
     tails, heads = ends_of(sources, targets, graph, "pairs")
     found = searched(graph, options, tails, heads, of_sources(progress))
-    starts, path = found.routes.joined() if paths else (None, None)
-    return Pairs(tails, heads, graph.labels, found.distances, starts, path)
+    if not paths:
+        return Pairs(tails, heads, graph.labels, found.distances, None, None)
+    starts, path = found.routes.joined()
+    sums = None
+    if along is not None:
+        second = with_weights_along(source, graph, weight, along, directed)
+        sums = sums_along(second, starts, path)
+    return Pairs(tails, heads, graph.labels, found.distances, starts, path, sums)
 
 
 def ends_of(

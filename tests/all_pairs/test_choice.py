@@ -265,10 +265,8 @@ def test_searches_by_bits_are_considered_with_predecessors(rows, device):
     assert 1.5 * plain.seconds < answer.seconds < 6 * plain.seconds
 
 
-@pytest.mark.parametrize(("scalar", "least", "most"), [(True, 1.8, 2.4), (False, 1.05, 1.3)])
-def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
-    rows, device, set_scalar, scalar, least, most
-):
+@pytest.mark.parametrize("scalar", [True, False])
+def test_arcs_of_a_search_by_bits_take_less_than_its_rows(rows, device, set_scalar, scalar):
     set_scalar(scalar)
     rows(("ms-bfs", "float32", 1000, 1e12))
     method, options = pyapsp.method("ms-bfs"), AllPairsOptions(device, np.dtype("float32"))
@@ -276,7 +274,19 @@ def test_arcs_of_a_search_by_bits_count_less_on_a_gpu(
         method.predict(replace(random_graph(1000, m, 1, seed=1).facts, depth=3), options, 1000)
         for m in (4000, 44000)
     )
-    assert least * few < many < most * few
+    assert 1.05 * few < many < 1.3 * few
+
+
+def test_more_arcs_of_a_search_by_bits_are_fewer_levels(rows, device, set_scalar):
+    """On two cores of a CPU, 64 arcs a vertex took 0.75 of the time of 4, and 8 took 0.76."""
+    set_scalar(True)
+    rows(("ms-bfs", "float32", 4096, 1e12))
+    time = {
+        arcs: predicted(device, "ms-bfs", random_graph(4096, 4096 * arcs, 1, seed=1).sounded, 4096)
+        for arcs in (4, 8, 64)
+    }
+    assert 0.6 * time[4] < time[8] < 0.9 * time[4]
+    assert 0.6 * time[4] < time[64] < 0.9 * time[4]
 
 
 @pytest.mark.parametrize("scalar", [True, False])

@@ -286,6 +286,26 @@ def test_result_type_is_exported():
     assert Result is pyapsp.Result
 
 
+@pytest.mark.parametrize("reads", [0, 10**9])
+def test_a_large_graph_with_negative_weights_is_checked_by_its_certificate_alone(
+    device, monkeypatch, reads
+):
+    """SciPy would go through all arcs as often as there are vertices, before its first row."""
+    monkeypatch.setattr(verify, "_ORACLE_READS", reads)
+    graph = generators.random_graph(60, 240, seed=3)
+    graph = graph.with_weights(graph.weights.astype(np.int64) - graph.arcs()[0] + graph.arcs()[1])
+    assert graph.has_negative
+    answer = pyapsp.solve(graph, dtype=np.int64, device=device)
+    options = PathOptions(device, answer.distances.dtype)
+    check = verify.oracle(graph, options)
+    rows = Rows(answer.distances, None, stats={})
+    found = check(rows)
+    assert found.ok
+    assert found.oracle == ("SciPy, all rows" if reads else "a certificate")
+    rows.distances[5, 7] -= 1
+    assert not check(rows).ok
+
+
 def test_an_oracle_keeps_no_answer(device, monkeypatch):
     """For an answer that passed, it stores only what identifies an equal answer, not a copy."""
     graph = generators.random_graph(600, 2400, seed=3)

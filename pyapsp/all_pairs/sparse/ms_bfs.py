@@ -8,6 +8,7 @@ if the device is the host, they are written directly into the array of the calle
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -57,13 +58,16 @@ _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
 _BEFORE = {True: 4.0, False: 0.8}
-# Time of an arc of each vertex, in that of a word of distances; on a GPU the rows take longest.
-_ARC = {True: 1.0, False: 0.125}
+# Time of an arc of each vertex, in that of a distance: a vertex reads its arcs until all its bits
+# are set. Measured with 2 to 128 arcs.
+_ARC = {True: 0.2, False: 0.125}
+# Time of a level for each vertex, in the same unit: of the levels that a random graph has, in which
+# many vertices are incomplete, and of all others, measured on a tree and a mesh. On a GPU the rows
+# take longest.
+_WAVE, _VISIT = {True: 2.4, False: 0.0}, {True: 0.8, False: 0.4}
 
 # Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
 _LEVEL = 1e-4
-# Time of a word of a vertex in a level, in those of a distance; measured on a tree and a mesh.
-_VISIT = 0.4
 
 
 @register
@@ -143,26 +147,27 @@ class MsBfs(TunableBlocks):
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return the time from the tuning rows around n, and that of many levels in a mesh.
 
-        A distance is written for each source and vertex. An arc costs a word of 32 sources, and on
-        a GPU a part of it. In a deep graph, the sources of a word reach a vertex in different
-        levels.
-        Without an estimate of the depth, only meshes are deep: with at most two arcs for each
-        vertex a mesh may be a path. Rows tell the time without predecessors, which are added.
+        A distance is written for each source and vertex. To it come the times of arcs and levels.
+        Rows tell the time of random graphs with `ARCS` arcs a vertex; with more arcs, there are
+        fewer levels. Without an estimate of the depth, only meshes are deep: with at most two arcs
+        for each vertex a mesh may be a path. Rows tell the time without predecessors, which are
+        added.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
-        levels = 0.0
+        degree, scalar = graph.m / max(graph.n, 1), options.device.traits.scalar_groups
+        levels = usual = _random_levels(graph.n, degree)
         if graph.depth is not None:
             levels = graph.depth
         elif graph.family == "mesh":
             levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
-        scalar = options.device.traits.scalar_groups
-        arcs = _ARC[scalar] * graph.reach * graph.m / max(graph.n, 1)
-        words = (_BITS + arcs + _VISIT * levels) / (_BITS + _ARC[scalar] * ARCS)
+        words = _BITS + _ARC[scalar] * graph.reach * degree
+        words += _WAVE[scalar] * min(levels, usual) + _VISIT[scalar] * max(levels - usual, 0)
+        words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * _random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
-        work = graph.n * graph.n * rows * words / rate + levels * _LEVEL
+        work = graph.n * graph.n * rows * words / rate + max(levels - usual, 0) * _LEVEL
         return work + self.constant(graph, options, rows)
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
@@ -172,6 +177,11 @@ class MsBfs(TunableBlocks):
     def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, watch)
+
+
+def _random_levels(n: int, degree: float) -> float:
+    """Return about the number of levels of a random graph."""
+    return 2 * math.log(max(n, 2)) / math.log(max(degree, 2))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from papers.runner import Runner
 from pyapsp.base.json import Record
 from pyapsp.errors import CapabilityError
 from pyapsp.profiling.suite import profile_device
-from pyapsp.registry import Method, Problem, method, problem
+from pyapsp.registry import Check, Method, Problem, method, problem
+from pyapsp.registry import Request as Call
 from pyapsp.registry.runs import Solved, solve
 from pyapsp.registry.timing import Turn
 
@@ -75,16 +76,20 @@ def _runner(
     """
     from pyapsp.profiling.run import profile_run
 
-    def turn() -> Turn:
+    @cache
+    def prepared() -> tuple[Call, Callable[[Any], Check]]:
         data = of.sample(size, family, _SEED, asked.requires)
         what = of.ask(data, asked, device=request.device)
+        return what, of.oracle(data, what.options)
+
+    def turn() -> Turn:
+        what, right = prepared()
         solved: list[Solved] = []
 
         def call() -> None:
             solved.append(solve(what))
 
         record, _ = profile_run(call, most=1, profile=profile())
-        right = of.oracle(data, what.options)
         for each in solved:
             right(each.answer).require()
         kernels = cast("list[dict[str, Any]]", record["kernels"])
