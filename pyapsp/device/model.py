@@ -1,4 +1,4 @@
-"""A device, what it can do, its context, queues and buffers."""
+"""A device, its context, queues and buffers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from pyapsp.base.errors import DeviceError, ParameterError
+from pyapsp.base.errors import DeviceError
 from pyapsp.base.json import Record
 from pyapsp.device import loader
-from pyapsp.device.probes import loop_fault, packed16_fault, scope_fault
+from pyapsp.device.capabilities import (
+    HIDE,
+    Capabilities,
+    c_versions,
+    hidden,
+    kind_of,
+    reported,
+    standard_of,
+)
+from pyapsp.device.probes import loop_fault, scope_fault
 from pyapsp.device.processor import compiled_for, features
 from pyapsp.device.quirks import (
     Traits,
@@ -25,17 +33,13 @@ from pyapsp.device.quirks import (
     pci_address_of,
     plain_name,
     traits_of,
-    usable_local_memory,
     vendor_file,
 )
 
 if TYPE_CHECKING:
     import pyopencl as cl
 
-__all__ = ["Capabilities", "Device", "event_seconds", "event_times"]
-
-# The variable that names capabilities which devices are said not to have.
-_HIDE = "PYAPSP_HIDE"
+__all__ = ["Device", "event_seconds", "event_times"]
 
 # Bytes of a large page of the host, and the least size of a buffer that uses such pages.
 _PAGE, _LARGE = 1 << 21, 1 << 23
@@ -46,122 +50,6 @@ _capabilities: dict[cl.Device, Capabilities] = {}
 # The processes in which devices were found: this one, and the one that it was forked from.
 _used: set[int] = set()
 _queues: weakref.WeakSet[cl.CommandQueue] = weakref.WeakSet()
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """The capabilities of a device, as its driver reports them; sizes are in bytes.
-
-    Parameters
-    ----------
-    fp64, fp16 : bool
-        Arithmetic in double and in half precision.
-    int64 : bool
-        Arithmetic on 64-bit integers (always true, except in embedded profiles).
-    int64_atomics : bool
-        64-bit atomics, with minimum and maximum.
-    subgroups : bool
-        Sub-groups in kernels.
-    long_loops : bool
-        Loops with many steps run to their end. pyapsp runs nothing on a device without it.
-    device_scope_fence : bool
-        Fences and atomics ordered over the whole device, in kernels built with `c_standard`.
-    packed16 : bool
-        Instructions on pairs of 16-bit values. Only inline assembly can use them, in kernel files
-        that are written for one vendor.
-    unified_memory : bool
-        Device and host share one memory.
-    local_memory : int
-        Local memory of a work-group.
-    global_memory : int
-        Global memory of the device.
-    max_allocation : int
-        Largest single buffer.
-    max_work_group_size : int
-        Largest number of work-items in a group; a kernel can have a smaller limit.
-    max_work_item_sizes : tuple of int
-        The same per dimension.
-    compute_units : int
-        Parallel compute units (cores, multiprocessors).
-    c_version : tuple of int
-        Newest version of OpenCL C, ``(major, minor)``.
-    c_standard : str
-        Value for ``-cl-std=`` with which the above can be used: "CL3.0", "CL2.0" or "CL1.2".
-    extensions : tuple of str
-        Names of the OpenCL extensions, sorted.
-    """
-
-    fp64: bool
-    fp16: bool
-    int64: bool
-    int64_atomics: bool
-    subgroups: bool
-    long_loops: bool
-    device_scope_fence: bool
-    packed16: bool
-    unified_memory: bool
-    local_memory: int
-    global_memory: int
-    max_allocation: int
-    max_work_group_size: int
-    max_work_item_sizes: tuple[int, ...]
-    compute_units: int
-    c_version: tuple[int, int]
-    c_standard: str
-    extensions: tuple[str, ...]
-
-    @classmethod
-    def probe(cls, handle: cl.Device, identity: Mapping[str, str]) -> Capabilities:
-        """Query the driver of `handle`, and run small kernels where its answer may be wrong.
-
-        Parameters
-        ----------
-        handle : pyopencl.Device
-        identity : mapping
-            As `Device.identity`.
-        """
-        info = loader.opencl().device_info
-        extensions = set(handle.extensions.split())
-        versions = _c_versions(handle)
-        standard = _standard(versions)
-        return cls(
-            fp64="cl_khr_fp64" in extensions or bool(_ask(handle, info.DOUBLE_FP_CONFIG, 0)),
-            fp16="cl_khr_fp16" in extensions,
-            int64=handle.profile == "FULL_PROFILE" or "cles_khr_int64" in extensions,
-            int64_atomics=extensions
-            >= {"cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"},
-            subgroups="cl_khr_subgroups" in extensions
-            or bool(_ask(handle, info.MAX_NUM_SUB_GROUPS, 0)),
-            long_loops=loop_fault(handle, identity) is None,
-            device_scope_fence=scope_fault(handle, standard, identity) is None,
-            packed16=packed16_fault(handle, _kind(handle), identity) is None,
-            unified_memory=bool(handle.host_unified_memory),
-            local_memory=usable_local_memory(handle.platform.name, handle.local_mem_size),
-            global_memory=handle.global_mem_size,
-            max_allocation=handle.max_mem_alloc_size,
-            max_work_group_size=handle.max_work_group_size,
-            max_work_item_sizes=tuple(handle.max_work_item_sizes),
-            compute_units=handle.max_compute_units,
-            c_version=max(versions),
-            c_standard=f"CL{standard[0]}.{standard[1]}",
-            extensions=tuple(sorted(extensions)),
-        )
-
-
-def _hidden() -> list[str]:
-    """Return the capabilities that the environment hides, to try what other devices do.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such capability.
-    """
-    names = os.environ.get(_HIDE, "").replace(",", " ").split()
-    known = [each.name for each in fields(Capabilities) if each.type == "bool"]
-    for name in names:
-        if name not in known:
-            raise ParameterError.of(_HIDE, "the environment", f"of {', '.join(known)}", name, known)
-    return names
 
 
 @dataclass(frozen=True)
@@ -214,7 +102,7 @@ class Device:
             self.processor,
             set(self.handle.extensions.split()),
             features(),
-            lambda query: _ask(self.handle, getattr(info, query), None),
+            lambda query: reported(self.handle, getattr(info, query), None),
         )
 
     @cached_property
@@ -223,7 +111,7 @@ class Device:
         info = loader.opencl().device_info
         return pci_address_of(
             set(self.handle.extensions.split()),
-            lambda query: _ask(self.handle, getattr(info, query), None),
+            lambda query: reported(self.handle, getattr(info, query), None),
         )
 
     @cached_property
@@ -255,7 +143,7 @@ class Device:
     @cached_property
     def kind(self) -> str:
         """One of "gpu", "cpu" and "accelerator"."""
-        return _kind(self.handle)
+        return kind_of(self.handle)
 
     @cached_property
     def version(self) -> str:
@@ -286,17 +174,17 @@ class Device:
             with _lock:
                 if self.handle not in _capabilities:
                     found = Capabilities.probe(self.handle, self.identity)
-                    hidden = dict.fromkeys(_hidden(), False)
-                    _capabilities[self.handle] = replace(found, **hidden)  # type: ignore[arg-type]  # only bool fields
+                    absent = dict.fromkeys(hidden(), False)
+                    _capabilities[self.handle] = replace(found, **absent)  # type: ignore[arg-type]  # only bool fields
         return _capabilities[self.handle]
 
     def without(self, capability: str) -> str:
         """Return a message that this device lacks a capability, with the reason if known."""
         why = loop_fault(self.handle, self.identity) if capability == "long_loops" else None
-        if capability in _hidden():
-            why = f"{_HIDE} hides it"
+        if capability in hidden():
+            why = f"{HIDE} hides it"
         if capability == "device_scope_fence":
-            why = scope_fault(self.handle, _standard(_c_versions(self.handle)), self.identity)
+            why = scope_fault(self.handle, standard_of(c_versions(self.handle)), self.identity)
         return f"{self.name} has none{f' ({why})' if why else ''}"
 
     @property
@@ -458,9 +346,6 @@ def event_times(event: cl.Event) -> tuple[int, int]:
         raise DeviceError(f"no time of an event: {error}") from error
 
 
-_T = TypeVar("_T")
-
-
 def _wait_for(handle: cl.Device, process: int, *memory: np.ndarray) -> None:
     """Wait for all commands of a process on a device, which may use the memory.
 
@@ -488,34 +373,3 @@ def _queue_type() -> type[cl.CommandQueue]:
 
 def _new_queue(*arguments: Any) -> cl.CommandQueue:
     return _queue_type()(*arguments)
-
-
-def _ask(handle: cl.Device, key: cl.device_info, default: _T) -> _T:
-    """Query a property; `default` if the driver does not have it."""
-    try:
-        return cast("_T", handle.get_info(key))
-    except loader.opencl().Error:
-        return default
-
-
-def _c_versions(handle: cl.Device) -> set[tuple[int, int]]:
-    """Versions of OpenCL C that the device compiles; before OpenCL 3.0 only the newest."""
-    listed: list[Any] = _ask(handle, loader.opencl().device_info.OPENCL_C_ALL_VERSIONS, [])
-    # 10 bits of major version, 10 of minor, 12 of patch: OpenCL 3.0, section 4.2
-    versions = {(each.version >> 22, each.version >> 12 & 0x3FF) for each in listed}
-    newest = re.match(r"OpenCL C (\d+)\.(\d+)", handle.opencl_c_version)
-    if newest:
-        versions.add((int(newest[1]), int(newest[2])))
-    return versions or {(1, 2)}
-
-
-def _standard(versions: set[tuple[int, int]]) -> tuple[int, int]:
-    """Return the version of OpenCL C with the most features on this device."""
-    return next((version for version in ((3, 0), (2, 0)) if version in versions), (1, 2))
-
-
-def _kind(handle: cl.Device) -> str:
-    types = loader.opencl().device_type
-    if handle.type & types.GPU:
-        return "gpu"
-    return "cpu" if handle.type & types.CPU else "accelerator"

@@ -334,7 +334,9 @@ def test_a_device_gets_half_of_the_matrix(planned, experiment):
 def test_devices_alone_and_together(planned, device, monkeypatch):
     cpu = replace(device, handle=Handle("cpu"), id="9:0")
     gpu = replace(device, handle=Handle("gpu"), id="9:1")
-    monkeypatch.setattr("pyapsp.device.model._kind", lambda handle: getattr(handle, "is_a", "gpu"))
+    monkeypatch.setattr(
+        "pyapsp.device.model.kind_of", lambda handle: getattr(handle, "is_a", "gpu")
+    )
     for around in ([gpu, device, cpu], [cpu, gpu, device]):
         monkeypatch.setattr(matsumoto, "devices", lambda around=around: around)
         found = planned("matsumoto-devices", 100)
