@@ -37,6 +37,7 @@ _OF_THE_FASTEST = (
 )
 _COLUMNS = (
     *("problem", "input", "n", "dtype", "device", "platform", "place", "shown", "tied", "ties"),
+    "taken",
     *_OF_THE_FASTEST,
     *("span", "wide", "calls", "compared", "same_type", "peer_seconds", "ratio", "even"),
     *("slower", "right", "count", "outcomes"),
@@ -198,7 +199,8 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
         kernel_seconds, transfer_seconds, wall_seconds, turns, least_seconds, greatest_seconds;
         shown, the method with the type in which it computed; span, the times of its turns, or "one
         run"; wide, whether these are far apart (`SPREAD`); ties, the number of other methods that
-        are `_alike`, and tied, the names of some; the values of `Beside`; slower, the `reason`;
+        are `_alike`, and tied, the names of some; taken, the method that "auto" took, with its time
+        in that of the fastest; the values of `Beside`; slower, the `reason`;
         right and count, the numbers of verified runs and of all runs; outcomes, the number of runs
         in each state, as in "5 of 6, 1 refused": 5 right.
     """
@@ -211,6 +213,7 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                 row = {"problem": problem, "input": name, "n": n, "dtype": dtype}
                 row |= {"device": device, "platform": platform, "tied": "", "ties": 0}
                 row |= {
+                    "taken": "",
                     "span": "",
                     "wide": False,
                     "slower": "",
@@ -223,7 +226,7 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                     other, near = beside(run, peers), _tied(run, right)
                     row |= {column: run[column] for column in _OF_THE_FASTEST}
                     row |= {"tied": _some(near), "ties": len(near), "span": _span(run)}
-                    row["wide"] = _is_wide(run)
+                    row["wide"], row["taken"] = _is_wide(run), _taken(run, right)
                     row |= {} if other is None else other._asdict()
                     row["slower"] = reason(run, other)
                 rows.append(row)
@@ -262,6 +265,18 @@ def _tied(fastest: pd.Series, runs: pd.DataFrame) -> list[str]:
     ]
     near = names[alike]
     return list(near[near.ne(names[fastest.name])].unique())
+
+
+def _taken(fastest: pd.Series, runs: pd.DataFrame) -> str:
+    """Say which method "auto" took, and its time in that of the fastest; "" if it was not asked."""
+    automatic = runs[runs["automatic"].eq(True)]
+    if automatic.empty:
+        return ""
+    run = next(automatic.loc[[automatic["wall_seconds"].idxmin()]].itertuples())
+    if run.Index == fastest.name:
+        return "the fastest"
+    times = run.wall_seconds / fastest.wall_seconds
+    return f"{method_name(run)}, {times:.3g} times as long"
 
 
 def _some(names: list[str]) -> str:

@@ -36,6 +36,7 @@ _RUN = {
     "input": ("input", "name"),
     "n": ("input", "n"),
     "method": ("method",),
+    "automatic": ("automatic",),
     "options": ("set",),
     "dtype": ("dtype",),
     "held_dtype": ("held_dtype",),
@@ -66,7 +67,7 @@ _OF_TIME: dict[str, str | tuple[str, ...]] = {
 }
 # optional: an input may not be a graph; a bench adds turns and roof, a check adds the error
 _OPTIONAL = {
-    *("m", "options", "held_dtype", "turns", "fraction_of_roof"),
+    *("m", "automatic", "options", "held_dtype", "turns", "fraction_of_roof"),
     *("max_error", "verified_by", "status", "why"),
 }
 # the columns that a record of a run that gave no answer has
@@ -101,7 +102,8 @@ class Collected:
         and before ``why`` one for each other package, its time divided by that of the run.
         Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
         refused or failed: then there is no answer, ``why`` has the reason, and what is not known
-        of the device and the input is missing. ``bench`` is the number of the bench that timed it.
+        of the device and the input is missing. ``automatic`` says whether "auto"
+        chose the method. ``bench`` is the number of the bench that timed it.
     peers : pandas.DataFrame
         Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
         least_seconds, greatest_seconds, rate, verified, oracle, bench.
@@ -230,6 +232,7 @@ class _Run:
             row[name] = value
         row["held_dtype"] = row["held_dtype"] or row["dtype"]
         row["options"] = _options(row["options"])
+        row["automatic"] = row["automatic"] is True
         row["status"] = row["status"] or _state(row["verified"])
         for name in ("platform", "unit", "verified_by", "why"):
             row[name] = row[name] or ""
@@ -279,7 +282,7 @@ def _together(runs: Sequence[_Run]) -> _Run:
             for ratio in (each for each in row if each.startswith(_OF_TIME[name])):
                 row[ratio] = _for_another(rows, ratio, name, median)
         row |= _range({"times": {"wall": [each for run in runs for each in _turns(run.record)]}})
-    row |= _verdict(rows)
+    row |= _verdict(rows) | {"automatic": any(each["automatic"] for each in rows)}
     return _Run(runs[-1].record, row | {"status": _state(row["verified"])})
 
 
@@ -363,6 +366,7 @@ def _both(solved: Record, timed: Record | None) -> Record:
     if timed is None:
         return solved
     both = _verdict([solved, timed])
+    both["automatic"] = solved["automatic"] or timed["automatic"]
     texts = {name: solved[name] or timed[name] for name in ("verified_by", "why")}
     return solved | timed | both | texts | {"status": _state(both["verified"])}
 

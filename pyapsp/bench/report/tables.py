@@ -180,6 +180,7 @@ FASTEST = {
     "place": Column("device"),
     "shown": Column("fastest method"),
     "tied": Column("tied with"),
+    "taken": Column("auto takes"),
     "wall_seconds": Column("time (turns)", *_TIME),
     "ratio": Column("times as fast", _measured(3), True),
     "compared": Column("compared with"),
@@ -304,7 +305,7 @@ def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of `fastest_table`, without those in which nothing is told."""
     alone = best["ratio"].isna().all()
     empty = {"ratio", "compared", "peer_seconds"} if alone else set()
-    empty |= {name for name in ("slower", "tied") if best[name].eq("").all()}
+    empty |= {name for name in ("slower", "tied", "taken") if best[name].eq("").all()}
     empty |= {name for name in ("problem", "place") if best[name].nunique() == 1}
     return {name: column for name, column in FASTEST.items() if name not in empty}
 

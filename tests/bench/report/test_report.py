@@ -132,6 +132,7 @@ def test_csv_markdown_and_page_agree(whole):
     for row in in_csv:
         assert (row.pop("problem"), row.pop("unit")) == ("all-pairs", "updates")
         assert row.pop("held_dtype") == row["dtype"]
+        assert row.pop("automatic") == "False"
         states = {"True": "ok", "False": "wrong", "": "unchecked"}
         assert row["status"] == states[row.pop("verified")]
         assert row.pop("options") == row.pop("verified_by") == row.pop("why") == ""
@@ -825,6 +826,19 @@ def test_the_page_says_what_was_asked_for(make):
     both = make.page(make.record(), make.record("b", sources=3000, predecessors=False))
     assert "; here with predecessors or from 3,000 vertices.</p>" in both
     assert "; here" not in make.page(make.record(predecessors=False))
+
+
+def test_the_method_that_auto_takes_is_named_beside_the_fastest(make):
+    named = [make.record("a", 10, name, wall_seconds=t) for name, t in (("x", 2.0), ("y", 5.0))]
+    assert "auto takes" not in Page(make.page(make.bench(named))).texts("fastest")[0]
+    for method, seconds, taken in (
+        ("x", 2.0, "the fastest"),
+        ("y", 5.0, "y, 2.5 times as long"),
+        ("z", 3.0, "z, 1.5 times as long"),
+    ):
+        chosen = make.record("a", 10, method, wall_seconds=seconds, automatic=True)
+        page = Page(make.page(make.bench([*named, chosen])))
+        assert cells(page, "fastest", "fastest method", "auto takes") == [["x", taken]]
 
 
 def test_of_many_ties_a_few_are_named(make):
