@@ -268,7 +268,7 @@ def _tied(fastest: pd.Series, runs: pd.DataFrame) -> list[str]:
 
 
 def _taken(fastest: pd.Series, runs: pd.DataFrame) -> str:
-    """Say which method "auto" took, and its time in that of the fastest; "" if it was not asked."""
+    """Name the method that "auto" took, with its time in that of the fastest, or ""."""
     automatic = runs[runs["automatic"].eq(True)]
     if automatic.empty:
         return ""
@@ -276,7 +276,7 @@ def _taken(fastest: pd.Series, runs: pd.DataFrame) -> str:
     if run.Index == fastest.name:
         return "the fastest"
     times = run.wall_seconds / fastest.wall_seconds
-    return f"{method_name(run)}, {times:.3g} times as long"
+    return f"{method_name(run)} ({times:.3g} x)"
 
 
 def _some(names: list[str]) -> str:

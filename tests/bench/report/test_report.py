@@ -833,8 +833,8 @@ def test_the_method_that_auto_takes_is_named_beside_the_fastest(make):
     assert "auto takes" not in Page(make.page(make.bench(named))).texts("fastest")[0]
     for method, seconds, taken in (
         ("x", 2.0, "the fastest"),
-        ("y", 5.0, "y, 2.5 times as long"),
-        ("z", 3.0, "z, 1.5 times as long"),
+        ("y", 5.0, "y (2.5 x)"),
+        ("z", 3.0, "z (1.5 x)"),
     ):
         chosen = make.record("a", 10, method, wall_seconds=seconds, automatic=True)
         page = Page(make.page(make.bench([*named, chosen])))
