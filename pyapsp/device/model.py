@@ -366,7 +366,17 @@ def _wait_for(handle: cl.Device, process: int, *memory: np.ndarray) -> None:
 @cache
 def _queue_type() -> type[cl.CommandQueue]:
     class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
-        """A queue that supports weak references."""
+        """A queue that supports weak references, and ends its commands before it is deleted.
+
+        `_wait_for` does not find it afterwards.
+        """
+
+        _process = os.getpid()
+
+        def __del__(self) -> None:
+            if self._process == os.getpid():
+                with suppress(Exception):
+                    self.finish()
 
     return Queue
 

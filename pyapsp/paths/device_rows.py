@@ -74,7 +74,8 @@ class DeviceRows:
 
     @cached_property
     def _memory(self) -> cl.Buffer:
-        return self.device.buffer(max(self.nbytes, 4))
+        # No `Device.buffer`: on a queue of the caller, its memory is not waited for.
+        return cl.Buffer(self.device.context, cl.mem_flags.READ_WRITE, max(self.nbytes, 4))
 
     @property
     def buffer(self) -> cl.Buffer:

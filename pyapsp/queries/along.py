@@ -1,9 +1,8 @@
-"""A second weight, summed along paths that were found by the first."""
+"""A second weight, summed along paths that were searched by the first."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from types import EllipsisType
+from collections.abc import Callable, Hashable, Mapping
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -13,26 +12,28 @@ from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.graph import Graph, GraphLike, as_graph, has_attributes
 from pyapsp.graph.attributes import Weight, WeightFunction
 
-__all__ = ["Along", "sums_along", "with_weights_along"]
+__all__ = ["Along", "second_weights", "sums_along"]
 
 #: A second weight: as ``weight``, or the graph or matrix that has it, or an array of it.
 Along: TypeAlias = "Hashable | WeightFunction | GraphLike | ArrayLike"
+#: Returns the graph with the second weight, given the ends of the arcs that are needed.
+Second: TypeAlias = Callable[[np.ndarray, np.ndarray], Graph]
 
 
-def with_weights_along(
+def second_weights(
     source: GraphLike, graph: Graph, weight: Weight, along: Along, directed: bool
-) -> Graph:
-    """Return the arcs that shortest paths may have, with the second weight.
+) -> Second:
+    """Check a second weight, and return a function that finds it.
 
-    Of parallel arcs, and of the two arcs of an edge if directions do not count, these are the ones
-    with the smallest first weight; of several such, the one with the smallest second weight.
+    Of parallel arcs, and of the two arcs of an edge if directions do not count, it is that of the
+    arc with the smallest first weight; of several such, the smallest second weight.
 
     Parameters
     ----------
     source : graph-like
         What the caller gave.
     graph : Graph
-        It, as it was searched.
+        It, as it is searched.
     weight, directed
         With which it was made of `source`.
     along : object
@@ -43,30 +44,47 @@ def with_weights_along(
     ParameterError
         If `along` does not fit to this kind of source.
     GraphError
-        If an arc has no second weight.
+        If an arc of a matrix or a graph has no second weight, or one that is not finite.
     """
     if isinstance(source, str) or hasattr(source, "__fspath__"):
-        rule = "absent for a file: read it into a data frame, or give a Graph and an array"
-        raise ParameterError.of("along", "pairs", rule, along)
+        raise _refused("absent for a file: read it into a data frame", along)
     if has_attributes(source):
-        chosen = _of_shortest(graph, weight, cast("Hashable | WeightFunction", along))
-        return as_graph(source, directed, weight=chosen, copy=False)
+        if not isinstance(along, Hashable) or isinstance(along, Graph):
+            raise _refused("the name of an attribute or a column, or a function", along)
+        columns = list(getattr(source, "columns", ()))
+        if "reverse_cost" in columns:
+            raise _refused("absent for a data frame with the costs of reverse arcs", along)
+        if columns and not callable(along) and along not in columns:
+            raise _refused(f"one of {columns}", along)
+
+        def of_attributes(tails: np.ndarray, heads: np.ndarray) -> Graph:
+            chosen = _of_shortest(graph, tails, heads, weight, along)
+            return as_graph(source, directed, weight=chosen, copy=False)
+
+        return of_attributes
     own = as_graph(source, weight=weight, copy=False)
-    tails, heads, weights = own.arcs()
-    second = _second(own, along)
-    shortest, _ = _looked_up(graph, tails, heads)
-    kept = weights == shortest
-    return Graph.from_arcs(
-        graph.n, tails[kept], heads[kept], second[kept], directed=directed and own.directed
-    )
+    tails, heads, first = own.arcs()
+    second = _of_arcs(own, source, along)
+    if not np.isfinite(second).all():
+        arc = int(np.argmin(np.isfinite(second)))
+        raise _lacks(own, tails[arc], heads[arc], "a second weight that is not finite")
+    shortest = first == _looked_up(graph, tails, heads)[0]
+    arcs = tails[shortest], heads[shortest], second[shortest]
+    found = Graph.from_arcs(graph.n, *arcs, directed=directed and own.directed)
+    return lambda tails, heads: found
 
 
-def sums_along(second: Graph, starts: np.ndarray, vertices: np.ndarray) -> np.ndarray:
-    """Return the sum of the weights of `second` along each path, in the order of its arcs.
+def sums_along(
+    second: Second, graph: Graph, starts: np.ndarray, vertices: np.ndarray
+) -> np.ndarray:
+    """Return the sum of the second weight along each path, in the order of its arcs.
 
     Parameters
     ----------
-    second : Graph
+    second : callable
+        The result of `second_weights`.
+    graph : Graph
+        The graph of the paths.
     starts : (p + 1,) ndarray
         The path of pair i is ``vertices[starts[i]:starts[i + 1]]``.
     vertices : ndarray
@@ -79,67 +97,83 @@ def sums_along(second: Graph, starts: np.ndarray, vertices: np.ndarray) -> np.nd
     Raises
     ------
     GraphError
-        If `second` lacks an arc of a path.
+        If an arc of a path has no second weight.
     """
     lengths = np.diff(starts)
     pairs = np.repeat(np.arange(lengths.size), lengths)
     steps = np.flatnonzero(pairs[1:] == pairs[:-1])
     tails, heads = vertices[steps], vertices[steps + 1]
-    values, known = _looked_up(second, tails, heads)
+    values, known = _looked_up(second(tails, heads), tails, heads)
     if not known.all():
         missing = int(np.argmin(known))
-        raise _lacks(second, tails[missing], heads[missing])
-    sums = np.bincount(pairs[steps], values, lengths.size)
+        raise _lacks(graph, tails[missing], heads[missing], "no second weight")
+    sums = np.bincount(pairs[steps], values, lengths.size).astype(np.float64, copy=False)
     sums[lengths == 0] = np.inf
     return sums
 
 
-def _of_shortest(graph: Graph, weight: Weight, along: Hashable | WeightFunction) -> WeightFunction:
-    """Return a function of an edge: its second weight, or None if it is not the shortest."""
+def _of_shortest(
+    graph: Graph, tails: np.ndarray, heads: np.ndarray, weight: Weight, along: Along
+) -> WeightFunction:
+    """Return the function of an edge that gives its second weight if it is the shortest of these.
+
+    For all other edges it returns None.
+    """
     names = range(graph.n) if graph.labels is None else graph.labels.tolist()
-    tails, heads, weights = graph.arcs()
-    ends = zip(map(names.__getitem__, tails), map(names.__getitem__, heads), strict=True)
-    shortest = dict(zip(ends, weights.tolist(), strict=True))
-    first = "weight" if isinstance(weight, EllipsisType) else weight
+    first = "weight" if weight is ... else weight
+    lengths, _ = _looked_up(graph, tails, heads)
+    shortest = {
+        (names[tail], names[head]): length
+        for tail, head, length in zip(tails.tolist(), heads.tolist(), lengths.tolist(), strict=True)
+    }
+    if not graph.directed:
+        shortest |= {(head, tail): length for (tail, head), length in shortest.items()}
 
     def chosen(
         tail: Hashable, head: Hashable, attributes: Mapping[Hashable, object]
     ) -> float | None:
-        if callable(first):
-            length = first(tail, head, attributes)
-        else:
-            length = cast("float", attributes.get(first, 1))
-        if length is None or shortest.get((tail, head)) != length:
+        if (tail, head) not in shortest:
+            return None
+        length = first(tail, head, attributes) if callable(first) else attributes.get(first, 1)
+        if length != shortest[tail, head]:
             return None
         if callable(along):
-            return along(tail, head, attributes)
+            return cast("float | None", along(tail, head, attributes))
         if along not in attributes:
             raise GraphError(f"the edge from {tail!r} to {head!r} has no {along!r}")
-        return cast("float", attributes[along])
+        return cast("float", attributes[cast("Hashable", along)])
 
     return chosen
 
 
-def _second(own: Graph, along: Along) -> np.ndarray:
+def _of_arcs(own: Graph, source: GraphLike, along: Along) -> np.ndarray:
     """Return the second weight of each arc of a graph or matrix without attributes."""
-    if isinstance(along, np.ndarray | list | tuple) and np.ndim(along) == 1:
-        values = np.asarray(along)
-        if values.size != own.m:
-            rule = f"a value for each of the {own.m:,} arcs, in the order of Graph.indices"
-            raise ParameterError.of("along", "pairs", rule, f"{values.size:,} values")
-        return values
+    rule = "a graph or a matrix, because the weights here have no names"
+    if isinstance(source, Graph):
+        rule = f"a graph, or a value for each of the {own.m:,} arcs in the order of Graph.indices"
     if isinstance(along, str) or callable(along):
-        rule = "an array, a matrix or a graph, because the weights here have no names"
-        raise ParameterError.of("along", "pairs", rule, along)
-    other = as_graph(cast("GraphLike", along), copy=False)
-    if other.n != own.n:
-        rule = f"a graph of {own.n:,} vertices"
-        raise ParameterError.of("along", "pairs", rule, f"one of {other.n:,}")
+        raise _refused(rule, along)
     tails, heads, _ = own.arcs()
-    values, known = _looked_up(other, tails, heads)
-    if not known.all():
-        missing = int(np.argmin(known))
-        raise _lacks(own, tails[missing], heads[missing])
+    with_shape = isinstance(along, Graph) or hasattr(along, "tocsr")
+    try:
+        values = None if with_shape else np.asarray(along)
+    except ValueError as error:
+        raise _refused(rule, str(error)) from None
+    if values is None:
+        other = as_graph(cast("GraphLike", along), copy=False)
+        if other.n != own.n:
+            raise _refused(f"a graph of {own.n:,} vertices", f"one of {other.n:,}")
+        found, known = _looked_up(other, tails, heads)
+        if not known.all():
+            missing = int(np.argmin(known))
+            raise _lacks(own, tails[missing], heads[missing], "no second weight")
+        return found
+    if values.dtype.kind not in "iuf":
+        raise _refused(rule, along)
+    if values.shape == (own.n, own.n):
+        return values[tails, heads]
+    if not isinstance(source, Graph) or values.shape != (own.m,):
+        raise _refused(rule, f"an array of shape {values.shape}")
     return values
 
 
@@ -149,12 +183,17 @@ def _looked_up(graph: Graph, tails: np.ndarray, heads: np.ndarray) -> tuple[np.n
     if not weights.size:
         return np.zeros(tails.size), np.zeros(tails.size, bool)
     keys = sources.astype(np.int64) * graph.n + targets
-    order = np.argsort(keys, kind="stable")
+    order = None if (keys[1:] >= keys[:-1]).all() else np.argsort(keys, kind="stable")
     wanted = tails.astype(np.int64) * graph.n + heads
-    places = order[np.searchsorted(keys, wanted, sorter=order).clip(max=keys.size - 1)]
+    places = np.searchsorted(keys, wanted, sorter=order).clip(max=keys.size - 1)
+    places = places if order is None else order[places]
     return weights[places], keys[places] == wanted
 
 
-def _lacks(graph: Graph, tail: int, head: int) -> GraphError:
+def _refused(rule: str, along: object) -> ParameterError:
+    return ParameterError.of("along", "pairs", rule, along)
+
+
+def _lacks(graph: Graph, tail: int, head: int, what: str) -> GraphError:
     names = range(graph.n) if graph.labels is None else graph.labels
-    return GraphError(f"the arc from {names[tail]} to {names[head]} has no second weight")
+    return GraphError(f"the arc from {names[tail]} to {names[head]} has {what}")

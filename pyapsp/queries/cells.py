@@ -117,8 +117,8 @@ def nearest(
     targets : int or sequence of int
         Vertices, in any order.
     k : int
-        Of targets at the same distance, those with the smallest numbers come first. A distance is
-        that of the answer's type: rounding may make two equal.
+        Of targets at the same distance, those with the smallest numbers come first. Where rounding
+        to the answer's type makes two distances equal, any of them may come first.
     cutoff, directed, weight, dtype, device, memory_limit
         As for `within`.
 

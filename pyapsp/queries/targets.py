@@ -24,7 +24,7 @@ from pyapsp.graph.validation import flag, integer, output, vertex
 from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.numbers.precision import infinity, is_exact
 from pyapsp.paths import PathOptions, vertices_of, vertices_or_all
-from pyapsp.queries.along import Along, sums_along, with_weights_along
+from pyapsp.queries.along import Along, second_weights, sums_along
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["Found", "PairPaths", "Pairs", "distances", "ends_of", "pairs", "searched"]
@@ -196,9 +196,9 @@ def pairs(
     along : hashable, callable, graph-like or (m,) array-like of float, optional
         A second weight, to sum along the path of each pair; needs ``paths=True``. For a graph of
         NetworkX or igraph or a data frame, the name or function of it, as for `weight`; for a
-        `Graph` or a matrix, another with the second weight, or a value for each arc in the order
-        of ``Graph.indices``. Of parallel edges the one with the smallest first weight counts, of
-        several such the one with the smallest second weight.
+        `Graph` or a matrix, another with the second weight; for a `Graph` also a value for each arc
+        in the order of ``Graph.indices``. Of parallel edges the one with the smallest first weight
+        counts, of several such the one with the smallest second weight.
     cutoff : float, optional
         The largest distance; pairs that are farther have no path.
     directed, weight, dtype, device, memory_limit
@@ -230,14 +230,12 @@ def pairs(
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
     graph, options = asked("pairs", graph, *common, predecessors=paths)
     tails, heads = ends_of(sources, targets, graph, "pairs")
+    second = None if along is None else second_weights(source, graph, weight, along, directed)
     found = searched(graph, options, tails, heads, of_sources(progress))
     if not paths:
         return Pairs(tails, heads, graph.labels, found.distances, None, None)
     starts, path = found.routes.joined()
-    sums = None
-    if along is not None:
-        second = with_weights_along(source, graph, weight, along, directed)
-        sums = sums_along(second, starts, path)
+    sums = None if second is None else sums_along(second, graph, starts, path)
     return Pairs(tails, heads, graph.labels, found.distances, starts, path, sums)
 
 
@@ -307,7 +305,8 @@ def searched(
             np.concatenate([left, waiting[some.size :]]) if left.size else waiting[some.size :]
         )
         if tell is not None:
-            tell(total - np.unique(tails[waiting]).size, total)
+            rest = tails[waiting]  # in order
+            tell(total - int(np.count_nonzero(rest[1:] != rest[:-1])) - bool(rest.size), total)
     return found
 
 

@@ -1,6 +1,7 @@
 """Answers that stay on the device."""
 
 import copy
+import gc
 import pickle
 from unittest import mock
 
@@ -9,7 +10,7 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp.device import choose
+from pyapsp.device import choose, model
 from pyapsp.device.kernels import staging
 from pyapsp.errors import (
     DeviceMemoryError,
@@ -200,3 +201,35 @@ def test_ends_of_paths_are_vertices(device, i, j):
     result = pyapsp.solve(_graph(), device=device, predecessors=True)
     with pytest.raises(ParameterError, match=f"an integer from 0 to {_N - 1}"):
         result.path(i, j)
+
+
+SLOW = """
+kernel void slow(global const float *given, global float *copy, int steps)
+{
+    float sum = 0;
+    for (int step = 0; step < steps && get_global_id(0) == 0; step++)
+        sum += native_sin(sum + step);
+    copy[get_global_id(0)] = given[get_global_id(0)] + (sum > 1e30f);
+}
+"""
+
+
+def test_a_queue_of_the_caller_may_use_distances_that_were_deleted(device):
+    """As any memory of OpenCL, it lasts until the commands that use it have ended."""
+    matrix = np.random.default_rng(1).integers(1, 9, (1536, 1536)).astype(np.float32)
+    result = pyapsp.solve(matrix, "fw-naive", dtype="float32", keep="device", device=device)
+    given = result.device_distances
+    expected = given.get()
+    assert expected.nbytes > model._LARGE
+    copied = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, expected.nbytes)
+    queue = cl.CommandQueue(device.context)
+    kernel = cl.Program(device.context, SLOW).build().slow
+    kernel(queue, (expected.size,), None, given.data, copied, np.int32(10**7))
+    queue.flush()
+    del result, given
+    gc.collect()
+    others = [np.full(expected.shape, 7, np.float32) for _ in range(4)]
+    found = np.empty_like(expected)
+    cl.enqueue_copy(queue, found, copied)
+    assert np.array_equal(found, expected)
+    assert len(others) == 4

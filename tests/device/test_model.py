@@ -149,6 +149,23 @@ def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
     np.testing.assert_array_equal(back, values)
 
 
+def test_a_queue_ends_its_commands_before_it_is_deleted(device):
+    """Else the memory of a buffer, which is freed later, could still be used by them."""
+    source = """
+        kernel void slow(global float *sum, int steps)
+        {
+            for (int step = 0; step < steps; step++)
+                sum[0] = native_sin(sum[0] + step);
+        }
+    """
+    kernel, memory = cl.Program(device.context, source).build().slow, device.buffer(4)
+    queue = device.queue()
+    event = kernel(queue, (1,), None, memory, np.int32(10**7))
+    queue.flush()
+    del queue
+    assert event.command_execution_status == cl.command_execution_status.COMPLETE
+
+
 def test_memory_of_a_buffer_outlives_the_wait(device, monkeypatch):
     steps = []
 

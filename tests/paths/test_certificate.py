@@ -328,3 +328,18 @@ def test_an_oracle_keeps_no_answer(device, monkeypatch):
     result.predecessors[0, vertex] = vertex
     assert not oracle(answer).ok
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("weights", "wrong"), [([2**53 + 1, 1], (0, 2)), ([2**53, 3], (0, 1))])
+def test_integers_that_float64_does_not_hold_are_proved_by_the_certificate(device, weights, wrong):
+    """SciPy's distances are rounded: a right answer differs, and a wrong one may not."""
+    graph = pyapsp.Graph.from_arcs(3, [0, 1], [1, 2], weights)
+    answer = pyapsp.solve(graph, dtype="int64", device=device)
+    assert verify.against_scipy(graph, answer).ok
+    check = verify.oracle(graph, PathOptions(device, answer.distances.dtype))
+    rows = Rows(answer.distances, None, stats={})
+    found = check(rows)
+    assert found.ok
+    assert found.oracle == "SciPy, all rows, and a certificate"
+    rows.distances[wrong] += 1
+    assert not check(rows).ok

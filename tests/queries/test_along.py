@@ -105,12 +105,18 @@ def test_a_matrix_or_graph_has_its_second_weight_in_another_one(device, directed
 @pytest.mark.parametrize(
     ("along", "error", "message"),
     [
-        ("minutes", ParameterError, "have no names"),
+        ("minutes", ParameterError, "a value for each of the 3 arcs"),
         ([1.0, 2.0], ParameterError, "a value for each of the 3 arcs"),
-        (np.ones((3, 3)), ParameterError, "a graph of 4 vertices"),
-        (np.eye(4), GraphError, "the arc from 0 to 1 has no second weight"),
-        ([1.0, np.nan, 2.0], GraphError, "NaN|nan"),
-        (3, GraphError, "does not describe a graph"),
+        (np.ones((3, 3)), ParameterError, "of shape .3, 3."),
+        (scipy.sparse.eye_array(3), ParameterError, "a graph of 4 vertices"),
+        (
+            scipy.sparse.eye_array(4).tocsr(),
+            GraphError,
+            "the arc from 0 to 1 has no second weight",
+        ),
+        ([1.0, np.nan, 2.0], GraphError, "the arc from 0 to 2 has a second weight that is not fin"),
+        ([1.0, np.inf, 2.0], GraphError, "not finite"),
+        (3, ParameterError, "along"),
     ],
 )
 def test_a_second_weight_that_does_not_fit_is_refused(device, along, error, message):
@@ -130,3 +136,52 @@ def test_a_second_weight_needs_paths_and_names_in_memory(device, tmp_path):
     some.add_edge("a", "b", length=1)
     with pytest.raises(GraphError, match="the edge from 'a' to 'b' has no 'minutes'"):
         pyapsp.pairs(some, "a", "b", weight="length", along="minutes", paths=True, device=device)
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "expected"),
+    [([1], [3], [np.inf]), ([1], [1], [0]), ([1, 1], [1, 3], [0, np.inf]), ([], [], [])],
+)
+def test_paths_without_arcs_have_a_sum_of_float64(device, sources, targets, expected):
+    graph = pyapsp.Graph.from_arcs(4, [0, 0, 2], [1, 2, 1], [7, 1, 2])
+    found = pyapsp.pairs(graph, sources, targets, paths=True, along=[1, 2, 3], device=device)
+    assert found.along.dtype == np.float64
+    assert np.array_equal(found.along, expected)
+
+
+def test_a_dense_second_weight_may_be_zero(device):
+    graph = pyapsp.Graph.from_arcs(3, [0, 1], [1, 2], [7, 1])
+    second = np.zeros((3, 3))
+    second[1, 2] = 5
+    found = pyapsp.pairs(graph, 0, [1, 2], paths=True, along=second, device=device)
+    assert found.along.tolist() == [0, 5]
+
+
+@pytest.mark.parametrize(
+    ("source", "along"),
+    [
+        ("networkx", np.ones(1)),
+        ("networkx", [1]),
+        ("networkx", pyapsp.Graph.from_arcs(2, [0], [1])),
+        ("frame", "hours"),
+        ("costs", "minutes"),
+        ("matrix", [1.0]),
+        ("graph", [[1.0], [2.0, 3.0]]),
+        ("graph", ["a"]),
+    ],
+)
+def test_a_second_weight_of_another_kind_is_refused_before_the_search(device, source, along):
+    some = nx.DiGraph()
+    some.add_edge("a", "b", weight=1, minutes=2)
+    frame = pd.DataFrame({"source": ["a"], "target": ["b"], "weight": [1], "minutes": [2]})
+    given = {
+        "networkx": some,
+        "frame": frame,
+        "costs": frame.rename(columns={"weight": "cost"}).assign(reverse_cost=3),
+        "matrix": scipy.sparse.csr_array([[0, 1.0], [0, 0]]),
+        "graph": pyapsp.Graph.from_arcs(2, [0], [1]),
+    }[source]
+    with pytest.raises(ParameterError, match="along"):
+        pyapsp.pairs(
+            given, [0], [1], paths=True, along=along, device=device, progress=lambda *_: 1 / 0
+        )

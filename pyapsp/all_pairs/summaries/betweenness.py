@@ -12,7 +12,7 @@ import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
@@ -72,7 +72,8 @@ def betweenness_centrality(
         False: an arc may be walked both ways, at the smaller of the two weights.
     weight : hashable, callable or None, optional
         Where the weights are, as for `solve`, ``...`` for the default there. None: each arc has
-        length 1. Weights must be positive.
+        length 1. Weights must be positive. Sums are in float64: paths are equally short if their
+        rounded lengths are equal.
     device, memory_limit
         As for `solve`. The device must have double precision.
     progress : callable, optional
@@ -88,8 +89,9 @@ def betweenness_centrality(
     GraphError
         If a weight is not positive: then there may be infinitely many shortest paths.
     PrecisionError
-        If there are more shortest paths than float64 can count, above 1.8e308; or if a vertex is
-        reached only by a weight that is lost in the sum with a distance.
+        If there are more shortest paths than float64 can count, above 1.8e308; if a sum of n
+        weights may be above it; or if a vertex is reached only by a weight that is lost in the sum
+        with a distance.
     PyApspError
         As `solve`.
 
@@ -175,6 +177,9 @@ def _checked(graph: GraphLike, directed: bool, weight: Weight, owner: str) -> Gr
     found = as_graph(graph, directed, weight=weight, copy=False)
     check_positive(found, owner)
     check_weights(found, _DOUBLE)
+    if not math.isfinite(float(found.max_weight or 0) * found.n):
+        rule = f"the largest weight is {found.max_weight}, and a sum of {found.n:,} exceeds float64"
+        raise PrecisionError(f"{owner}: {rule}: divide the weights by a power of two")
     return found
 
 

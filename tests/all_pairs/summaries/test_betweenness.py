@@ -302,3 +302,15 @@ def test_harmonic_centrality_of_small_components(directed, device, monkeypatch):
 def test_harmonic_centrality_ignores_distance_zero(device):
     graph = Graph.from_arcs(3, [0, 1], [1, 2], [0, 4], directed=False)
     assert pyapsp.harmonic_centrality(graph, device=device).tolist() == [0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    "method", [pyapsp.betweenness_centrality, pyapsp.edge_betweenness_centrality]
+)
+def test_sums_of_weights_that_float64_does_not_hold_are_refused(method, device):
+    """A vertex at infinity would look reached by an arc from another one at infinity."""
+    chain = pyapsp.Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [1e308] * 3)
+    with pytest.raises(PrecisionError, match="exceeds float64"):
+        method(chain, weight=..., device=device)
+    half = chain.with_weights(chain.weights * 2.0**-3)
+    assert method(half, weight=..., device=device).max() > 0
