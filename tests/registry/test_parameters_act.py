@@ -27,8 +27,10 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "extended"): {"dynamic": "relaunch", "group": 1024},
     ("bfs-4k", "resident"): {"single": 4},
     ("bfs-4k", "sync"): {"dynamic": "off", "single": 0},
+    ("bfs-b40c", "resident"): {"frontier": "hybrid"},
     ("bfs-b40c", "warp"): {"group": 32},
     ("bfs-direction-optimising", "crew"): {"group": 64},
+    ("bfs-luo", "middle"): {"group": 1},
     ("bfs-helix", "gather"): {"duplicates": "lookup-block", "group": 512},
     ("bfs-helix", "scan"): {"group": 64, "update": "local", "rows": "csr-m"},
     ("bfs-helix", "warp"): {"group": 256},
@@ -144,6 +146,7 @@ def _same(
     [
         ("bfs-4k", "coalesce", 10, {"warp": 8, "queue": 4}, 0),
         ("bfs-4k", "coalesce", 1, {"warp": 1}, 0),
+        ("bfs-b40c", "resident", 16, {"frontier": "two-phase"}, 2048),
         ("partition-dynamic-warp", "each", 4, {"heavy": "none"}, 8),
         ("partition-dynamic-warp", "each", 4, {"heavy": "group-strip"}, 8),
         ("partition-dynamic-warp", "threshold", 32, {"heavy": "none"}, 4096),

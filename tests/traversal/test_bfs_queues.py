@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import pytest
 
 import pyapsp
 from pyapsp.cli import main
-from pyapsp.errors import ParameterError
+from pyapsp.errors import ParameterError, StallError
 from pyapsp.paths.result import Result
+from pyapsp.traversal.bfs.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs.frontier_queues import Frontiers
+from pyapsp.traversal.kernels import Launcher
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expected_levels
@@ -28,6 +31,10 @@ SETS = [
         ("bfs-b40c", {"frontier": frontier, "group": group, "warp": warp})
         for frontier in ("vertex", "edge", "two-phase")
         for group, warp in ((64, 8), (32, 32), (32, 1))
+    ],
+    *[
+        ("bfs-b40c", {"frontier": "hybrid", "group": 32, "warp": 8, "resident": resident})
+        for resident in (16, 2048)
     ],
     ("bfs-frontier", {"width": 4, "group": 32}),
 ]
@@ -94,6 +101,91 @@ def test_one_group_goes_on(device, reads):
         found = pyapsp.bfs(graph, source, method, device=device)
         np.testing.assert_array_equal(found.levels, expected_levels(graph, [source])[0])
         assert len(reads) == number
+
+
+@pytest.fixture
+def launched(monkeypatch):
+    """The kernels of a method that were launched, but the first: their names and work-items."""
+    noted, launch = [], Launcher.__call__
+
+    def note(self, kernel, items, *more):
+        if not kernel.endswith("start"):
+            noted.append((kernel.removeprefix("bfs_"), items))
+        launch(self, kernel, items, *more)
+
+    monkeypatch.setattr(Launcher, "__call__", note)
+    return noted
+
+
+def layers(widths):
+    """A graph whose levels from vertex 0 have these numbers of vertices."""
+    first = np.cumsum([0, *widths])
+    tails = [first[i] + np.arange(each) % widths[i] for i, each in enumerate(widths[1:])]
+    return arcs(first[-1], np.concatenate(tails), np.arange(1, first[-1]))
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("frontier", ["edge", "hybrid"])
+def test_many_arcs_take_two_launches(frontier, device, launched):
+    many = 16 * device.capabilities.compute_units + 1
+    widths = [1, many, many - 1, many, many, 2]
+    more = {"resident": 16} if frontier == "hybrid" else {}
+    method = pyapsp.method("bfs-b40c", frontier=frontier, group=1, warp=1, **more)
+    graph = layers(widths)
+    found = pyapsp.bfs(graph, 0, method, parents=False, device=device)
+    np.testing.assert_array_equal(found.levels, expected_levels(graph, [0])[0])
+    two = [("b40c_contract_arcs", many), ("b40c_expand_found", many - 1)]
+    assert launched == [
+        each
+        for width in widths
+        for each in (two if more and width == many else [("b40c_edge", width)])
+    ]
+
+
+# Groups of one work-item, which wait for each other on CPUs, too.
+MEETING = {"group": 1, "buckets": 1, "room": 8, "middle": 4}
+
+
+def test_frontiers_of_medium_size_are_one_launch(fenced, launched):
+    most = MEETING["middle"] * fenced.capabilities.compute_units
+    widths = [1, 3, 2, 4, most + 1, most + 2, 3, 2, 4, most, 2, 1, 1, 2]
+    graph, all_groups = layers(widths), ("luo_together", fenced.capabilities.compute_units)
+    one_group = ("luo_single", 1)
+    many = [("luo", most + 1), ("luo", most + 2)]
+    middle = [one_group, all_groups, *many, all_groups, one_group, all_groups]
+    none = [one_group, *(("luo", width) for width in widths[1:11]), one_group, ("luo", 2)]
+    for parameters, expected in (MEETING, middle), ({**MEETING, "middle": 0}, none):
+        launched.clear()
+        method = pyapsp.method("bfs-luo", **parameters)
+        found = pyapsp.bfs(graph, 0, method, parents=False, device=fenced)
+        np.testing.assert_array_equal(found.levels, expected_levels(graph, [0])[0])
+        assert launched == expected
+
+
+@pytest.mark.parametrize("middle", [1, 256])
+def test_groups_that_meet(middle, fenced):
+    method = pyapsp.method("bfs-luo", **{**MEETING, "middle": middle})
+    found = pyapsp.bfs(GRAPH, SOURCES, method, device=fenced)
+    assert_right(GRAPH, SOURCES, found, EXPECTED)
+
+
+def test_groups_that_do_not_meet_are_an_error(fenced, monkeypatch):
+    defines = BfsLuo.defines
+
+    def withheld(*given):
+        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
+
+    monkeypatch.setattr(BfsLuo, "defines", withheld)
+    with pytest.raises(StallError, match="use middle=0"):
+        pyapsp.bfs(layers([1, 2]), 0, pyapsp.method("bfs-luo", **MEETING), device=fenced)
+
+
+def test_where_groups_do_not_meet(device, monkeypatch):
+    # on a GPU, groups of several work-items may wait
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    method = pyapsp.method("bfs-luo", **{**MEETING, "group": 64})
+    with pytest.raises(ParameterError, match="middle above 0 must be asked for"):
+        pyapsp.bfs(GRAPH, 0, method, device=device)
 
 
 def test_warps_divide_groups(device):

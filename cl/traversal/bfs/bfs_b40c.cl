@@ -6,6 +6,9 @@
  *             bfs_b40c_vertex     vertices: expansion, then contraction of each neighbour
  *             bfs_b40c_edge       arcs: contraction of their heads, then expansion
  *             bfs_b40c_expand, bfs_b40c_contract   two phases: one launch for each
+ *           Hybrid: arcs between two levels. Few of them take bfs_b40c_edge. Many take two launches,
+ *           bfs_b40c_contract_arcs and bfs_b40c_expand_found, so that no work-item whose arc was
+ *           dropped waits while others expand.
  *
  *           Expansion has three steps, by the number of arcs of a vertex: the group reads them
  *           together (GROUP arcs or more), a warp does (WARP or more), or the arcs of all other
@@ -15,8 +18,8 @@
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. queues, state and
  *           levels: see frontier_queues.h; queues has vertices. edges has two rows of m heads, as
  *           queues has, and from a row of their tails for each, with predecessors; two phases need
- *           one row. state[6] and state[7] are numbers of
- *           arcs between two phases, for even and odd levels. mask: a bit for each vertex.
+ *           one row. state[6] and state[7] are numbers of arcs, or in the hybrid of vertices, between
+ *           two phases, for even and odd levels. mask: a bit for each vertex.
  *
  *             degrees of a tile        9 0 2 3 40 1        groups of 16, warps of 8
  *             by the group             v4: 16 16 8
@@ -70,12 +73,12 @@ static inline int contracted(search *s, const int v, const int u)
     return v;
 }
 
-/* Append a vertex of each work-item, -1: none, to the frontier. */
-static inline void append(search *s, const int v)
+/* Append a vertex of each work-item, -1: none, to a queue. */
+static inline void append(search *s, __global int *queue, __global int *size, const int v)
 {
-    const int place = device_rank_unordered(v >= 0, SIZE_NOW(s->state, s->level), s->slots);
+    const int place = device_rank_unordered(v >= 0, size, s->slots);
     if (v >= 0)
-        QUEUE_NOW(s->queues, s->n, s->level)[place] = v;
+        queue[place] = v;
 }
 
 /* Append an arc of each work-item to the arcs. */
@@ -91,7 +94,8 @@ static inline void append_arc(search *s, __global int *size, const int arc, cons
 }
 
 #define EXPAND_TO_VERTICES(arc, u)                                                                 \
-    append(&s, contracted(&s, (arc) < 0 ? -1 : heads[arc], u))
+    append(&s, QUEUE_NOW(queues, n, level), SIZE_NOW(state, level),                                \
+           contracted(&s, (arc) < 0 ? -1 : heads[arc], u))
 #define EXPAND_TO_ARCS(arc, u) append_arc(&s, size_of_arcs, arc, u)
 
 /* Read the arcs of a vertex u of each work-item, -1: none. TAKE(arc, u) is called by all work-items
@@ -184,23 +188,56 @@ __kernel GROUP void bfs_b40c_vertex(SEARCH)
     GATHER(u, EXPAND_TO_VERTICES);
 }
 
+/* Contract the arc of each work-item that was made for this level; return its head, or -1. */
+static inline int contracted_arc(search *s, const size_t place, const long before, const int size)
+{
+    s->level--; /* heads of arcs have the level after that of their tails */
+    const int v = place < (size_t)size ? s->edges[before + place] : -1;
+#if PYAPSP_PREDECESSORS
+    return contracted(s, v, place < (size_t)size ? s->from[before + place] : -1);
+#else
+    return contracted(s, v, -1);
+#endif
+}
+
 __kernel GROUP void bfs_b40c_edge(SEARCH)
 {
     OPEN;
     __global int *size_of_arcs = SIZE_NOW(state, level);
-    if (place == 0)
+    if (place == 0) {
         *SIZE_BEFORE(state, level) = 0;
-    const long before = (level + 1) % 2 * m;
+        state[6 + (level + 1) % 2] = 0;
+    }
     s.row = level % 2 * m;
-    s.level = level - 1; /* heads of arcs have the level after that of their tails */
-    const int v = place < (size_t)size ? edges[before + place] : -1;
-#if PYAPSP_PREDECESSORS
-    const int found_from = place < size ? from[before + place] : -1;
-#else
-    const int found_from = -1;
-#endif
-    const int u = contracted(&s, v, found_from);
+    const int u = contracted_arc(&s, place, (level + 1) % 2 * m, size);
     GATHER(u, EXPAND_TO_ARCS);
+}
+
+/* Hybrid, the first launch of two: vertices that are found go to the queue. */
+__kernel GROUP void bfs_b40c_contract_arcs(SEARCH)
+{
+    OPEN;
+    const int v = contracted_arc(&s, place, (level + 1) % 2 * m, size);
+    append(&s, queues, state + 6 + level % 2, v);
+}
+
+/* Hybrid, the second: the groups share the vertices that the contraction has counted. */
+__kernel GROUP void bfs_b40c_expand_found(SEARCH)
+{
+    OPEN;
+    __global int *size_of_arcs = SIZE_NOW(state, level);
+    if (place == 0) {
+        *SIZE_BEFORE(state, level) = 0;
+        state[6 + (level + 1) % 2] = 0;
+    }
+    s.row = level % 2 * m;
+    const int found_now = state[6 + level % 2];
+    const int tiles = found_now > 0 ? (found_now - 1) / PYAPSP_GROUP + 1 : 0;
+    for (int tile = get_group_id(0); tile < tiles; tile += get_num_groups(0)) {
+        const int each = tile * PYAPSP_GROUP + GROUP_PLACE;
+        const int u = each < found_now ? queues[each] : -1;
+        GATHER(u, EXPAND_TO_ARCS);
+    }
 }
 
 __kernel GROUP void bfs_b40c_expand(SEARCH)
@@ -228,6 +265,6 @@ __kernel GROUP void bfs_b40c_contract(SEARCH)
 #else
         const int u = -1;
 #endif
-        append(&s, contracted(&s, v, u));
+        append(&s, QUEUE_NOW(queues, n, level), SIZE_NOW(state, level), contracted(&s, v, u));
     }
 }

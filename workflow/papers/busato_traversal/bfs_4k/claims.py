@@ -39,7 +39,7 @@ def claims(measured: Measured) -> Iterator[Claim]:
 
 
 def fastest(measured: Measured, n: int, graph: str) -> dict[str, RunRecord]:
-    """Return the run of each search of table 6.2, with the best width of static virtual warps."""
+    """Return the fastest run of each search of table 6.2: of its forms, or widths of warps."""
     best: dict[str, RunRecord] = {}
     for run in measured.runs(_RIVALS, n, graph=graph):
         method, seconds = run["label"]["method"], run["seconds"]["kernel"]

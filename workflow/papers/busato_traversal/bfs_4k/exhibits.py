@@ -11,6 +11,7 @@ from papers.busato_traversal.bfs_4k.claims import claims, fastest
 from papers.busato_traversal.bfs_4k.experiments import (
     COMPARED,
     DEGREES,
+    FORMED,
     KNOBS,
     MAPPINGS,
     STORES,
@@ -188,7 +189,11 @@ def _times(measured: Measured) -> Filled:
                 if theirs:
                     row[f"bfs-4k over {each}: {_GPU}"] = ratio(theirs, own)
             width = _PAPER.value(quantity="width", **where)
-            rows.append(row | beside("best width", best, width, _GPU))
+            row |= beside("best width", best, width, _GPU)
+            for each in FORMED:
+                form = runs[each]["label"].get("form", "default") if each in runs else None
+                row[f"best form of {each}: ours"] = form
+            rows.append(row)
     means = [f"{name} {geometric_mean(gains):.3g}" for name, gains in speedups.items()]
     return Filled(rows, {"means": ", ".join(means)})
 

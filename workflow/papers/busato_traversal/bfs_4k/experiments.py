@@ -33,6 +33,7 @@ __all__ = [
     "DEGREES",
     "EXPERIMENTS",
     "FEATURES",
+    "FORMED",
     "KNOBS",
     "MAPPINGS",
     "STORES",
@@ -83,6 +84,14 @@ COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c",
 # The rivals of table 6.2; BFS-4K has the parameters that suit the device.
 _RIVALS = ("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-luo", "bfs-b40c", "bfs-4k")
 _WIDTHS = (1, 2, 4, 16, 32)
+# Published forms of rivals that are not their parameters for any device.
+_FORMS: tuple[tuple[str, str, Parameters], ...] = (
+    ("bfs-luo", "one launch for medium frontiers", {"middle": 1}),
+    ("bfs-b40c", "contract-expand", {"frontier": "edge"}),
+    ("bfs-b40c", "hybrid", {"frontier": "hybrid"}),
+)
+#: The searches of which table 6.2 has the fastest form.
+FORMED = tuple(dict.fromkeys(name for name, _, _ in _FORMS))
 
 
 @dataclass(frozen=True)
@@ -201,6 +210,13 @@ def _searches(n: int, request: Request) -> Iterator[Case]:
         runners = [
             subject.runner({"graph": name, "method": each}, method(each)) for each in _RIVALS
         ]
+        for each, form, parameters in _FORMS:
+            if "middle" not in parameters or request.device.capabilities.device_scope_fence:
+                runners.append(
+                    subject.runner(
+                        {"graph": name, "method": each, "form": form}, method(each, **parameters)
+                    )
+                )
         for width in _WIDTHS:
             label: Label = {"graph": name, "method": "bfs-virtual-warp", "width": width}
             runners.append(
