@@ -9,6 +9,7 @@ from pyapsp.traversal.bfs.bfs_b40c import BfsB40C
 from pyapsp.traversal.bfs.bfs_direction_optimising import BfsDirectionOptimising
 from pyapsp.traversal.bfs.bfs_edge import BfsEdge
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
+from pyapsp.traversal.bfs.bfs_gunrock import BfsGunrock
 from pyapsp.traversal.bfs.bfs_harish import BfsHarish
 from pyapsp.traversal.bfs.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs.bfs_sequential import BfsSequential
@@ -33,6 +34,7 @@ __all__ = [
     "BfsDirectionOptimising",
     "BfsEdge",
     "BfsFrontier",
+    "BfsGunrock",
     "BfsHarish",
     "BfsHelix",
     "BfsLuo",

@@ -30,11 +30,13 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-b40c", "resident"): {"frontier": "hybrid"},
     ("bfs-b40c", "warp"): {"group": 32},
     ("bfs-direction-optimising", "crew"): {"group": 64},
-    ("bfs-luo", "middle"): {"group": 1},
+    ("bfs-gunrock", "each"): {"balance": "arcs"},
+    ("bfs-gunrock", "warp"): {"group": 256},
     ("bfs-helix", "gather"): {"duplicates": "lookup-block", "group": 512},
     ("bfs-helix", "scan"): {"group": 64, "update": "local", "rows": "csr-m"},
     ("bfs-helix", "warp"): {"group": 256},
     ("bfs-helix", "width"): {"group": 256, "bitmask": "atomic"},
+    ("bfs-luo", "middle"): {"group": 1},
     ("partition-dynamic-warp", "each"): {"threshold": 4, "least": 32},
     ("partition-dynamic-warp", "heavy"): {"threshold": 4, "least": 4},
     ("partition-multi-phase", "deviation"): {"search": "hybrid", "mean": 1024},
@@ -49,6 +51,7 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
 }
 # Inputs on which a parameter acts that does nothing on the usual one.
 INPUTS = {
+    ("bfs-gunrock", "balance"): acting.Input(20_000),  # with a frontier of more than 4,096 vertices
     ("fw-minplus", "bits"): acting.Input(like="near-far"),  # without negative weights
     ("scc-colouring", "width"): acting.Input(family="mesh"),
 }
@@ -147,6 +150,8 @@ def _same(
         ("bfs-4k", "coalesce", 10, {"warp": 8, "queue": 4}, 0),
         ("bfs-4k", "coalesce", 1, {"warp": 1}, 0),
         ("bfs-b40c", "resident", 16, {"frontier": "two-phase"}, 2048),
+        ("bfs-gunrock", "each", 2, {"balance": "degrees"}, 8),
+        ("bfs-gunrock", "switch", 64, {"balance": "arcs"}, 4096),
         ("partition-dynamic-warp", "each", 4, {"heavy": "none"}, 8),
         ("partition-dynamic-warp", "each", 4, {"heavy": "group-strip"}, 8),
         ("partition-dynamic-warp", "threshold", 32, {"heavy": "none"}, 4096),

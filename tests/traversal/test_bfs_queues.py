@@ -22,7 +22,7 @@ from pyapsp.traversal.kernels import Launcher
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expected_levels
 
-METHODS = ("bfs-sequential", "bfs-frontier", "bfs-luo", "bfs-b40c")
+METHODS = ("bfs-sequential", "bfs-frontier", "bfs-luo", "bfs-b40c", "bfs-gunrock")
 SETS = [
     ("bfs-luo", {"group": 64, "buckets": 8, "room": 8}),
     ("bfs-luo", {"group": 32, "buckets": 8, "room": 32}),
@@ -36,6 +36,12 @@ SETS = [
         ("bfs-b40c", {"frontier": "hybrid", "group": 32, "warp": 8, "resident": resident})
         for resident in (16, 2048)
     ],
+    *[
+        ("bfs-gunrock", {"balance": balance, "group": group, "warp": warp})
+        for balance in ("degrees", "vertices", "arcs")
+        for group, warp in ((64, 8), (32, 32), (32, 1))
+    ],
+    ("bfs-gunrock", {"balance": "size", "switch": 64, "each": 2, "group": 32, "warp": 8}),
     ("bfs-frontier", {"width": 4, "group": 32}),
 ]
 
@@ -139,6 +145,20 @@ def test_many_arcs_take_two_launches(frontier, device, launched):
         each
         for width in widths
         for each in (two if more and width == many else [("b40c_edge", width)])
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_size_of_a_frontier_decides_how_arcs_are_shared(device, launched):
+    widths = [1, 64, 65, 65, 64, 1]
+    graph = layers(widths)
+    method = pyapsp.method("bfs-gunrock", switch=64, each=2, group=1, warp=1)
+    found = pyapsp.bfs(graph, 0, method, parents=False, device=device)
+    np.testing.assert_array_equal(found.levels, expected_levels(graph, [0])[0])
+    advances = [each for each in launched if each[0] in ("gunrock_vertices", "gunrock_arcs")]
+    shares = min(graph.m, 16 * device.capabilities.compute_units)
+    assert advances == [
+        ("gunrock_arcs", shares) if width > 64 else ("gunrock_vertices", width) for width in widths
     ]
 
 

@@ -10,21 +10,14 @@
  *           bfs_b40c_contract_arcs and bfs_b40c_expand_found, so that no work-item whose arc was
  *           dropped waits while others expand.
  *
- *           Expansion has three steps, by the number of arcs of a vertex: the group reads them
- *           together (GROUP arcs or more), a warp does (WARP or more), or the arcs of all other
- *           vertices are put beside each other by a prefix sum. Contraction drops duplicates by a
- *           table of the warp, and then looks up a bit for each vertex.
+ *           Expansion has the three steps of gather.h. Contraction drops duplicates by a table of the
+ *           warp, and then looks up a bit for each vertex.
  *
  * Layout    The graph: heads[first[v] .. first[v + 1]] are the neighbours of v. queues, state and
  *           levels: see frontier_queues.h; queues has vertices. edges has two rows of m heads, as
  *           queues has, and from a row of their tails for each, with predecessors; two phases need
  *           one row. state[6] and state[7] are numbers of arcs, or in the hybrid of vertices, between
  *           two phases, for even and odd levels. mask: a bit for each vertex.
- *
- *             degrees of a tile        9 0 2 3 40 1        groups of 16, warps of 8
- *             by the group             v4: 16 16 8
- *             by a warp                v0: 8 1
- *             by the prefix sum 0 2 5  v2 v2 v3 v3 v3 v5
  *
  * Parameters  those of frontier_queues.h and logical_warp.h, and
  *             PYAPSP_TABLE  1024  entries of all tables of a group: see duplicates.h
@@ -44,6 +37,7 @@
 
 #include "traversal/duplicates.h"
 #include "traversal/bfs/frontier_queues.h"
+#include "traversal/bfs/gather.h"
 
 typedef struct {
     __global const long *first;
@@ -97,59 +91,6 @@ static inline void append_arc(search *s, __global int *size, const int arc, cons
     append(&s, QUEUE_NOW(queues, n, level), SIZE_NOW(state, level),                                \
            contracted(&s, (arc) < 0 ? -1 : heads[arc], u))
 #define EXPAND_TO_ARCS(arc, u) append_arc(&s, size_of_arcs, arc, u)
-
-/* Read the arcs of a vertex u of each work-item, -1: none. TAKE(arc, u) is called by all work-items
- * of the group; arc is -1 where there is none. */
-#define GATHER(u, TAKE)                                                                            \
-    do {                                                                                           \
-        const int start_ = (u) < 0 ? 0 : (int)first[u];                                            \
-        const int degree_ = (u) < 0 ? 0 : (int)(first[(u) + 1] - first[u]);                        \
-        const int large_ = degree_ >= PYAPSP_GROUP;                                                \
-        const int medium_ = degree_ >= PYAPSP_WARP && !large_;                                     \
-        int count_, total_;                                                                        \
-        const int place_ = group_rank(large_, &count_, slots);                                     \
-        if (large_)                                                                                \
-            listed[place_] = (u);                                                                  \
-        group_sync();                                                                              \
-        for (int each_ = 0; each_ < count_; each_++) {                                             \
-            const int v_ = listed[each_], end_ = (int)first[v_ + 1];                               \
-            for (int base_ = (int)first[v_]; base_ < end_; base_ += PYAPSP_GROUP) {                \
-                const int arc_ = base_ + GROUP_PLACE;                                              \
-                TAKE(arc_ < end_ ? arc_ : -1, v_);                                                 \
-            }                                                                                      \
-        }                                                                                          \
-        group_sync();                                                                              \
-        const int other_ = group_rank(medium_, &count_, slots);                                    \
-        if (medium_)                                                                               \
-            listed[other_] = (u);                                                                  \
-        group_sync();                                                                              \
-        for (int each_ = 0; each_ < count_; each_ += WARPS) {                                      \
-            const int mine_ = each_ + WARP_NUMBER;                                                 \
-            const int v_ = mine_ < count_ ? listed[mine_] : -1;                                    \
-            const int base_ = v_ < 0 ? 0 : (int)first[v_], end_ = v_ < 0 ? 0 : (int)first[v_ + 1]; \
-            const int steps_ = group_max((end_ - base_ + PYAPSP_WARP - 1) / PYAPSP_WARP, slots);   \
-            for (int step_ = 0; step_ < steps_; step_++) {                                         \
-                const int arc_ = base_ + step_ * PYAPSP_WARP + WARP_LANE;                          \
-                TAKE(arc_ < end_ ? arc_ : -1, v_);                                                 \
-            }                                                                                      \
-        }                                                                                          \
-        group_sync();                                                                              \
-        const int small_ = large_ || medium_ ? 0 : degree_;                                        \
-        const int before_ = group_scan(small_, &total_, slots);                                    \
-        for (int base_ = 0; base_ < total_; base_ += PYAPSP_GROUP) {                               \
-            for (int each_ = max(base_ - before_, 0);                                              \
-                 each_ < small_ && before_ + each_ < base_ + PYAPSP_GROUP; each_++) {              \
-                listed[before_ + each_ - base_] = start_ + each_;                                  \
-                tails[before_ + each_ - base_] = (u);                                              \
-            }                                                                                      \
-            group_sync();                                                                          \
-            const int there_ = base_ + GROUP_PLACE < total_;                                       \
-            const int arc_ = there_ ? listed[GROUP_PLACE] : -1;                                    \
-            const int tail_ = there_ ? tails[GROUP_PLACE] : -1;                                    \
-            TAKE(arc_, tail_);                                                                     \
-            group_sync();                                                                          \
-        }                                                                                          \
-    } while (0)
 
 #define SEARCH                                                                                     \
     __global const long *first, __global const int *heads, __global int *levels,                   \

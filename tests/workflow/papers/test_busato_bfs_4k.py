@@ -168,6 +168,19 @@ def test_searches(device, monkeypatch):
     for name in some:
         assert table.loc[name, "bfs-4k, ms: ours"] > 0
         assert table.loc[name, "bfs-4k over bfs-harish: ours"] > 0
+        assert table.loc[name, "bfs-gunrock, ms: ours"] > 0
+        runs = [run for run in made["runs"] if run["label"]["graph"] == name]
+        for method, forms in (("bfs-b40c", 3), ("bfs-gunrock", 3)):
+            seconds = {
+                run["label"].get("form", "default"): run["seconds"]["kernel"]
+                for run in runs
+                if run["label"]["method"] == method
+            }
+            assert len(seconds) == forms
+            best = table.loc[name, f"best form of {method}: ours"]
+            assert seconds[best] == min(seconds.values())
+            shown_ms = table.loc[name, f"{method}, ms: ours"]
+            assert shown_ms == pytest.approx(1e3 * min(seconds.values()))
     assert table.loc["com-youtube", "bfs-4k over bfs-harish: GTX 780"] == pytest.approx(57 / 3.1)
     assert table.loc["com-youtube", "best width: GTX 780"] == 4
 

@@ -45,6 +45,8 @@ check(pyapsp.method("bfs-4k", **small), [random])
 for frontier in ("vertex", "edge", "two-phase"):
     check(pyapsp.method("bfs-b40c", frontier=frontier, group=32, warp=8))
 check(pyapsp.method("bfs-b40c", frontier="hybrid", resident=16, group=32, warp=8))
+for balance in ("degrees", "vertices", "arcs"):
+    check(pyapsp.method("bfs-gunrock", balance=balance, group=32, warp=8))
 check(pyapsp.method("bfs-luo", group=32, buckets=8, room=8))
 check(pyapsp.method("bfs-frontier", group=32, width=4))
 check(pyapsp.method("bfs-sequential"))

@@ -34,6 +34,7 @@ __all__ = [
     "EXPERIMENTS",
     "FEATURES",
     "FORMED",
+    "FURTHER",
     "KNOBS",
     "MAPPINGS",
     "STORES",
@@ -81,14 +82,18 @@ _ADDED: dict[str, Parameters] = {
 FEATURES = tuple(_ADDED)
 #: The searches of figure 6.13, in its order.
 COMPARED = ("bfs-harish", "bfs-edge", "bfs-virtual-warp", "bfs-luo", "bfs-b40c", "bfs-4k")
+#: Searches that table 6.2 shows beside those of the thesis.
+FURTHER = ("bfs-sequential", "bfs-gunrock")
 # The rivals of table 6.2; BFS-4K has the parameters that suit the device.
-_RIVALS = ("bfs-sequential", "bfs-harish", "bfs-edge", "bfs-luo", "bfs-b40c", "bfs-4k")
+_RIVALS = (*FURTHER, "bfs-harish", "bfs-edge", "bfs-luo", "bfs-b40c", "bfs-4k")
 _WIDTHS = (1, 2, 4, 16, 32)
 # Published forms of rivals that are not their parameters for any device.
 _FORMS: tuple[tuple[str, str, Parameters], ...] = (
     ("bfs-luo", "one launch for medium frontiers", {"middle": 1}),
     ("bfs-b40c", "contract-expand", {"frontier": "edge"}),
     ("bfs-b40c", "hybrid", {"frontier": "hybrid"}),
+    ("bfs-gunrock", "by degrees", {"balance": "degrees"}),
+    ("bfs-gunrock", "chunks of arcs", {"balance": "arcs"}),
 )
 #: The searches of which table 6.2 has the fastest form.
 FORMED = tuple(dict.fromkeys(name for name, _, _ in _FORMS))
