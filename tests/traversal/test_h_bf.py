@@ -104,6 +104,52 @@ def streams(device):
     return True
 
 
+@pytest.mark.every(3)
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("duplicates", ["table", "atomic64", "cas64", "tag32"])
+@pytest.mark.parametrize(("group", "staged"), [(1, 0), (32, 1), (32, 0)])
+def test_merge_path(group, staged, duplicates, device):
+    method = pyapsp.method(
+        ID, split="merge-path", group=group, staged=staged, duplicates=duplicates
+    )
+    for name, graph in GRAPHS.items():
+        found = pyapsp.sssp(graph, SOURCES, method, dtype="float32", device=device)
+        held = np.where(found.distances < found.infinity, found.distances.astype(float), np.inf)
+        np.testing.assert_array_equal(held, EXPECTED[name], err_msg=name)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_workfront_sweep_divides_vertices_and_arcs(device):
+    """All of them count as relaxed once for each time that they are in a frontier."""
+    # several chunks: a vertex with many arcs, vertices with two, and vertices without
+    leaves = np.arange(1000, 2998)
+    tails = [*[0] * 999, *((leaves - 1000) // 2 + 1)]
+    graph = Graph.from_arcs(2998, tails, [*range(1, 1000), *leaves], np.ones(2997))
+    counts = []
+    method = pyapsp.method(ID, split="merge-path", duplicates="table", group=32)
+    method.on_counts = counts.append
+    found = pyapsp.sssp(graph, 0, method, device=device)
+    np.testing.assert_array_equal(found.distances, [0, *[1] * 999, *[2] * 1998])
+    assert counts == [{"relaxations": graph.m, "entries": graph.n, "duplicates": 0}]
+
+
+@pytest.mark.parametrize(
+    ("given", "only"),
+    [({"classes": 1}, 0), ({"width": 8}, 1), ({"load": 32}, 1), ({"heavy": 5}, 0)],
+)
+def test_what_is_only_beside_warps(given, only, device):
+    [name] = given
+    method = pyapsp.method(ID, split="merge-path", **given)
+    with pytest.raises(ParameterError, match=f"^{name}=.* does nothing with .* only be {only}$"):
+        pyapsp.sssp(GRAPHS["path"], 0, method, device=device)
+
+
+def test_what_merge_path_does_not_have(device):
+    method = pyapsp.method(ID, split="merge-path", duplicates="kept")
+    with pytest.raises(ParameterError, match="merge-path removes duplicates"):
+        pyapsp.sssp(GRAPHS["path"], 0, method, device=device)
+
+
 @pytest.mark.every(36)
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("number", range(len(SETS)))

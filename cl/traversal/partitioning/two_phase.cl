@@ -9,14 +9,8 @@
  *                         the units are merged to one list; a group takes GROUP EACH entries of
  *                         it, and a work-item EACH. Empty items count, so a slice always fits
  *
- * Layout    See chunks.h for the first form. Merge path, with items of 3, 0, 1 and 2 units: an
- *           entry of the list is a unit, or an item (the letters) that ends after its units.
- *
- *             list        0 1 2 A B 3 C 4 5 D        a diagonal is a place in this list
- *             parts       0     |  1      | 3        of diagonals 0, 4 and 8: the item there
- *             diagonal d of item i is unit d - i
- *
- *           Owners go through local memory, so that neighbouring work-items write neighbours.
+ * Layout    See chunks.h for the first form, and merge_path.h for the other. There owners go through
+ *           local memory, so that neighbouring work-items write neighbours.
  *
  * Parameters  those of chunks.h; PYAPSP_EACH are units, or entries of the list
  *
@@ -26,7 +20,7 @@
  * Source    A. Davidson et al., IPDPS 2014, doi:10.1109/IPDPS.2014.45 (chunks); O. Green, R.
  *           McColl, D. A. Bader, GPU merge path, ICS 2012, doi:10.1145/2304576.2304621.
  */
-#include "traversal/partitioning/chunks.h"
+#include "traversal/partitioning/merge_path.h"
 
 #define CHUNK (PYAPSP_GROUP * PYAPSP_EACH)
 /* The buffer of a slice. */
@@ -70,28 +64,13 @@ __kernel GROUP void two_phase_expand(INPUT offsets, INPUT parts, OUTPUT owners,
     }
 }
 
-/* The item at which a diagonal is: the number of items that end before. ends[i] is where item i
- * ends. The answer is in [low, high]. */
-static inline int merge_global(__global const int *ends, long low, long high, const long diagonal)
-{
-    while (low < high) {
-        const long middle = (low + high) / 2;
-        if (ends[middle] <= diagonal - middle - 1)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* A work-item for each chunk, and one for the end. */
 __kernel GROUP void merge_path_partition(INPUT offsets, OUTPUT parts, const int items,
                                          const int units, const int chunks)
 {
-    const long c = PLACE_OF_ALL, all = (long)items + units, diagonal = min(c * CHUNK, all);
-    if (c <= chunks)
-        parts[c] = merge_global(offsets + 1, max(diagonal - units, 0L), min(diagonal, (long)items),
-                                diagonal);
+    const size_t c = PLACE_OF_ALL;
+    if (c <= (size_t)chunks)
+        parts[c] = merged_part(offsets, c, CHUNK, items, units);
 }
 
 /* A group for each chunk of entries. */
@@ -99,33 +78,9 @@ __kernel GROUP void merge_path_expand(INPUT offsets, INPUT parts, OUTPUT owners,
                                       const int units)
 {
     __local int slice[CAPACITY], staged[CHUNK];
-    const long all = (long)items + units, begin = (long)get_group_id(0) * CHUNK;
-    const int entries = min((long)CHUNK, all - begin);
-    const int low = parts[get_group_id(0)], high = parts[get_group_id(0) + 1];
-    /* ends of the items low .. high; there is no item `items` */
-    const int length = min(high, items - 1) - low + 1;
-    load_slice(offsets + low + 1, length, slice);
-    group_sync();
-    const int first = begin - low; /* the first unit of the chunk */
-    const int count = entries - (high - low);
-    const int from = min(GROUP_PLACE * PYAPSP_EACH, entries);
-    const int to = min(from + PYAPSP_EACH, entries);
-    int least = max(from - count, 0), item = min(from, length);
-    while (least < item) {
-        const int middle = (least + item) / 2;
-        if (slice[middle] <= first + from - middle - 1)
-            least = middle + 1;
-        else
-            item = middle;
-    }
-    for (int entry = from; entry < to; entry++) {
-        const int unit = entry - item; /* of those of the chunk */
-        if (item < length && slice[item] <= first + unit)
-            item++;
-        else
-            staged[unit] = low + item;
-    }
-    group_sync();
+    int count;
+    const int first = stage_merged(offsets, parts, items, units, get_group_id(0), CHUNK, slice,
+                                   staged, &count);
     for (int k = GROUP_PLACE; k < count; k += PYAPSP_GROUP)
         owners[first + k] = staged[k];
 }

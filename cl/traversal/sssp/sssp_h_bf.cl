@@ -12,6 +12,8 @@
  *                         another width for each round. A warp takes `load` vertices in turn
  *             heavy list  all groups share the arcs of vertices with more than `heavy` arcs, in a
  *                         launch of their own, which takes the place of dynamic parallelism
+ *             merge path  all groups have as many vertices and arcs of the frontier together, as in
+ *                         the workfront sweep, in the place of warps and of the heavy list
  *             memory      the arcs are read through the cache for constant data; the frontier and
  *                         the rows, which are read once, are streamed past the caches
  *
@@ -52,6 +54,8 @@
  *             PYAPSP_HELD        1024  vertices that a group collects
  *             PYAPSP_READ        0   1: arcs through the cache for constant data; 2: also stream
  *             PYAPSP_COUNTED     0   1: count relaxations and duplicates
+ *             PYAPSP_MERGED      0   1: there is hbf_expand_merged, for frontiers without duplicates;
+ *                                    see traversal/partitioning/merge_path.h
  *           DUPLICATES 1 and 2, and wide distances, need 64-bit atomics.
  *
  * Cost      A round reads the arcs of its frontier, with one atomic for each that is NORMAL and
@@ -92,6 +96,13 @@
 #endif
 #ifndef PYAPSP_COUNTED
 #define PYAPSP_COUNTED 0
+#endif
+#ifndef PYAPSP_MERGED
+#define PYAPSP_MERGED 0
+#endif
+#if PYAPSP_MERGED
+#define PYAPSP_WARP 1
+#include "traversal/partitioning/merge_path.h"
 #endif
 
 #define NO_PREDECESSOR (-9999)
@@ -303,42 +314,50 @@ static inline int lower(const search_t *search, const int v, const value_t offer
 #endif
 }
 
+/* Offer the head of an arc of u the path through u. */
+static inline void relax_arc(const search_t *search, const int u, const value_t distance,
+                             const long a, int *tried, int *avoided)
+{
+    const uint marked = search->heads[a];
+    const int class = PYAPSP_CLASSES ? marked >> CLASS_SHIFT : NORMAL;
+    const int v = PYAPSP_CLASSES ? HEAD_OF(marked) : (int)marked;
+    if (class == LOOP || class == LEAF)
+        return;
+    const value_t offer = extend(distance, search->weights[a]);
+    if (v == search->source) {
+        if (offer < (value_t)0)
+            atomic_xchg(&search->counts[NEGATIVE], 1);
+    } else if (PYAPSP_CLASSES && (class == SINGLE || u == search->source)) {
+        if (offer < VALUE_IN(PEEK(&search->words[v]))) {
+            POKE(&search->words[v], WORD_OF(offer, search->round));
+            push(search, v);
+        }
+    } else {
+        ++*tried;
+        const int entry = offer < VALUE_IN(PEEK(&search->words[v])) ? lower(search, v, offer) : 0;
+        *avoided += entry < 0;
+        if (entry > 0)
+            push(search, v);
+    }
+}
+
+static inline void count_arcs(const search_t *search, const int tried, const int avoided)
+{
+#if PYAPSP_COUNTED
+    atomic_add(&search->counts[RELAXED], tried);
+    atomic_add(&search->counts[AVOIDED], avoided);
+#endif
+}
+
 /* Offer neighbours the path through u: `by` work-items. */
 static inline void relax(const search_t *search, const int u, const long start, const long by)
 {
     const value_t distance = VALUE_IN(PEEK(&search->words[u]));
     const long end = STREAM(&search->first[u + 1]);
     int tried = 0, avoided = 0;
-    for (long a = STREAM(&search->first[u]) + start; a < end; a += by) {
-        const uint marked = search->heads[a];
-        const int class = PYAPSP_CLASSES ? marked >> CLASS_SHIFT : NORMAL;
-        const int v = PYAPSP_CLASSES ? HEAD_OF(marked) : (int)marked;
-        if (class == LOOP || class == LEAF)
-            continue;
-        const value_t offer = extend(distance, search->weights[a]);
-        if (v == search->source) {
-            if (offer < (value_t)0)
-                atomic_xchg(&search->counts[NEGATIVE], 1);
-        } else if (PYAPSP_CLASSES && (class == SINGLE || u == search->source)) {
-            if (offer < VALUE_IN(PEEK(&search->words[v]))) {
-                POKE(&search->words[v], WORD_OF(offer, search->round));
-                push(search, v);
-            }
-        } else {
-            tried++;
-            const int entry =
-                offer < VALUE_IN(PEEK(&search->words[v])) ? lower(search, v, offer) : 0;
-            avoided += entry < 0;
-            if (entry > 0)
-                push(search, v);
-        }
-    }
-#if PYAPSP_COUNTED
-    atomic_add(&search->counts[RELAXED], tried);
-    atomic_add(&search->counts[AVOIDED], avoided);
-#else
-    (void)tried, (void)avoided;
-#endif
+    for (long a = STREAM(&search->first[u]) + start; a < end; a += by)
+        relax_arc(search, u, distance, a, &tried, &avoided);
+    count_arcs(search, tried, avoided);
 }
 
 /* The first part of an expansion, before a barrier: `search`, and what the group holds. */
@@ -386,6 +405,62 @@ __kernel GROUP void hbf_expand_heavy(__global const long *ALONE first,
         relax(&search, heavies[i], get_global_id(0), get_global_size(0));
     flush(&search, &base);
 }
+
+#if PYAPSP_MERGED
+#define CHUNK (PYAPSP_GROUP * PYAPSP_EACH)
+
+/* The degrees of the frontier: a work-item for each vertex. */
+__kernel GROUP void hbf_count(__global const long *first, __global const int *now,
+                              __global int *degrees, const int size)
+{
+    const size_t i = get_global_id(0);
+    if (i < (size_t)size)
+        degrees[i] = (int)(first[now[i] + 1] - first[now[i]]);
+}
+
+/* The number of chunks of the frontier and its arcs. */
+static inline int chunks_of(__global const int *sums, const int size)
+{
+    return ((long)size + sums[size] - 1) / CHUNK + 1;
+}
+
+/* A work-item for each chunk, and one for the end. */
+__kernel GROUP void hbf_divide(__global const int *sums, __global int *parts, const int size)
+{
+    const int chunks = chunks_of(sums, size);
+    for (int c = get_global_id(0); c <= chunks; c += get_global_size(0))
+        parts[c] = merged_part(sums, c, CHUNK, size, sums[size]);
+}
+
+/* The groups share the chunks. */
+__kernel GROUP void hbf_expand_merged(
+    __global const long *ALONE first, __global const uint *ALONE heads,
+    __global const value_t *ALONE weights, __global word_t *words, __global int *tags,
+    __global const int *ALONE now, __global int *next, __global int *counts,
+    __global const int *ALONE sums, __global const int *ALONE parts, const int capacity,
+    const int source, const int round, const int size)
+{
+    OPEN_SEARCH;
+    __local int slice[CHUNK + 2], owner_of[CHUNK];
+    const int chunks = chunks_of(sums, size);
+    int tried = 0, avoided = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int c = get_group_id(0); c < chunks; c += get_num_groups(0)) {
+        int found;
+        const int begin =
+            stage_merged(sums, parts, size, sums[size], c, CHUNK, slice, owner_of, &found);
+        for (int p = get_local_id(0); p < found; p += PYAPSP_GROUP) {
+            const int i = owner_of[p], u = STREAM(&now[i]);
+            const value_t distance = VALUE_IN(PEEK(&search.words[u]));
+            relax_arc(&search, u, distance, STREAM(&first[u]) + begin + p - sums[i], &tried,
+                      &avoided);
+        }
+        group_sync();
+    }
+    count_arcs(&search, tried, avoided);
+    flush(&search, &base);
+}
+#endif
 
 #if PYAPSP_DUPLICATES == 4
 /* Each entry of a frontier writes its place into the table; one of each vertex remains there. */

@@ -23,6 +23,7 @@ from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.kernels import KernelArgument, Launcher
 from pyapsp.traversal.sssp.cycles import check_distances, look_for_cycle, refuse_reached_cycle
+from pyapsp.traversal.sssp.merged import Chunks
 from pyapsp.traversal.sssp.tree import type_on_device
 
 __all__ = ["NARROWEST", "PACKED", "Frontiers", "entering_leaves", "own_buffers"]
@@ -120,6 +121,9 @@ class Frontiers:
         self._leaves: tuple[Any, ...] = ()
         if parameters.integer("classes") and graph.m:
             self._mark(device, weights)
+        self._chunks: Chunks | None = None
+        if parameters.word("split") == "merge-path":
+            self._chunks = Chunks(graph, options, parameters, self._launch, self._queue)
         sizes = [max(size, 4) for size in own_buffers(graph, options, parameters)]
         (
             self._words,
@@ -198,9 +202,15 @@ class Frontiers:
         )
         lists = self._next, self._heavies, self._counts
         arrays = *graph, self._words, self._tags
-        self._launch(
-            "hbf_expand", -(-size // load) * width, *arrays, self._now, *lists, *turn, *shape
-        )
+        if self._chunks is not None:
+            made = self._chunks.of(self._first, self._now, size)
+            places = self._now, self._next, self._counts, *made
+            items = self._chunks.items
+            self._launch("hbf_expand_merged", items, *arrays, *places, *turn, np.int32(size))
+        else:
+            self._launch(
+                "hbf_expand", -(-size // load) * width, *arrays, self._now, *lists, *turn, *shape
+            )
         if parameters.integer("heavy"):
             self._launch("hbf_expand_heavy", self._resident, *arrays, *lists, *turn)
         self._now, self._next = self._next, self._now

@@ -22,6 +22,7 @@ from pyapsp.registry import Parameters, ParameterValues, Plan, Thresholds, regis
 from pyapsp.traversal.kernels import standard_of_fences
 from pyapsp.traversal.search import Search
 from pyapsp.traversal.sssp.h_bf import NARROWEST, PACKED, Frontiers, entering_leaves, own_buffers
+from pyapsp.traversal.sssp.merged import chunk, chunk_buffers
 from pyapsp.traversal.sssp.tree import type_on_device, without_atomics
 
 __all__ = ["SsspHBf"]
@@ -44,11 +45,13 @@ class SsspHBf(Search[Program]):
     atomic. ``duplicates``: how vertices are kept from entering a frontier twice. ``staged``:
     vertices are collected in local memory. ``width``: work-items of a vertex, 0 to choose them in
     each round. ``load``: vertices that a warp takes in turn. ``heavy``: vertices with more arcs are
-    relaxed by all groups together; 0 for none. ``read``: whether arcs are read through the cache
-    for constant data, and frontiers and rows are streamed past the caches.
+    relaxed by all groups together; 0 for none. ``split``: warps share the arcs of each vertex, or
+    groups those of the whole frontier by merge path; then there are no classes and no duplicates.
+    ``read``: whether arcs are read through the cache for constant data, and frontiers and rows are
+    streamed past the caches.
 
-    With ``duplicates="table"``, and without classes, warps and a heavy list, it is the workfront
-    sweep of Davidson et al., IPDPS 2014.
+    With ``duplicates="table"`` and ``split="merge-path"`` it is the workfront sweep of Davidson et
+    al., IPDPS 2014.
 
     Attributes
     ----------
@@ -74,6 +77,7 @@ class SsspHBf(Search[Program]):
         "width": (0, 1, 2, 4, 8, 16, 32, 64),
         "load": (1, 8, 32, 128),
         "heavy": Thresholds((0, 256, 1024, 4096, 16384)),
+        "split": ("warps", "merge-path"),
         "read": _READS,
     }
     on_counts: Callable[[dict[str, int]], None] | None = None
@@ -91,6 +95,7 @@ class SsspHBf(Search[Program]):
                 "width": 1 if scalar or Parameters(candidate).integer("group") < NARROWEST else 0,
                 "load": 1 if scalar else 32,
                 "heavy": 0 if scalar else 4096,
+                "split": "warps",
                 "read": "plain" if scalar else "read-only",
             }
 
@@ -100,12 +105,24 @@ class SsspHBf(Search[Program]):
         packed = parameters.word("duplicates") in PACKED
         width = parameters.integer("width") or NARROWEST
         fitting = width <= parameters.integer("group") and (atomics or not packed)
+        if parameters.word("split") == "merge-path":
+            room = options.device.capabilities.local_memory
+            fitting &= parameters.word("duplicates") != "kept"
+            fitting &= 4 * (_COLLECTED + 2 * chunk(parameters) + 8) <= room
         return fitting and super().fits(parameters, options)
+
+    def idle(self, parameters: Parameters, options: PathOptions) -> Mapping[str, int | str]:
+        """Return what there is only beside warps."""
+        if parameters.word("split") == "warps":
+            return {}
+        return {"classes": 0, "width": 1, "load": 1, "heavy": 0}
 
     def rule(self, options: PathOptions) -> str:
         """Return the limits."""
         return (
-            f"{super().rule(options)}, and at least width; atomic64 and cas64 need 64-bit atomics"
+            f"{super().rule(options)}, and at least width; atomic64 and cas64 need 64-bit atomics; "
+            "merge-path removes duplicates, and its chunks must fit "
+            f"{options.device.capabilities.local_memory:,} bytes"
         )
 
     def unmet(self, about: Graph | Facts, options: PathOptions) -> PyApspError | None:
@@ -146,6 +163,7 @@ class SsspHBf(Search[Program]):
             leaf = [4 * leaves.size, 4 * (leaves.size + 1), 4 * tails.size, item * tails.size]
             sizes += [4 * graph.m, 4 * graph.n, *(leaf if leaves.size else [])]
         sizes += own_buffers(graph, options, parameters)
+        sizes += chunk_buffers(graph, options, parameters)
         return [max(size, 4) for size in sizes]
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
@@ -166,6 +184,9 @@ class SsspHBf(Search[Program]):
             "PYAPSP_READ": _READS.index(parameters.word("read")),
             "PYAPSP_COUNTED": int(self.on_counts is not None),
         }
+        if parameters.word("split") == "merge-path":
+            each = chunk(parameters) // parameters.integer("group")
+            defines |= {"PYAPSP_MERGED": 1, "PYAPSP_EACH": each}
         file, standard = "traversal/sssp/sssp_h_bf.cl", standard_of_fences(device)
         try:
             return build(device, file, defines, standard=standard)

@@ -84,6 +84,10 @@ for duplicates in ("kept", "tag32"):
         method = pyapsp.method("sssp-h-bf", group=32, load=1, **options)
         for graph in (random, star, loops, lowered, Graph.from_arcs(300, [0] * 299, range(1, 300))):
             check(graph, pyapsp.sssp(graph, 0, method, dtype="int32", predecessors=True).rows)
+for duplicates in ("table", "tag32"):
+    merged = pyapsp.method("sssp-h-bf", split="merge-path", group=32, duplicates=duplicates)
+    for graph in (random, star, loops, lowered):
+        check(graph, pyapsp.sssp(graph, 0, merged, dtype="int32", predecessors=True).rows)
 
 slow = pyapsp.method("sssp-near-far", delta=25)
 check(wide, pyapsp.sssp(wide, 3, slow, dtype="int64", predecessors=True).rows)

@@ -128,7 +128,7 @@ def _keys(counts: list[dict[str, int]]) -> list[str]:
 
 def _searches(n: int, request: Request) -> Iterator[Case]:
     """Yield the searches of table 8.2, and ours, for each graph of the first set."""
-    sweep = {**_BASIC, "staged": 0, "width": 1, "duplicates": "table"}
+    sweep = {**_BASIC, "staged": 0, "width": 1, "duplicates": "table", "split": "merge-path"}
     for name in FIRST:
         subject = _Input.of(name, n, request.device)
         matrix = subject.drawn.graph.to_scipy()
