@@ -90,6 +90,7 @@ _WIDTHS = (1, 2, 4, 16, 32)
 # Published forms of rivals that are not their parameters for any device.
 _FORMS: tuple[tuple[str, str, Parameters], ...] = (
     ("bfs-luo", "one launch for medium frontiers", {"middle": 1}),
+    ("bfs-b40c", "expand-contract", {"frontier": "vertex"}),
     ("bfs-b40c", "contract-expand", {"frontier": "edge"}),
     ("bfs-b40c", "hybrid", {"frontier": "hybrid"}),
     ("bfs-gunrock", "by degrees", {"balance": "degrees"}),
