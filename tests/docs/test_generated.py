@@ -23,7 +23,7 @@ WITHOUT_KERNEL = {"dijkstra-cpu"}
 WITHOUT_METHOD = {
     "busato-traversal-formats",
     "okuyama-flint",
-    "okuyama-flint-networks",
+    *(f"okuyama-flint-{name}" for name in ("networks", "output", "accuracy")),
     *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
     *(

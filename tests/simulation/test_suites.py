@@ -5,6 +5,10 @@ import re
 import pytest
 import suites
 
+from pyapsp.simulation.frontend import read_model
+from pyapsp.simulation.schedule import compile_model
+from pyapsp.simulation.values import at_start
+
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.filterwarnings("ignore"),
@@ -59,3 +63,14 @@ def test_cases_of_sbml_pass_or_are_refused(solver, folder):
     claimed = [outcome for outcome in outcomes if not outcome.tags & suites.UNSUPPORTED]
     assert len(claimed) >= 360
     assert sum(outcome.kind == "passed" for outcome in claimed) >= 0.97 * len(claimed)
+
+
+def test_the_single_cell_of_flint_has_the_published_phases(folder):
+    """F. Okuyama's thesis, 2013, table 5.6: 22 -> 3 -> 8 bytecodes; 5.7: five phases unmerged."""
+    system = read_model(suites.unpacked("models", folder) / "luo_rudy_1991.isml")
+    constants = {name: float(value) for name, value in at_start(system)[0].items()}
+    counts = {
+        merge: [len(phase) for phase in compile_model(system, constants, merge=merge).phases]
+        for merge in (True, False)
+    }
+    assert counts == {True: [22, 3, 8], False: [22, 6, 2, 1, 8]}

@@ -45,6 +45,8 @@ TINY = {
             "takafuji-montgomery-groups": [64],
             "okuyama-flint": [1],
             "okuyama-flint-networks": [2],
+            "okuyama-flint-output": [1],
+            "okuyama-flint-accuracy": [2],
             "ino-neural": [32],
             "ino-paths": [32],
             "ino-histogram": [1],
@@ -92,6 +94,7 @@ TINY = {
             "densities": [12.5],
             "counts": [2, 8],
             "groups": [8],
+            "steps": [200],
             "tasks": [16],
             "pixels": [8],
         },
@@ -176,7 +179,8 @@ def test_devices_and_settings_get_to_their_experiments(checkout):
         "settings": {
             **{"threads": [64, 128], "cores": [1], "blocks": [96], "sides": [4]},
             **{"degrees": [3, 8], "weights": [1], "densities": [0.5, 2]},
-            **{"counts": [7, 9], "groups": [11], "tasks": [77], "pixels": [12]},
+            **{"counts": [7, 9], "groups": [11], "steps": [13]},
+            **{"tasks": [77], "pixels": [12]},
         },
     }
     file = config_file(checkout, {"papers": content, "devices": ["0:0", "auto"]})
@@ -203,6 +207,7 @@ def test_devices_and_settings_get_to_their_experiments(checkout):
             *(f"busato-matching-{each}" for each in ("queries", "levels", "scores", "perturbed")),
         },
         "--set groups=11": {f"{each}-groups" for each in programs},
+        "--set steps=13": {"okuyama-flint-output", "okuyama-flint-accuracy"},
         "--set tasks=77": {"ino-paths"},
         "--set pixels=12": {"ino-histogram"},
         "--repeat 5": set(EXPERIMENTS),
@@ -247,7 +252,7 @@ EXHIBITS = {
     "figure-3.14 table-4.6 table-4.7 table-4.8 figure-4.13 figure-4.16 figure-4.17 "
     "figure-4.17-density figure-4.18 figure-4.19 figure-4.20 table-5.6 table-5.4 figure-5.10 "
     "table-5.8 table-5.9 figure-5.12 table-5.2 table-5.3 table-5.5 table-5.6-networks "
-    "table-5.4-networks",
+    "table-5.4-networks claims-5.6.1 section-5.6.4 figure-5.6.4 claims-5.6.4",
     "takafuji": "table-3.1 table-3.2 table-3.3 table-3.4 table-3.6 table-3.7 table-3.8 "
     "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
     "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",

@@ -98,6 +98,9 @@ SETTINGS = {
         "graphs or instances at once (default: those of the thesis, or for the device)"
     ),
     "groups": Setting("instances of a group (default: chosen for the device)"),
+    "steps": Setting(
+        "steps of a simulation (default: those of the thesis, 100000 or 10000)", several=False
+    ),
     "tasks": Setting("largest number of sources (default: 2048)", several=False),
     "pixels": Setting(
         "width and height of a slice (default: 512 as in the paper, 128 on a CPU)", several=False

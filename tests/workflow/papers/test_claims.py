@@ -32,6 +32,7 @@ from papers.busato_traversal.partition import claims as partition
 from papers.busato_traversal.partition.stand_ins import NAMES as INPUTS
 from papers.claims import Answers, judged
 from papers.measured import Measured
+from papers.okuyama.flint import claims as flint
 from papers.published import Published
 
 #: What is measured -> a time, or another number; None takes it away.
@@ -1137,6 +1138,121 @@ MINING_OF_20 = Topic(
     },
 )
 
+# --- [O], chapter 5: Flint -----------------------------------------------------------------------
+
+WHOLE = {
+    ("Luo-Rudy", "host"): 1.0,
+    ("Luo-Rudy", "interpreter"): 12.0,
+    ("Luo-Rudy", "translator"): 9.0,
+    ("Wang", "host"): 30.0,
+    ("Wang", "interpreter"): 18.0,
+    ("Wang", "translator"): 7.4,
+    ("Mix", "host"): 300.0,
+    ("Mix", "interpreter"): 20.0,
+    ("Mix", "translator"): 18.0,
+}
+#: Functions and equations of models.
+EXPRESSIONS = {"Luo-Rudy": 39, "LR-30": 999, "Wang": 1000, "Rybak": 1842, "LR-Ring": 3287}
+EXPRESSIONS |= {"LR-100": 4098, "Mix": 7540, "LR-1000": 40998}
+
+
+def of_output(numbers):
+    about = [
+        {"label": {"model": name}, "functions": EXPRESSIONS[name] - 5, "equations": 5}
+        for name in dict.fromkeys(model for model, _ in numbers)
+    ]
+    runs = [
+        {"label": {"model": model, "engine": engine}, "seconds": {"total": seconds}}
+        for (model, engine), seconds in numbers.items()
+    ]
+    return Measured({"okuyama-flint-output": {100: document(runs, about)}})
+
+
+OUTPUT_OF_FLINT = Topic(
+    "Flint, table 5.2",
+    flint.OF_OUTPUT,
+    WHOLE,
+    of_output,
+    [
+        ("FL1", {("Wang", "host"): 24.6}, YES),
+        ("FL1", {("Wang", "host"): 24.5}, NO),  # 1.36
+        ("FL1", {("Mix", "host"): 527}, YES),
+        ("FL1", {("Mix", "host"): 529}, NO),  # 26.4
+        ("FL1", {("Wang", "host"): None}, OPEN),
+        # too small to count
+        (
+            "FL1",
+            {("LR-30", "host"): 1, ("LR-30", "interpreter"): 9, ("LR-30", "translator"): 9},
+            YES,
+        ),
+        ("FL2", {("Luo-Rudy", "interpreter"): 10.95}, YES),
+        ("FL2", {("Luo-Rudy", "interpreter"): 10.9}, NO),
+        ("FL2", {("Luo-Rudy", "interpreter"): 13.15}, YES),
+        ("FL2", {("Luo-Rudy", "interpreter"): 13.25}, NO),
+        ("FL2", {("Luo-Rudy", "interpreter"): None}, OPEN),
+        ("FL3", {("Wang", "translator"): 8.2}, YES),
+        ("FL3", {("Wang", "translator"): 8.3}, NO),  # 2.17
+        ("FL3", {("Wang", "translator"): None}, OPEN),
+    ],
+    {
+        "FL1": (("Wang", "host"), ("Wang", "interpreter")),
+        "FL2": (("Luo-Rudy", "host"), ("Luo-Rudy", "interpreter")),
+        "FL3": (("Wang", "translator"), ("Wang", "interpreter")),
+    },
+)
+
+# engine, sum -> the error; and of the translator's trees, the error after each part
+ERRORS = {
+    ("interpreter", "tree"): 1e-13,
+    ("translator", "tree"): 0.33,
+    ("translator", "by one work-item"): 1e-14,
+    ("sample", 1): 0.0,
+    ("sample", 2): 1e-14,
+    ("sample", 3): 0.01,
+    ("sample", 4): 0.5,
+}
+
+
+def of_accuracy(numbers):
+    samples = where(numbers, "sample")
+    course = {"ends": [100 * end for (end,) in samples], "errors": list(samples.values())}
+    runs = [
+        {
+            "label": {"model": "Wang", "engine": engine, "dtype": dtype, "sum": kind},
+            "error": error if dtype == "float64" else 1.0,
+            **course,
+        }
+        for (engine, kind), error in numbers.items()
+        if engine != "sample"
+        for dtype in ("float32", "float64")
+    ]
+    return Measured({"okuyama-flint-accuracy": {100: document(runs)}})
+
+
+ACCURACY_OF_FLINT = Topic(
+    "Flint, table 5.9",
+    flint.OF_ACCURACY,
+    ERRORS,
+    of_accuracy,
+    [
+        ("FL4", {("interpreter", "tree"): 1.53e-13}, YES),
+        ("FL4", {("interpreter", "tree"): 1.55e-13}, NO),
+        ("FL4", {("interpreter", "tree"): None}, OPEN),
+        ("FL5", {("translator", "tree"): 0.291}, YES),
+        ("FL5", {("translator", "tree"): 0.29}, NO),
+        ("FL6", {("translator", "by one work-item"): 1.53e-13}, YES),
+        ("FL6", {("translator", "by one work-item"): 1.55e-13}, NO),
+        ("FL6", {("translator", "tree"): 1e-14}, NO),  # there is nothing that could vanish
+        ("FL6", {("translator", "by one work-item"): None}, OPEN),
+        ("FL7", {("sample", 4): 1.6e-13}, YES),
+        ("FL7", {("sample", 4): 1.5e-13}, NO),  # it does not stay
+        ("FL7", {("sample", 1): 0.1, ("sample", 2): 0.1}, NO),  # it is there from the start
+        ("FL7", {("sample", 3): 0.0, ("sample", 4): 0.0}, NO),  # never
+        ("FL7", {("translator", "tree"): None}, OPEN),
+    ],
+    {"FL6": (("translator", "tree"), ("translator", "by one work-item"))},
+)
+
 # --- chapters 15 and 16: power and energy ---------------------------------------------------------
 
 
@@ -1335,6 +1451,7 @@ TOPICS = (
         MATCHING,
     ),
     *(DYNAMIC_OF_18, MINING_OF_20, REDUCTION_OF_15, TRANSPOSE_OF_15, ENERGY_OF_16),
+    *(OUTPUT_OF_FLINT, ACCURACY_OF_FLINT),
 )
 #: Claims that do not compare two numbers: with a bound of the text, or the same set everywhere.
 BOUNDS = {
@@ -1342,7 +1459,7 @@ BOUNDS = {
     "DY8": "equal times",
     "SC1": "sets that are as fast as the best",
     "SC10": "equal times",
-    **dict.fromkeys(("M1", "M2", "M3", "M4"), "a bound"),
+    **dict.fromkeys(("M1", "M2", "M3", "M4", "FL4", "FL5", "FL7"), "a bound"),
 }
 ROWS = [(topic, *row) for topic in TOPICS for row in topic.rows]
 SWAPS = [
@@ -1436,7 +1553,25 @@ def in_table_15(table, device):
             yield (quantities[row["quantity"]], row["version"]), row["value"]
 
 
+def in_table_5_2():
+    yield from dict.fromkeys(WHOLE).items()
+    for row in Published("okuyama/flint").rows(exhibit="table 5.2"):
+        cells = "Luo-Rudy" if row["n"] == 1 else f"LR-{row['n']}"
+        yield (row["model"] or cells, row["engine"]), row["value"]
+
+
+def in_table_5_9():
+    yield from dict.fromkeys(ERRORS).items()
+    for row in Published("okuyama/flint").rows(exhibit="table 5.9", model="Wang"):
+        yield (row["engine"], "tree"), row["value"]
+    # the text has these without numbers
+    yield from ((("translator", "by one work-item"), 0.0), (("sample", 1), 0.0))
+    yield ("sample", 2), 0.32
+
+
 OF_THE_THESIS = {
+    "table 5.2": (OUTPUT_OF_FLINT, dict(in_table_5_2()), ()),
+    "table 5.9": (ACCURACY_OF_FLINT, dict(in_table_5_9()), ()),
     "table 6.2": (BFS_4K, dict(in_table_6_2()), ()),
     # the average over workfront sweep and near-far is 3.75, not 5
     "table 8.2": (SEARCHES_OF_8, dict(in_table_8_2()), {"HB2"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from itertools import product
 
 import pytest
 from papers.published import Published
@@ -371,7 +372,7 @@ def test_breakdowns_of_sweeps(swept):
 
 def flint(n, factor):
     """Runs of the three engines: 900, 30 and 10 us a step, times a factor."""
-    facts = {"bytecodes": [22, 3, 8], "shapes": [16, 3, 3], "error": 1e-16, "accesses": 1800}
+    facts = {"bytecodes": [22, 3, 8], "shapes": [16, 3, 3], "accesses": 1800}
     program = {"compile_seconds": 2.0, "characters": 40000, "groups": [64, 32]}
     runs = [run({"engine": "host"}, {"step": 0.9 * factor}, **facts)]
     for added in ("base", "merge", "sum"):
@@ -381,8 +382,6 @@ def flint(n, factor):
     runs[-1]["memory"] = memory
     label = {"engine": "translator", "program": "export"}
     runs.append(run(label, {"step": 0.01 * factor}, **facts, **program))
-    for name, seconds in (("host", 1.0), ("interpreter", 0.05), ("translator", 0.02)):
-        runs.append(run({"output": name}, {"step": seconds * factor}, setup_seconds=2.0))
     return document("okuyama-flint", n, runs, {"functions": 31, "equations": 8})
 
 
@@ -391,7 +390,40 @@ def networks(n):
     label = {"model": "Wang"}
     about = {"functions": 12 * n, "equations": 4 * n, "label": label}
     runs = [{**each, "label": {**label, **each["label"]}} for each in flint(n, 1)["runs"]]
-    return {**document("okuyama-flint-networks", n, runs, about)}
+    cell = {"model": "luo_rudy_1991.isml"}
+    runs += [{**each, "label": {**cell, **each["label"]}} for each in flint(1, 3)["runs"]]
+    of_cell = {"functions": 31, "equations": 8, "label": cell}
+    return document("okuyama-flint-networks", n, runs, about, of_cell)
+
+
+def output(n, steps, *names):
+    """Whole runs of 1, 30 and 20 s, of these models."""
+    seconds = {"host": 1.0, "interpreter": 30.0, "translator": 20.0}
+    runs = [
+        run({"model": name, "engine": engine}, {"total": 1e3 * total, "file": 1e3 * total / 10})
+        for name in names
+        for engine, total in seconds.items()
+    ]
+    about = {"steps": steps, "functions": 9, "equations": 9}
+    inputs = [{"label": {"model": name}, **about} for name in names]
+    return document("okuyama-flint-output", n, runs, *inputs)
+
+
+def accuracy(n, *names):
+    """Errors of 1e-10 times the place in the list of kinds, and twice that of the translator."""
+    kinds = ("by one work-item", "tree", "ordered", "compensated")
+    runs = []
+    for name, dtype in product(names, ("float64", "float32")):
+        unit = 1e-10 if dtype == "float64" else 1e-5
+        for factor, engine in enumerate(("interpreter", "translator"), start=1):
+            for place, kind in enumerate(kinds, start=1):
+                label = {"model": name, "engine": engine, "dtype": dtype, "sum": kind}
+                error = factor * place * unit
+                course = {"ends": [5, 10], "errors": [error / 2, 2 * error], "error": error}
+                if name == "Wang" or kind == "tree":
+                    runs.append(run(label, {"step": 1}, **course))
+    inputs = [{"label": {"model": name}, "steps": 10} for name in names]
+    return document("okuyama-flint-accuracy", n, runs, *inputs)
 
 
 def test_tables_of_simulations(tmp_path):
@@ -422,15 +454,60 @@ def test_tables_of_networks(tmp_path):
     (other,) = report.rows("table-5.6-networks", model="Wang, n = 7")
     assert (other["functions: ours"], other["bytecodes: thesis"]) == ("84", "")
     times = ["interpreter, us a step: ours", "interpreter, us a step: Tesla C2070"]
-    more = ["translator, error: thesis", "export, s of compilation: Tesla C2070"]
+    more = ["export, s of compilation: Tesla C2070"]
     found = report.numbers("table-5.4-networks", times + more, model="Wang")
-    assert found == near(30, 60, 0.32, 2.3)
-    # 2 s to set up, and 100,000 steps of 20 us
-    output = ["translator, s: ours", "translator, s: Tesla C2070"]
-    assert report.numbers("table-5.2", output, model="Luo-Rudy") == near(2 + 2, 9.25)
-    assert report.numbers("table-5.2", output, model="Wang") == near(2 + 2, 11.3)
-    assert report.numbers("table-5.2", output, model="LR-1000") == near(None, 39.1)
+    assert found == near(30, 60, 2.3)
+    # the file of a single cell is beside the published values of one, for any n
+    cells = report.rows("table-5.6-networks", model="luo_rudy_1991.isml")
+    assert [row["bytecodes: thesis"] for row in cells] == 2 * ["22 -> 3 -> 8"]
     memory = ["bytecodes, KB: ours", "constant table, KB: thesis", "results, KB: thesis"]
     assert report.numbers("table-5.3", memory, model="Wang") == near(3, 37.8, 12.5)
     rates = ["host, GB/s: ours", "host, GB/s: Core i7 930", "translator, GB/s: ours"]
     assert report.numbers("table-5.5", rates, model="Wang") == near(0.002, 0.4, 0.18)
+
+
+def test_tables_of_whole_simulations(tmp_path):
+    documents = [
+        output(1, 500, "Luo-Rudy"),
+        output(7, 100_000, "Wang"),
+        output(100, 100_000, "LR-100", "Wang"),
+    ]
+    report = Report(tmp_path, "okuyama", *documents)
+    columns = ["steps: ours", "translator, s: ours", "translator, s: Tesla C2070"]
+    columns += ["host, file, s: ours"]
+    expected = {
+        "Luo-Rudy": near(500, 20, None, 0.1),  # fewer steps than the published time is for
+        "LR-100": near(100_000, 20, 12.5, 0.1),
+        "Wang": near(100_000, 20, 11.3, 0.1),
+        "Wang, n = 7": near(100_000, 20, None, 0.1),
+        "LR-1000": near(None, None, 39.1, None),
+    }
+    for model, numbers in expected.items():
+        assert report.numbers("table-5.2", columns, model=model) == numbers
+    verdicts = {row["claim"]: row["here: ours"] for row in report.rows("claims-5.6.1")}
+    assert verdicts == {"FL1": "not decided", "FL2": "no", "FL3": "no"}
+
+
+def test_tables_of_errors(tmp_path):
+    report = Report(tmp_path, "okuyama", accuracy(100, "LR-100", "Wang"), accuracy(7, "Wang"))
+    engines = ("interpreter", "translator")
+    columns = [f"{engine}: {who}" for engine in engines for who in ("ours", "Tesla C2070")]
+    for model, numbers in {
+        "Wang": near(2e-10, 1.4e-13, 4e-10, 0.32),
+        "LR-100": near(2e-10, 9.3e-20, 4e-10, 0.013),
+        "Mix": near(None, 4.8e-20, None, 0.029),
+    }.items():
+        assert report.numbers("table-5.9", columns, model=model) == numbers
+    kinds = [f"{kind}: ours" for kind in ("by one work-item", "tree", "ordered", "compensated")]
+    place = {"type": "float32", "engine": "translator"}
+    for model, numbers in {
+        "Wang": near(2e-5, 4e-5, 6e-5, 8e-5),
+        "LR-100": near(None, 4e-5, None, None),
+    }.items():
+        assert report.numbers("section-5.6.4", kinds, model=model, **place) == numbers
+    # of the largest network
+    rows = report.rows("figure-5.6.4")
+    assert [(row["model"], row["steps"]) for row in rows] == [("Wang", "5"), ("Wang", "10")]
+    assert float(rows[1]["float64, compensated: ours"]) == pytest.approx(8e-10)
+    verdicts = {row["claim"]: row["here: ours"] for row in report.rows("claims-5.6.4")}
+    assert verdicts == {"FL4": "no", "FL5": "no", "FL6": "no", "FL7": "no"}

@@ -6,18 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from papers.measured import Measured
+from papers.okuyama.flint.accuracy import DTYPES, ENGINES, WITHOUT
+from papers.okuyama.flint.claims import of_accuracy, of_output
+from papers.okuyama.flint.models import FILE
+from papers.okuyama.flint.output import STEPS
 from papers.published import Published
+from papers.runner import RunRecord
 from papers.tables import Maker, Row, Rows
 from papers.values import Value, beside, ratio, times
+from pyapsp.simulation.layout import SUMS
 
 __all__ = ["ROWS"]
 
 _NAME, _NETWORKS = "okuyama-flint", "okuyama-flint-networks"
+_OUTPUT, _ACCURACY = "okuyama-flint-output", "okuyama-flint-accuracy"
 _GPU = "Tesla C2070"
 # The devices of the thesis.
 _DEVICES = {"host": "Core i7 930", "interpreter": _GPU, "translator": _GPU}
-# Steps of the published times; the n of the networks.
-_STEPS, _PUBLISHED = 100_000, 100
+# The n of the published networks.
+_PUBLISHED = 100
 _ENGINES: dict[str, dict[str, str]] = {
     "host": {"engine": "host"},
     "interpreter": {"engine": "interpreter", "with": "sum"},
@@ -37,7 +44,7 @@ class _Subject:
     label: dict[str, str]
     published: dict[str, Value]
 
-    def run(self, **label: str) -> dict[str, Value]:
+    def run(self, **label: str) -> RunRecord:
         """Return the record of a run; empty if there is none."""
         return self.measured.run(self.experiment, self.n, **self.label, **label) or {}
 
@@ -58,19 +65,41 @@ class _Subject:
         return _PAPER.value(exhibit=exhibit, **self.published, **where)
 
 
+def _cells(n: int) -> str:
+    return f"LR-{n}" if n > 1 else "Luo-Rudy"
+
+
 def _lines(measured: Measured, exhibit: str, **published: Value) -> Iterator[_Subject]:
     """Yield lines of cells, with a measured or published value."""
     for n in sorted({*measured.sizes(_NAME), *_PAPER.sizes(exhibit=exhibit, model="")}):
-        shown = f"LR-{n}" if n > 1 else "Luo-Rudy"
-        yield _Subject(shown, measured, _NAME, n, {}, {"n": n, **published})
+        yield _Subject(_cells(n), measured, _NAME, n, {}, {"n": n, **published})
 
 
-def _networks(measured: Measured) -> Iterator[_Subject]:
-    for n, about in measured.each_input(_NETWORKS):
+def _networks(measured: Measured, experiment: str = _NETWORKS) -> Iterator[_Subject]:
+    """Yield the models that an experiment names."""
+    for n, about in measured.each_input(experiment):
         name = about["label"]["model"]
-        # of other sizes nothing is published
-        shown = name if n == _PUBLISHED else f"{name}, n = {n}"
-        yield _Subject(shown, measured, _NETWORKS, n, about["label"], {"model": shown})
+        published: dict[str, Value] = {"model": "", "n": 1 if name == FILE else n}
+        shown = name
+        if name not in (FILE, _cells(n)):
+            # of other sizes nothing is published
+            shown = name if n == _PUBLISHED else f"{name}, n = {n}"
+            published = {"model": shown, "n": ""}
+        yield _Subject(shown, measured, experiment, n, about["label"], published)
+
+
+def _named(measured: Measured, experiment: str, exhibit: str) -> Iterator[_Subject]:
+    """Yield the models that an experiment names, and those with published values alone."""
+    known = []
+    for each in _networks(measured, experiment):
+        known.append(each.published)
+        yield each
+    for row in _PAPER.rows(exhibit=exhibit):
+        published = {"model": row["model"], "n": row["n"]}
+        if published not in known:
+            known.append(published)
+            shown = row["model"] or _cells(row["n"])
+            yield _Subject(shown, measured, experiment, 0, {"model": shown}, published)
 
 
 def _both(measured: Measured, exhibit: str) -> Iterator[tuple[_Subject, Row]]:
@@ -110,7 +139,7 @@ def _time(each: _Subject, engine: str) -> tuple[float | None, float | None]:
 
 def _of_time(each: _Subject, engine: str) -> Row:
     ours, seconds = _time(each, engine)
-    theirs = None if seconds is None else 1e6 * seconds / _STEPS
+    theirs = None if seconds is None else 1e6 * seconds / STEPS
     return beside(f"{engine}, us a step", ours, theirs, _DEVICES[engine])
 
 
@@ -143,12 +172,39 @@ def _compiled(measured: Measured) -> Rows:
 
 
 def _errors(measured: Measured) -> Rows:
-    for each in _lines(measured, "table 5.9"):
-        row: Row = {"n": each.n}
-        for name in ("interpreter", "translator"):
-            theirs = each.value("table 5.9", engine=name)
-            row |= beside(name, each.run(**_ENGINES[name]).get("error"), theirs, _GPU)
+    for each in _named(measured, _ACCURACY, "table 5.9"):
+        row: Row = {"model": each.shown, "steps: ours": each.fact("steps")}
+        for name in ENGINES:
+            error = each.run(engine=name, dtype="float64", sum="tree").get("error")
+            row |= beside(name, error, each.value("table 5.9", engine=name), _GPU)
         yield row
+
+
+def _sums(measured: Measured) -> Rows:
+    for each in _networks(measured, _ACCURACY):
+        for dtype in DTYPES:
+            for name in ENGINES:
+                row: Row = {"model": each.shown, "type": dtype, "engine": name}
+                for kind in (WITHOUT, *SUMS[1:]):
+                    run = each.run(engine=name, dtype=dtype, sum=kind)
+                    row[f"{kind}: ours"] = run.get("error")
+                yield row
+
+
+def _course(measured: Measured) -> Rows:
+    """Yield the errors of the largest network after some numbers of steps."""
+    of_wang = [each for each in _networks(measured, _ACCURACY) if each.label["model"] == "Wang"]
+    for last in of_wang[-1:]:
+        runs = {
+            f"{dtype}, {kind}": last.run(engine="interpreter", dtype=dtype, sum=kind)
+            for dtype in DTYPES
+            for kind in (WITHOUT, *SUMS[1:])
+        }
+        rows: dict[int, Row] = {}
+        for name, run in runs.items():
+            for end, error in zip(run.get("ends", ()), run.get("errors", ()), strict=True):
+                rows.setdefault(end, {"model": last.shown, "steps": end})[f"{name}: ours"] = error
+        yield from rows.values()
 
 
 def _groups(measured: Measured) -> Rows:
@@ -161,11 +217,8 @@ def _groups(measured: Measured) -> Rows:
 def _network_times(measured: Measured) -> Rows:
     for each in _networks(measured):
         row: Row = {"model": each.shown}
-        for name, label in _ENGINES.items():
+        for name in _ENGINES:
             row |= _of_time(each, name)
-            if name != "host":
-                theirs = each.value("table 5.9", engine=name)
-                row |= beside(f"{name}, error", each.run(**label).get("error"), theirs, "thesis")
         for program in ("unify", "export"):
             ours = each.run(engine="translator", program=program).get("compile_seconds")
             theirs = each.value("table 5.8", **{"with": program})
@@ -174,11 +227,15 @@ def _network_times(measured: Measured) -> Rows:
 
 
 def _with_output(measured: Measured) -> Rows:
-    for each, row in _both(measured, "table 5.2"):
+    for each in _named(measured, _OUTPUT, "table 5.2"):
+        steps = each.fact("steps")
+        row: Row = {"model": each.shown, "steps: ours": steps}
         for name, device in _DEVICES.items():
-            setup, step = each.run(output=name).get("setup_seconds"), each.step(output=name)
-            total = setup + _STEPS * step if isinstance(setup, float) and step else None
-            row |= beside(f"{name}, s", total, each.value("table 5.2", engine=name), device)
+            run = each.run(engine=name)
+            total, file = (run["seconds"][key] if run else None for key in ("total", "file"))
+            theirs = each.value("table 5.2", engine=name) if steps in (None, STEPS) else None
+            row |= beside(f"{name}, s", total, theirs, device)
+            row[f"{name}, file, s: ours"] = file
         yield row
 
 
@@ -214,4 +271,8 @@ ROWS: dict[str, Maker] = {
     "table-5.5": _bandwidth,
     "table-5.6-networks": _network_models,
     "table-5.4-networks": _network_times,
+    "claims-5.6.1": of_output,
+    "section-5.6.4": _sums,
+    "figure-5.6.4": _course,
+    "claims-5.6.4": of_accuracy,
 }

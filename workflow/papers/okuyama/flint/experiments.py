@@ -2,106 +2,70 @@
 
 from __future__ import annotations
 
-import os
-import tarfile
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from papers.experiment import Case, InTurns, Request
+from papers.okuyama.flint import models
+from papers.okuyama.flint.accuracy import accuracy
+from papers.okuyama.flint.models import STEP, Model, relative
+from papers.okuyama.flint.output import output
 from papers.runner import Label, Runner, require_equal
 from pyapsp.base.json import Record
 from pyapsp.registry.timing import Turn
 from pyapsp.simulation.engine import DeviceEngine
-from pyapsp.simulation.frontend import read_model
-from pyapsp.simulation.generators import (
-    join,
-    luo_rudy,
-    luo_rudy_line,
-    luo_rudy_ring,
-    wang_buzsaki,
-)
 from pyapsp.simulation.host import HostEngine
 from pyapsp.simulation.image import encode
 from pyapsp.simulation.integrate import Plan
 from pyapsp.simulation.interpreter import InterpretedEngine, warp_of
-from pyapsp.simulation.layout import Layout, Optimisations, arrange
+from pyapsp.simulation.layout import Layout, Optimisations
 from pyapsp.simulation.methods import METHODS
-from pyapsp.simulation.schedule import compile_model
 from pyapsp.simulation.system import System
 from pyapsp.simulation.translated import TranslatedEngine
-from pyapsp.simulation.values import at_start
 
 __all__ = ["EXPERIMENTS"]
 
-# [O] 5.6: Euler's method with steps of 0.01 ms
-_STEP, _STEPS = 0.01, 100
+# Steps of a timed run.
+_STEPS = 100
 # Naive programs of more cells take hours to compile in the paper.
 _NAIVE = 10
 # [O] figure 5.10: each optimisation is added to those before it.
 _ADDED = ("reorder", "remap", "redundant", "unify", "merge", "sum")
-# [O] table 5.1: neurons or cells of the networks; and what a ring needs at least.
-_PUBLISHED, _SHORTEST_RING = 100, 18
-# Flint's examples in the folder that PYAPSP_DATA_MIRROR names, and the network of Rybak in them.
-_MODELS = "models.tar.xz"
-_RYBAK = "models/Rybak_2006_with_static_instance_and_multiple_input.phml"
 # What two orders of additions and two libraries of functions may change in 100 steps.
 _TOLERANCE = 1e-9
 
 
-class _Model:
-    """A system with its bytecodes; the last time of their compilation is kept."""
-
-    def __init__(self, system: System) -> None:
-        self.system = system
-        values, initial = at_start(system)
-        constants = {name: float(value) for name, value in values.items()}
-        self.initial = {name: float(value) for name, value in initial.items()}
-        self.models = {}
-        for merge, sums in ((False, False), (True, False), (True, True)):
-            started = time.perf_counter()
-            self.models[merge, sums] = compile_model(system, constants, merge=merge, sums=sums)
-            self.seconds = time.perf_counter() - started
-
-    def layout(self, options: Optimisations, width: int) -> Layout:
-        """Return the layout with some optimisations."""
-        return arrange(self.models[options.merge, bool(options.sum)], options, width)
-
-    def run(self, engine: HostEngine | DeviceEngine, layout: Layout) -> tuple[float, np.ndarray]:
-        """Take the steps, and return the seconds of each and the states, in order of names."""
-        order = sorted(self.initial, key=layout.slots.__getitem__)
-        engine.put(np.array([self.initial[name] for name in order]))
-        started = time.perf_counter()
-        engine.advance(0, _STEPS)
-        seconds = (time.perf_counter() - started) / _STEPS
-        states = dict(zip(order, engine.get(), strict=True))
-        return seconds, np.array([states[name] for name in self.initial])
+def _run(
+    model: Model, engine: HostEngine | DeviceEngine, layout: Layout
+) -> tuple[float, np.ndarray]:
+    """Take the steps, and return the seconds of each and the states, in order of names."""
+    model.begin(engine, layout)
+    started = time.perf_counter()
+    engine.advance(0, _STEPS)
+    seconds = (time.perf_counter() - started) / _STEPS
+    return seconds, model.states(engine, layout)
 
 
 def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     """Return the runs of a system; `naive` is whether naive programs of it are compiled."""
-    model = _Model(system)
+    model = Model(system)
     plain = model.layout(Optimisations.none(), 1)
     common: tuple[Any, ...] = METHODS["euler"], np.dtype(np.float64)
-    plan = Plan(system.start, _STEP, _STEPS, _STEPS)
+    plan = Plan(system.start, STEP, _STEPS, _STEPS)
     silent: tuple[Any, ...] = (*common, [], plan)
-    right = model.run(HostEngine(plain, *silent), plain)[1]
+    right = _run(model, HostEngine(plain, *silent), plain)[1]
 
     def runner(more: Label, make: Callable[[], Any], layout: Layout) -> Runner:
         engine = cache(make)
 
         def turn() -> Turn:
-            seconds, states = model.run(engine(), layout)
-            require_equal(*_relative(states, right), str(more), _TOLERANCE)
-            error = np.sqrt(np.mean((states - right) ** 2) / np.mean(right**2))
-            facts: Record = {"error": float(error)}
-            facts["bytecodes"] = [phase.count for phase in layout.every]
+            seconds, states = _run(model, engine(), layout)
+            require_equal(*relative(states, right), str(more), _TOLERANCE)
+            facts: Record = {"bytecodes": [phase.count for phase in layout.every]}
             facts["shapes"] = [len(phase.bundles) for phase in layout.every]
             facts["accesses"] = _accesses(layout)
             if isinstance(engine(), InterpretedEngine):
@@ -118,25 +82,6 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
         layout = model.layout(options, warp_of(request.device))
         return runner(more, lambda: kind(request.device, layout, *silent), layout)
 
-    def sampled(name: str, arrange: Callable[[], Layout], make: Callable[..., Any]) -> Runner:
-        """Return a run that returns all variables each `_STEPS` steps."""
-
-        @cache
-        def engine() -> tuple[float, Layout, Any]:
-            started = time.perf_counter()
-            layout = arrange()
-            slots = range(layout.states + layout.functions)
-            made = make(layout, *common, slots, plan)
-            return model.seconds + time.perf_counter() - started, layout, made
-
-        def turn() -> Turn:
-            setup, layout, made = engine()
-            seconds, states = model.run(made, layout)
-            require_equal(*_relative(states, right), f"{name} with output", _TOLERANCE)
-            return Turn({"step": seconds}, {"setup_seconds": setup})
-
-        return Runner({**label, "output": name}, turn)
-
     runners = [runner({"engine": "host"}, lambda: HostEngine(plain, *silent), plain)]
     for count in range(len(_ADDED) + 1):
         on: dict[str, Any] = dict.fromkeys(_ADDED[:count], True)
@@ -152,10 +97,6 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     for name, switches in programs.items():
         more = {"engine": "translator", "program": name}
         runners.append(device(TranslatedEngine, more, Optimisations(**switches)))
-    full = partial(model.layout, Optimisations(), warp_of(request.device))
-    runners.append(sampled("host", lambda: plain, HostEngine))
-    runners.append(sampled("interpreter", full, partial(InterpretedEngine, request.device)))
-    runners.append(sampled("translator", full, partial(TranslatedEngine, request.device)))
     about: Record = {
         "label": label,
         "functions": len(system.functions),
@@ -164,12 +105,6 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
         "reference": {"what": "the interpreter on one core"},
     }
     return Case(about, runners)
-
-
-def _relative(states: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return both in units of the right ones; a right 0 is 0."""
-    unit = np.where(right == 0, 1, right)
-    return states / unit, right / unit
 
 
 def _accesses(layout: Layout) -> int:
@@ -190,42 +125,38 @@ def _memory(layout: Layout) -> dict[str, int]:
 
 
 def _flint(n: int, request: Request) -> Iterator[Case]:
-    yield _case({}, luo_rudy_line(n) if n > 1 else luo_rudy(), n <= _NAIVE, request)
+    yield _case({}, models.line(n), n <= _NAIVE, request)
 
 
 def _networks(n: int, request: Request) -> Iterator[Case]:
-    """Yield networks of n neurons or about as many cells; with n = 100 those of the thesis."""
-    wang, line = wang_buzsaki(n), luo_rudy_line(n)
-    systems = {"Wang": wang, "LR-Ring": luo_rudy_ring(max(4 * n // 5, _SHORTEST_RING))}
-    rybak = _rybak() if n == _PUBLISHED else None
-    if rybak is not None:
-        systems |= {"Rybak": rybak, "Mix": join(wang=wang, rybak=rybak, line=line)}
-    else:
-        systems["Wang and line"] = join(wang=wang, line=line)
+    """Yield the networks, and the thesis' single cell if its file is there."""
+    systems = models.networks(n)
+    cell = models.shipped(models.FILE)
+    if cell is not None:
+        systems[models.FILE] = cell
     for name, system in systems.items():
         yield _case({"model": name}, system, n <= _NAIVE, request)
-
-
-def _rybak() -> System | None:
-    """Return the model of Rybak from Flint's examples; None if they are not there."""
-    archive = Path(os.environ.get("PYAPSP_DATA_MIRROR", ""), _MODELS)
-    if not archive.is_file():
-        return None
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(archive) as packed:
-        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4
-        packed.extract(_RYBAK, folder)
-        return replace(read_model(Path(folder, _RYBAK)), time_unit="ms")
 
 
 _experiment = partial(InTurns, methods=())
 EXPERIMENTS = {
     "okuyama-flint": _experiment(
-        exhibits="tables 5.1 to 5.9 and figures 5.10 to 5.12, of lines of cells",
+        exhibits="tables 5.1 and 5.3 to 5.8 and figures 5.10 to 5.12, of lines of cells",
         sizes=(1, 10, 100),
         least=1,
         make=_flint,
     ),
     "okuyama-flint-networks": _experiment(
-        exhibits="tables 5.1 to 5.9, of networks", sizes=(20,), least=2, make=_networks
+        exhibits="tables 5.1 and 5.3 to 5.8, of networks", sizes=(20,), make=_networks
+    ),
+    "okuyama-flint-output": _experiment(
+        exhibits="table 5.2", sizes=(1, 20), settings=("steps",), least=1, make=output
+    ),
+    "okuyama-flint-accuracy": _experiment(
+        exhibits="section 5.6.4, table 5.9",
+        sizes=(40,),
+        settings=("steps",),
+        least=1,
+        make=accuracy,
     ),
 }
