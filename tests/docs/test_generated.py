@@ -25,7 +25,7 @@ WITHOUT_METHOD = {
     "okuyama-flint",
     *(f"okuyama-flint-{name}" for name in ("networks", "output", "accuracy")),
     *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics")),
-    *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+    *(f"busato-mining-{name}" for name in ("miners", "parts", "designs", "overlap")),
     *(
         f"busato-profiling-{name}"
         for name in ("device", "primitives", "criteria", "reduction", "transpose")

@@ -68,6 +68,7 @@ TINY = {
             "busato-dynamic-trusses": [256],
             "busato-mining-miners": [40],
             "busato-mining-parts": [40],
+            "busato-mining-designs": [40],
             "busato-mining-overlap": [1100],
             "busato-profiling-primitives": [1024],
             "busato-profiling-criteria": [64],
@@ -258,7 +259,7 @@ EXHIBITS = {
     "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
     "busato-dynamic": "table-17.1 table-18.2 figure-18.5 figure-18.6 figures-18.7-18.8 "
     "figures-18.9-18.10 table-19.2 table-19.3 claims",
-    "busato-mining": "table-20.2 table-20.3 figure-20.2 parts claims",
+    "busato-mining": "table-20.2 table-20.3 figure-20.2 parts designs claims",
     "busato-profiling": "table-12.1 table-12.3 table-12.3-weights figure-12.2 section-12.5.1 "
     "figures-12.4-13.4-13.6 predictions predictions-accuracy tables-14.1-14.2-15.3 "
     "tables-14.3-14.4-15.6 tables-15.4-15.5 "

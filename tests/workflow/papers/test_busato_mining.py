@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tarfile
+
 import numpy as np
 import papers
 import pytest
-from papers.busato_mining import experiments
+from papers.busato_mining import designs, experiments
 from papers.published import Published
 
 from pyapsp.errors import VerificationError
@@ -84,6 +86,72 @@ def test_parts_are_measured_one_by_one(device, monkeypatch):
     assert {run["invariants"] for run in document["runs"]} == {142, 1788}
 
 
+DUMP = """\
+$scope module top $end
+$var wire 1 a p $end
+$var wire 1 b q $end
+$var wire 8 c x $end
+$upscope $end
+$enddefinitions $end
+#0
+1a
+xb
+bx c
+#1
+0a
+1b
+b101 c
+#2
+1a
+0b
+#3
+"""
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    """A folder with an archive of two dumps."""
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    (folder / "one_bool.vcd").write_text(DUMP)
+    (folder / "two_bool.vcd").write_text(DUMP.replace("#2\n1a", "#2"))
+    with tarfile.open(tmp_path / "traces.tar.xz", "w:xz") as packed:
+        packed.add(folder, "traces")
+    monkeypatch.setenv("PYAPSP_DATA_MIRROR", str(tmp_path))
+
+
+def test_designs_are_read_from_the_archive(mirror):
+    read = dict(designs.traces(3))
+    assert list(read) == ["one_bool", "two_bool"]
+    one = read["one_bool"]
+    assert one.values("boolean").tolist() == [[True, False, True], [False, True, False]]
+    # what is unknown is 0
+    assert one.values("numeric").tolist() == [[0, 5, 5]]
+    assert [trace.n for _, trace in designs.traces(10)] == [4, 4]
+
+
+@pytest.mark.slow
+def test_miners_of_designs_are_beside_the_sequential_one(device, mirror, written):
+    document = papers.measure("busato-mining-designs", 100, device=device, repeat=1)
+    assert document["left_out"] == []
+    miners = ["mangrove", "a group for each entry", "parallel", "no inference", "sequential"]
+    assert [run["label"]["miner"] for run in document["runs"]] == 4 * miners
+    found = [about["invariants"] for about in document["inputs"]]
+    # p != q in the first alone; x < 10 and x <= 10 in both
+    assert found == [0, 3, 0, 2]
+    table = written("busato-mining", [document])["designs"]
+    assert table["invariants: ours"].astype(int).tolist() == found
+    assert table["boolean variables"].astype(int).tolist() == [2] * 4
+    assert (table.filter(like="ms: ours").astype(float) > 0).all().all()
+
+
+def test_a_planted_trace_stands_in_for_designs(monkeypatch):
+    monkeypatch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+    [(name, trace)] = designs.traces(50)
+    assert name == "stand-in: planted trace 2"
+    assert trace.n == 50
+
+
 def invented(found):
     found.batches[0][1].words[0] ^= np.uint32(1)
 
@@ -137,3 +205,11 @@ def test_wrong_invariants_are_noticed(change, device, spoil, monkeypatch):
         monkeypatch.setattr(experiments, "_SAMPLED", 2000)
         with pytest.raises(VerificationError, match="wrong"):
             papers.measure("busato-mining-overlap", N, device=device, repeat=1)
+
+
+@pytest.mark.parametrize("change", [invented, lost(1)])
+def test_wrong_invariants_of_designs_are_noticed(change, device, spoil, monkeypatch):
+    monkeypatch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+    spoil(experiments, "mine", change)
+    with pytest.raises(VerificationError, match="invariants are wrong"):
+        papers.measure("busato-mining-designs", 100, device=device, repeat=1)

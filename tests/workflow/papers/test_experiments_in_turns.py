@@ -116,7 +116,7 @@ ELSEWHERE = {
     *(f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")),
     *(f"busato-paths-{name}" for name in ("searches", "optimisations", "components", "curnet")),
     *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics", "trusses")),
-    *(f"busato-mining-{name}" for name in ("miners", "parts", "overlap")),
+    *(f"busato-mining-{name}" for name in ("miners", "parts", "designs", "overlap")),
     *(
         f"busato-profiling-{name}"
         for name in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from papers.busato_mining.claims import claims
-from papers.busato_mining.experiments import MINERS, PARTS
+from papers.busato_mining.experiments import MINERS, OF_DESIGNS, PARTS
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Maker, Row, Rows
@@ -12,7 +12,9 @@ from pyapsp.mining.planted import LENGTH, TRACES
 
 __all__ = ["ROWS"]
 
-_MINERS, _PARTS, _OVERLAP = (f"busato-mining-{name}" for name in ("miners", "parts", "overlap"))
+_MINERS, _PARTS, _DESIGNS, _OVERLAP = (
+    f"busato-mining-{name}" for name in ("miners", "parts", "designs", "overlap")
+)
 # Where the published times of each miner are from.
 _WHERE = dict.fromkeys(("Daikon", "sequential"), "thesis, CPU")
 _WHERE |= dict.fromkeys(("parallel", "mangrove"), "GTX 780")
@@ -87,6 +89,25 @@ def _parts(measured: Measured) -> Rows:
                 yield row
 
 
+def _designs(measured: Measured) -> Rows:
+    for n, about in measured.each_input(_DESIGNS):
+        label = about["label"]
+        phases = {
+            miner: measured.phases(_DESIGNS, n, miner=miner, **label)
+            for miner in (*OF_DESIGNS, "sequential")
+        }
+        row: Row = {"design": label["design"], "set": label["set"], "instants": about["instants"]}
+        row |= {f"{kind} variables": about[kind] for kind in ("boolean", "numeric")}
+        row["invariants: ours"] = about["invariants"]
+        for miner in OF_DESIGNS:
+            row[f"{miner}, kernel ms: ours"] = milliseconds(phases[miner].get("kernel"))
+        own, alone = (phases[miner].get("wall") for miner in ("mangrove", "sequential"))
+        row["mangrove, whole call, ms: ours"] = milliseconds(own)
+        row["sequential, ms: ours"] = milliseconds(alone)
+        row["sequential over mangrove, whole calls: ours"] = ratio(alone, own)
+        yield row
+
+
 def _overlap(measured: Measured) -> Rows:
     for n in measured.sizes(_OVERLAP):
         for overlap in ("on", "off"):
@@ -101,6 +122,7 @@ ROWS: dict[str, Maker] = {
     "table-20.2": _traces,
     "table-20.3": _times,
     "parts": _parts,
+    "designs": _designs,
     "figure-20.2": _overlap,
     "claims": claims,
 }

@@ -1,4 +1,4 @@
-"""[B], chapter 20: miners on the traces of table 20.2, parts of Mangrove, overlap."""
+"""[B], chapter 20: miners on traces of table 20.2 and of designs, parts of Mangrove, overlap."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from papers.busato_mining import designs
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner
 from papers.values import Parameters
@@ -26,7 +27,7 @@ from pyapsp.mining.sequential import sequential
 from pyapsp.mining.templates import SETS, Batch, Statement
 from pyapsp.registry.timing import Turn
 
-__all__ = ["EXPERIMENTS", "MINERS", "PARTS"]
+__all__ = ["EXPERIMENTS", "MINERS", "OF_DESIGNS", "PARTS"]
 
 #: Miners on a device -> options of `mine`. "parallel" is what the thesis compares with, [80] there:
 #: a work-item for each entry, no vectors, no early exit, no inference.
@@ -44,6 +45,8 @@ PARTS: dict[str, Parameters] = {
     "no vectors": {"width": 1},
     "no overlap": {"overlap": False},
 }
+#: Miners of designs: the authors' regression tests run theirs with and without inference.
+OF_DESIGNS: dict[str, Parameters] = {**MINERS, "no inference": PARTS["no inference"]}
 # Instants times statements up to which miners take some seconds: without an early exit on a CPU and
 # on another device, and the sequential miner where statements hold.
 _PARALLEL, _SEQUENTIAL = (10**9, 3 * 10**12), 4 * 10**9
@@ -137,32 +140,37 @@ def _runner(label: Label, judge: _Judge, run: Callable[[], Invariants]) -> Runne
     return Runner(label, turn)
 
 
+def _statements(trace: Trace, chosen: str) -> int:
+    """Return the number of statements of a set about the variables of a trace."""
+    return sum(
+        comb(len(trace.names(batch.kind)), batch.arity) * len(batch.statements)
+        for batch in SETS[chosen].batches()
+    )
+
+
+def _on_device(
+    label: Label, judge: _Judge, request: Request, forms: dict[str, Parameters]
+) -> Iterator[Runner]:
+    """Yield miners on the device, without those that would take minutes."""
+    trace, chosen = judge.trace, judge.chosen
+    most = _PARALLEL[not request.device.traits.scalar_groups]
+    for miner, options in forms.items():
+        if options.get("early_exit", True) or trace.n * _statements(trace, chosen) <= most:
+            run = partial(mine, trace, chosen, device=request.device, **options)  # type: ignore[arg-type]
+            yield _runner({**label, "miner": miner}, judge, run)
+
+
 def _case(
     number: int, chosen: str, n: int, request: Request, forms: dict[str, Parameters]
 ) -> Iterator[Case]:
     """Yield one trace and set with miners on the device, and the sequential one."""
     trace, recipe = planted(number, n), TRACES[number]
     label: Label = {"trace": number, "set": chosen}
-    statements = sum(
-        comb(recipe.variables, batch.arity) * len(batch.statements)
-        for batch in SETS[chosen].batches()
-    )
+    statements = _statements(trace, chosen)
     checks = n * statements
     short = recipe.ordered == 0 or checks <= _SEQUENTIAL
     judge = _Judge(trace, chosen, short)
-    runners = []
-    for miner, options in forms.items():
-        most = _PARALLEL[not request.device.traits.scalar_groups]
-        if options.get("early_exit", True) or checks <= most:
-            runners.append(
-                _runner(
-                    {**label, "miner": miner},
-                    judge,
-                    lambda options=options: mine(  # type: ignore[misc]
-                        trace, chosen, device=request.device, **options
-                    ),
-                )
-            )
+    runners = list(_on_device(label, judge, request, forms))
     if short and forms is MINERS:
         alone: Label = {**label, "miner": "sequential"}
         runners.append(_runner(alone, judge, lambda: sequential(trace, chosen)))
@@ -188,6 +196,24 @@ def _parts(n: int, request: Request) -> Iterator[Case]:
     for number in (2, 4):
         for chosen in SETS:
             yield from _case(number, chosen, n, request, PARTS)
+
+
+def _designs(n: int, request: Request) -> Iterator[Case]:
+    """Yield each design and set with miners on the device, and the sequential one."""
+    for name, trace in designs.traces(n):
+        for chosen in SETS:
+            label: Label = {"design": name, "set": chosen}
+            judge = _Judge(trace, chosen, known=True)
+            runners = list(_on_device(label, judge, request, OF_DESIGNS))
+            alone: Label = {**label, "miner": "sequential"}
+            runners.append(_runner(alone, judge, partial(sequential, trace, chosen)))
+            about: Record = {
+                "label": label,
+                "instants": trace.n,
+                **{kind: len(trace.names(kind)) for kind in ("boolean", "numeric")},
+                "reference": {"what": judge.what},
+            }
+            yield Case(about, runners, lambda runs: {"invariants": runs[0]["invariants"]})
 
 
 def _overlap(n: int, request: Request) -> Iterator[Case]:
@@ -226,5 +252,8 @@ _experiment = partial(InTurns, methods=(), sizes=(4096,), memory=_memory)
 EXPERIMENTS = {
     "busato-mining-miners": _experiment(exhibits="tables 20.2 and 20.3", make=_miners),
     "busato-mining-parts": _experiment(exhibits="what each part gains", make=_parts),
+    "busato-mining-designs": _experiment(
+        exhibits="traces of designs", sizes=(20_000,), make=_designs
+    ),
     "busato-mining-overlap": _experiment(exhibits="figure 20.2", sizes=(100_000,), make=_overlap),
 }
