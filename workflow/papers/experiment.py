@@ -95,7 +95,7 @@ SETTINGS = {
         "per cent of all edges (default: those of the thesis, 0.05 to 50)", kind=float, most=100
     ),
     "counts": Setting(
-        "graphs or instances at once (default: those of the thesis, or for the device)"
+        "graphs or instances at once, or queries (default: those of the thesis, or for the device)"
     ),
     "groups": Setting("instances of a group (default: chosen for the device)"),
     "steps": Setting(

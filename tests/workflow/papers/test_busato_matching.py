@@ -8,6 +8,7 @@ import numpy as np
 import papers
 import pytest
 from papers.busato_matching import SOURCE, experiments, inputs
+from papers.experiment import Request
 from papers.measured import Measured
 
 from pyapsp.errors import VerificationError
@@ -51,6 +52,8 @@ def test_every_exhibit_has_values(measured):
     assert table["arcs: ours"].notna().sum() == 2  # a stand-in for each kind
     assert made["table-10.2"].table["arcs: thesis"].sum() == 72 * 3 + 182 + 90 + 40 + 156 + 140 + 58
     times = made["figures-10.3-10.16"].table
+    assert (times["queries: ours"] == 2).all()
+    assert (times["queries: thesis"] == 100).all()
     others = [name for name in times.columns if ":" not in name and name != "search"]
     costs = times.pivot_table("top ten, cost: ours", others, "search")
     assert len(costs) > 0
@@ -109,7 +112,31 @@ def test_a_wrong_match_ends_the_experiment(device, monkeypatch):
 
     monkeypatch.setattr(experiments, "match_many", wrong)
     with pytest.raises(VerificationError, match="the answer is wrong"):
-        papers.measure("busato-matching-levels", 64, device=device, repeat=1)
+        papers.measure(
+            "busato-matching-levels", 64, device=device, repeat=1, settings={"counts": [1]}
+        )
+
+
+def asked(name, n, device, monkeypatch, **settings):
+    """The numbers of queries of the groups that an experiment makes."""
+    seen = []
+    monkeypatch.setattr(experiments, "LABELS", (32,))
+    monkeypatch.setattr(
+        experiments,
+        "_runners",
+        lambda request, label, queries, *more, **options: iter([len(queries)]),
+    )
+    for case in papers.EXPERIMENTS[name].cases(n, Request(device, settings)):
+        seen += case.runners
+    return set(seen)
+
+
+@pytest.mark.parametrize(("name", "n"), [("queries", 80), ("levels", 64), ("perturbed", 128)])
+def test_a_size_has_as_many_queries_as_in_the_thesis(name, n, device, monkeypatch):
+    monkeypatch.delenv("PYAPSP_DATA_MIRROR", raising=False)
+    name = f"busato-matching-{name}"
+    assert asked(name, n, device, monkeypatch) == {100}
+    assert asked(name, n, device, monkeypatch, counts=[2, 3]) == {3}
 
 
 def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypatch):
@@ -135,7 +162,7 @@ def test_the_files_of_the_authors_are_used_if_they_are_there(tmp_path, monkeypat
         assert what == "Danio_rerio, file of the authors"
         assert np.array_equal(found.labels, target.labels)
         assert "drawn again" in inputs.physical(5720, 64, there)[1]
-        [theirs] = inputs.queries(found, 6, 32, 4, there)
+        [theirs] = inputs.queries(found, 6, 32, 100, there)  # all that there are
         assert np.array_equal(theirs.labels, query.labels)
         # none of theirs has this size, or these labels
         for nodes, labels in ((5, 32), (6, 64)):

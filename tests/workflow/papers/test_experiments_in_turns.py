@@ -222,7 +222,11 @@ def test_simulations_are_written_to_a_file(device):
 
 @pytest.mark.parametrize(
     ("spoilt", "said"),
-    [("values", "translator: the answer is wrong"), ("samples", "a file of 640")],
+    [
+        ("values", "translator: the first samples: the answer is wrong"),
+        ("last", "translator: the answer is wrong"),
+        ("samples", "a file of 640"),
+    ],
 )
 def test_a_wrong_file_is_noticed(spoilt, said, device, monkeypatch):
     right = output.simulate
@@ -230,8 +234,8 @@ def test_a_wrong_file_is_noticed(spoilt, said, device, monkeypatch):
     def wrong(*arguments, engine, **options):
         frame = right(*arguments, engine=engine, **options)
         if engine == "translator":
-            frame["V"] += 1e-6
-            frame = frame if spoilt == "values" else frame[:-1]
+            frame["V"] += {"values": 1e-6, "last": frame["time"] // 2, "samples": 0}[spoilt]
+            frame = frame[:-1] if spoilt == "samples" else frame
         return frame
 
     monkeypatch.setattr(output, "simulate", wrong)

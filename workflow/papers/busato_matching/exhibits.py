@@ -7,7 +7,7 @@ from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 from papers.tables import Filled, Maker, Row, Rows
-from papers.values import Value, milliseconds, percent, ratio
+from papers.values import Value, beside, milliseconds, percent, ratio
 
 __all__ = ["ROWS"]
 
@@ -62,6 +62,7 @@ def _queries(measured: Measured) -> Filled:
         reference = _time(measured.run(_QUERIES, n, **{**label, "method": "reference"}))
         row: Row = {"vertices": n}
         row |= {name: label[name] for name in ("labels", "nodes", "search", "matches")}
+        row |= beside("queries", run["queries"], _said("figure 10.3", "queries"), "thesis")
         row |= {
             "a query, ms: ours": _time(run),
             "reference, ms: ours": reference,
