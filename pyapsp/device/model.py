@@ -365,18 +365,20 @@ def _wait_for(handle: cl.Device, process: int, *memory: np.ndarray) -> None:
 
 @cache
 def _queue_type() -> type[cl.CommandQueue]:
-    class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
+    base, process = loader.opencl().CommandQueue, os.getpid()
+    finish = base.finish
+
+    class Queue(base):  # type: ignore[misc, valid-type]
         """A queue that supports weak references, and ends its commands before it is deleted.
 
-        `_wait_for` does not find it afterwards.
+        Afterwards `_wait_for` does not find it. Errors of the driver are ignored: nobody waits for
+        these commands. A process that was forked has none.
         """
 
-        _process = os.getpid()
-
         def __del__(self) -> None:
-            if self._process == os.getpid():
+            if process == os.getpid():
                 with suppress(Exception):
-                    self.finish()
+                    finish(self)
 
     return Queue
 

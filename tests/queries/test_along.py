@@ -2,6 +2,7 @@
 
 import itertools
 
+import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -47,7 +48,6 @@ def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed
         weight = lambda tail, head, facts: facts["length"]  # noqa: E731
         along = lambda tail, head, facts: facts["minutes"]  # noqa: E731
     if form == "igraph":
-        igraph = pytest.importorskip("igraph")
         source = igraph.Graph.from_networkx(graph)
         source.vs["name"] = source.vs["_nx_name"]
     if form == "frame":
