@@ -10,7 +10,8 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, generators
+from pyapsp.queries import targets
 
 from .drawn import drawn
 
@@ -163,6 +164,23 @@ def test_wrong_arguments(device):
     found = pyapsp.pairs(graph, 0, 1, paths=True, device=device)
     with pytest.raises(ParameterError, match="'pair' parameter"):
         found.path(1)
+
+
+def test_progress_is_the_number_of_sources_that_are_done(device, monkeypatch):
+    """A launch for each source, of which each has several targets."""
+    some = targets._first_sources
+    monkeypatch.setattr(
+        targets, "_first_sources", lambda waiting, tails, _: some(waiting, tails, 1)
+    )
+    told = []
+    pyapsp.pairs(
+        generators.path(9),
+        [3, 1, 3, 5, 1],
+        [0, 1, 2, 3, 4],
+        device=device,
+        progress=lambda *each: told.append(each),
+    )
+    assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_progress(device):
