@@ -174,8 +174,8 @@ class Device:
             with _lock:
                 if self.handle not in _capabilities:
                     found = Capabilities.probe(self.handle, self.identity)
-                    absent = dict.fromkeys(hidden(), False)
-                    _capabilities[self.handle] = replace(found, **absent)  # type: ignore[arg-type]  # only bool fields
+                    absent: dict[str, Any] = dict.fromkeys(hidden(), False)
+                    _capabilities[self.handle] = replace(found, **absent)
         return _capabilities[self.handle]
 
     def without(self, capability: str) -> str:
@@ -365,10 +365,9 @@ def _wait_for(handle: cl.Device, process: int, *memory: np.ndarray) -> None:
 
 @cache
 def _queue_type() -> type[cl.CommandQueue]:
-    base, process = loader.opencl().CommandQueue, os.getpid()
-    finish = base.finish
+    finish, process = loader.opencl().CommandQueue.finish, os.getpid()
 
-    class Queue(base):  # type: ignore[misc, valid-type]
+    class Queue(loader.opencl().CommandQueue):  # type: ignore[misc]
         """A queue that supports weak references, and ends its commands before it is deleted.
 
         Afterwards `_wait_for` does not find it. Errors of the driver are ignored: nobody waits for

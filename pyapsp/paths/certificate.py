@@ -298,8 +298,8 @@ def oracle(graph: Graph, options: PathOptions) -> Callable[[Rows], Check]:
     It compares rows with SciPy's: all, an evenly spread sample if all would take long, or none if
     there are negative weights in a graph so large that one row would take long. With a sample,
     with predecessors, or if SciPy's float64 does not hold the integers of the answer, the
-    certificate must hold as well. It is computed once for each type; later
-    answers need only be equal to one with a certificate.
+    certificate must hold as well. It is computed once for each type; later answers need only be
+    equal to one with a certificate. With a cutoff there is none: rows are compared in any case.
 
     Parameters
     ----------

@@ -103,10 +103,7 @@ def sums_along(
     pairs = np.repeat(np.arange(lengths.size), lengths)
     steps = np.flatnonzero(pairs[1:] == pairs[:-1])
     tails, heads = vertices[steps], vertices[steps + 1]
-    values, known = _looked_up(second(tails, heads), tails, heads)
-    if not known.all():
-        missing = int(np.argmin(known))
-        raise _lacks(graph, tails[missing], heads[missing], "no second weight")
+    values = _known(graph, second(tails, heads), tails, heads)
     sums = np.bincount(pairs[steps], values, lengths.size).astype(np.float64, copy=False)
     sums[lengths == 0] = np.inf
     return sums
@@ -154,26 +151,30 @@ def _of_arcs(own: Graph, source: GraphLike, along: Along) -> np.ndarray:
     if isinstance(along, str) or callable(along):
         raise _refused(rule, along)
     tails, heads, _ = own.arcs()
-    with_shape = isinstance(along, Graph) or hasattr(along, "tocsr")
-    try:
-        values = None if with_shape else np.asarray(along)
-    except ValueError as error:
-        raise _refused(rule, str(error)) from None
-    if values is None:
+    if isinstance(along, Graph) or hasattr(along, "tocsr"):
         other = as_graph(cast("GraphLike", along), copy=False)
         if other.n != own.n:
             raise _refused(f"a graph of {own.n:,} vertices", f"one of {other.n:,}")
-        found, known = _looked_up(other, tails, heads)
-        if not known.all():
-            missing = int(np.argmin(known))
-            raise _lacks(own, tails[missing], heads[missing], "no second weight")
-        return found
+        return _known(own, other, tails, heads)
+    try:
+        values = np.asarray(along)
+    except ValueError as error:  # a list of rows that differ in length
+        raise _refused(rule, str(error)) from None
     if values.dtype.kind not in "iuf":
         raise _refused(rule, along)
     if values.shape == (own.n, own.n):
         return values[tails, heads]
     if not isinstance(source, Graph) or values.shape != (own.m,):
         raise _refused(rule, f"an array of shape {values.shape}")
+    return values
+
+
+def _known(graph: Graph, second: Graph, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
+    """Return the second weights of arcs, all of which must have one."""
+    values, known = _looked_up(second, tails, heads)
+    if not known.all():
+        missing = int(np.argmin(known))
+        raise _lacks(graph, tails[missing], heads[missing], "no second weight")
     return values
 
 

@@ -254,11 +254,11 @@ def test_an_out_that_cannot_have_the_answer_is_refused(device):
 
 @pytest.mark.parametrize("overlap", [False, True])
 def test_a_matrix_is_not_sent_if_the_answer_is_written_over_it(overlap, device, monkeypatch):
-    class Sent(Exception):  # noqa: N818 - what a copy to the device would be
-        pass
+    class SentError(Exception):
+        """In place of a copy to the device."""
 
     def send(*_):
-        raise Sent
+        raise SentError
 
     monkeypatch.setattr(request, "should_be_sent", lambda *_: True)
     monkeypatch.setattr(request, "sent", send)
@@ -269,7 +269,7 @@ def test_a_matrix_is_not_sent_if_the_answer_is_written_over_it(overlap, device, 
         pyapsp.solve(matrix, "fw-naive", out=out, device=device)
         np.testing.assert_array_equal(out, expected)
     else:
-        with pytest.raises(Sent):
+        with pytest.raises(SentError):
             pyapsp.solve(matrix, "fw-naive", out=out, device=device)
 
 

@@ -26,6 +26,10 @@ def drawn(kind, seed, n=30, edges=120):
     return graph
 
 
+def attribute(name):
+    return lambda tail, head, facts: facts[name]
+
+
 def shortest_edges(graph, ways):
     """Return the minutes of the shortest edge between two nodes, the fastest of several."""
     best = {}
@@ -45,8 +49,7 @@ def test_sums_are_those_of_the_shortest_of_parallel_edges(device, kind, directed
     pairs = np.array(list(itertools.product(names[:6], names[10:25]))).T
     source, weight, along = graph, "length", "minutes"
     if form == "function":
-        weight = lambda tail, head, facts: facts["length"]  # noqa: E731
-        along = lambda tail, head, facts: facts["minutes"]  # noqa: E731
+        weight, along = attribute(weight), attribute(along)
     if form == "igraph":
         source = igraph.Graph.from_networkx(graph)
         source.vs["name"] = source.vs["_nx_name"]

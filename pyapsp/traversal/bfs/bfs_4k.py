@@ -46,14 +46,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.errors import CapabilityError, StallError
+from pyapsp.base.errors import StallError
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, Thresholds, register
-from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.bfs.frontier_queues import LARGEST_INT, Frontiers, FrontierSearch
 from pyapsp.traversal.kernels import standard_of_fences
 
 __all__ = ["Bfs4K", "heavy_degree"]
@@ -68,7 +68,6 @@ _MOST_HEAVY = 1024
 # Ints of the state before the lists of heavy vertices, and places of `cl/common/meeting.h` in it.
 _STATE = 11
 _ENTERED, _ARRIVED, _STALLED, _RING = 3, 6, 7, 8
-_LARGEST_INT = 2**31 - 1
 
 
 def heavy_degree(graph: Graph, share: int, least: int) -> int:
@@ -88,7 +87,7 @@ def heavy_degree(graph: Graph, share: int, least: int) -> int:
         The largest int32 if `share` is 0 or there are no vertices.
     """
     if not share or not graph.n:
-        return _LARGEST_INT
+        return LARGEST_INT
     count = -(-graph.n * share // 10_000)
     degrees = np.diff(graph.indptr)
     return max(int(np.partition(degrees, graph.n - count)[graph.n - count]), least)
@@ -105,7 +104,7 @@ class _Levels(Frontiers):
         capabilities = plan.options.device.capabilities
         self._degrees = np.diff(graph.indptr)
         self._room, limit = (self.host.size - _STATE) // 2, _limit(graph, parameters)
-        strips = limit if parameters.word("dynamic") == "group-strip" else _LARGEST_INT
+        strips = limit if parameters.word("dynamic") == "group-strip" else LARGEST_INT
         self._limits = limit, self._room, strips
         self._resident = capabilities.compute_units * parameters.integer("resident")
         self._capacity = _capacity(self.n)
@@ -281,6 +280,7 @@ class Bfs4K(FrontierSearch):
     summary = "queues; virtual warps or a work-item for each arc, as the frontier of a level needs"
     source = "Busato and Bombieri 2015, doi:10.1109/TPDS.2014.2330597"
     searcher = _Levels
+    numbers_arcs = True
     choices: ClassVar[ParameterValues] = {
         "group": (1, 32, 64, 128, 256, 512, 1024),
         "warp": (1, 8, 16, 32, 64),
@@ -363,11 +363,6 @@ class Bfs4K(FrontierSearch):
             "needs device_scope_fence, dynamic=off or group-strip, and on CPUs group=1"
         )
 
-    def check(self, graph: Graph, options: PathOptions) -> None:
-        """Raise an error if a number of arcs exceeds int32."""
-        if graph.m > _LARGEST_INT:
-            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
-
     def state(self, graph: Graph, options: PathOptions, parameters: Parameters) -> int:
         """Return the ints of the counters and of two lists of heavy vertices."""
         return _STATE + 2 * _room(graph, parameters)
@@ -409,7 +404,7 @@ def _capacity(n: int) -> int:
 def _limit(graph: Graph, parameters: Parameters) -> int:
     """Return the smallest degree of a heavy vertex."""
     if parameters.word("dynamic") == "off":
-        return _LARGEST_INT
+        return LARGEST_INT
     return heavy_degree(
         graph,
         parameters.integer("heavy"),

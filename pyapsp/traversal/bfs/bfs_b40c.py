@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from pyapsp.base.errors import CapabilityError
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
@@ -29,7 +28,6 @@ __all__ = ["BfsB40C"]
 _TABLE = 128
 # Groups for each compute unit that share the arcs between two phases.
 _SHARES = 16
-_LARGEST_INT = 2**31 - 1
 # The forms with arcs between two levels, and the rows of arcs that each form needs.
 _ARCS = ("edge", "hybrid")
 _ROWS = {"vertex": 0, "edge": 2, "two-phase": 1, "hybrid": 2}
@@ -84,6 +82,7 @@ class BfsB40C(FrontierSearch):
     )
     source = "Merrill, Garland and Grimshaw 2012, doi:10.1145/2145816.2145832"
     searcher = _Frontiers
+    numbers_arcs = True
     choices: ClassVar[ParameterValues] = {
         "frontier": tuple(_ROWS),
         "resident": (_RESIDENT_ON_CPUS, 256, _RESIDENT),
@@ -119,11 +118,6 @@ class BfsB40C(FrontierSearch):
             f"{super().rule(options)} and a multiple of warp, and tables of its warps must fit "
             f"{options.device.capabilities.local_memory:,} bytes"
         )
-
-    def check(self, graph: Graph, options: PathOptions) -> None:
-        """Raise an error if a number of arcs exceeds int32."""
-        if graph.m > _LARGEST_INT:
-            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the bits, and of heads and tails of arcs."""

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from pyapsp.base.errors import CapabilityError
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.device.kernels.warps import build_warps
@@ -28,7 +27,6 @@ __all__ = ["BfsGunrock"]
 
 # Groups for each compute unit that share what a launch before them has counted.
 _SHARES = 16
-_LARGEST_INT = 2**31 - 1
 _SWITCH, _EACH, _EACH_ON_CPUS = 4096, 8, 1024
 
 
@@ -77,6 +75,7 @@ class BfsGunrock(FrontierSearch):
     summary = "advance and filter; the size of the frontier decides how its arcs are shared"
     source = "Wang et al. 2016, doi:10.1145/2851141.2851145"
     searcher = _Frontiers
+    numbers_arcs = True
     choices: ClassVar[ParameterValues] = {
         "balance": ("size", "degrees", "vertices", "arcs"),
         "switch": (64, 1024, _SWITCH, 16384),
@@ -116,11 +115,6 @@ class BfsGunrock(FrontierSearch):
             f"{super().rule(options)} and a multiple of warp, and chunks of group x each arcs must "
             f"fit {options.device.capabilities.local_memory:,} bytes"
         )
-
-    def check(self, graph: Graph, options: PathOptions) -> None:
-        """Raise an error if a number of arcs exceeds int32."""
-        if graph.m > _LARGEST_INT:
-            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of visited arcs, degrees, parts of chunks, and sums."""

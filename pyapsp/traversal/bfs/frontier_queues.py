@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.errors import CapabilityError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
@@ -18,22 +19,35 @@ from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import Launcher, search_defines
 from pyapsp.traversal.search import Search
 
-__all__ = ["FrontierSearch", "Frontiers"]
+__all__ = ["LARGEST_INT", "FrontierSearch", "Frontiers"]
 
+LARGEST_INT = 2**31 - 1
 # Ints of `Frontiers.state` that a search clears when it starts.
 _STATE = 8
 
 
 class FrontierSearch(Search[Program]):
-    """Base of the breadth-first searches that expand only the last level. Weights are ignored."""
+    """Base of the breadth-first searches that expand only the last level. Weights are ignored.
+
+    Attributes
+    ----------
+    numbers_arcs : bool
+        Whether its kernels number arcs in int32.
+    """
 
     problem = "bfs"
+    numbers_arcs = False
     carries_predecessors = True
     searcher: ClassVar[type[Frontiers]]
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device."""
         return self.searcher(self, plan, watch)
+
+    def check(self, graph: Graph, options: PathOptions) -> None:
+        """Raise an error if arcs are numbered in int32, and there are too many."""
+        if self.numbers_arcs and graph.m > LARGEST_INT:
+            raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer that only this method needs."""

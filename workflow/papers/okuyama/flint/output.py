@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -93,8 +93,5 @@ def _case(label: Label, system: System, steps: int, request: Request) -> Case:
         "steps": steps,
         "reference": {"what": "the interpreter on one core"},
     }
-    runners = [
-        Runner({**label, "engine": engine}, lambda engine=engine: turn(engine))  # type: ignore[misc]
-        for engine in ENGINES
-    ]
+    runners = [Runner({**label, "engine": engine}, partial(turn, engine)) for engine in ENGINES]
     return Case(about, runners)
