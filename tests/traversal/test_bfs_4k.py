@@ -12,7 +12,7 @@ import pytest
 
 import pyapsp
 from pyapsp.device import Device
-from pyapsp.errors import CapabilityError, ParameterError, StallError
+from pyapsp.errors import ParameterError, StallError
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
 from pyapsp.traversal.bfs import bfs_4k
@@ -372,13 +372,6 @@ def test_parameters_that_do_not_fit(device, monkeypatch):
     monkeypatch.setattr(Device, "capabilities", little)
     with pytest.raises(ParameterError, match="4,000 bytes of local memory"):
         pyapsp.bfs(FAN, 0, pyapsp.method("bfs-4k", group=1024), device=device)
-
-
-def test_too_many_arcs(device):
-    options = PathOptions(device, np.dtype(np.int32))
-    many = type("Graph", (), {"m": 2**31, "n": 3})()
-    with pytest.raises(CapabilityError, match="2,147,483,648"):
-        Bfs4K().check(many, options)
 
 
 # The thesis' figure 6.5: six vertices with these degrees, and the vertex of each of 20 lanes.

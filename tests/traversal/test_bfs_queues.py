@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 
 import pyapsp
 from pyapsp.cli import main
-from pyapsp.errors import ParameterError, StallError
+from pyapsp.errors import CapabilityError, ParameterError, StallError
+from pyapsp.paths import PathOptions
 from pyapsp.paths.result import Result
 from pyapsp.traversal.bfs.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs.frontier_queues import Frontiers
@@ -237,3 +239,12 @@ def test_files(method, device, tmp_path):
         found = Result.load(out)
         levels = np.where(found.distances < found.infinity, found.distances, -1)
         np.testing.assert_array_equal(levels, expected_levels(graph, [source]))
+
+
+@pytest.mark.parametrize("name", ["bfs-4k", "bfs-b40c", "bfs-gunrock"])
+def test_more_arcs_than_int32_numbers_are_refused(name, device):
+    method, options = pyapsp.method(name), PathOptions(device, np.dtype(np.int32))
+    for count, refused in ((2**31 - 1, False), (2**31, True)):
+        graph = type("Graph", (), {"m": count, "n": 3})()
+        with pytest.raises(CapabilityError, match="2,147,483,648") if refused else nullcontext():
+            method.check(graph, options)
