@@ -14,11 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from pyapsp.device.kernels import Program, Stopwatch
-from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
-from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch, WarpFrontierSearch
 from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.search import Search
 
@@ -70,7 +69,7 @@ class _Frontiers(Frontiers):
 
 
 @register
-class BfsB40C(FrontierSearch):
+class BfsB40C(WarpFrontierSearch):
     """Expansion and contraction of frontiers of vertices, of arcs, or of both in turns.
 
     Source: D. Merrill, M. Garland and A. Grimshaw, PPoPP 2012.
@@ -82,7 +81,6 @@ class BfsB40C(FrontierSearch):
     )
     source = "Merrill, Garland and Grimshaw 2012, doi:10.1145/2145816.2145832"
     searcher = _Frontiers
-    numbers_arcs = True
     choices: ClassVar[ParameterValues] = {
         "frontier": tuple(_ROWS),
         "resident": (_RESIDENT_ON_CPUS, 256, _RESIDENT),
@@ -102,22 +100,10 @@ class BfsB40C(FrontierSearch):
         """Return the limit of the hybrid for the other forms."""
         return {} if parameters.word("frontier") == "hybrid" else {"resident": _RESIDENT}
 
-    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
-        """Return whether warps divide a group, and the device supports the size."""
-        group, warp = parameters.integer("group"), parameters.integer("warp")
-        needed = 4 * (5 * group + 1 + 2 * _TABLE * (group // warp))
-        return bool(
-            group % warp == 0
-            and needed <= options.device.capabilities.local_memory
-            and super().fits(parameters, options)
-        )
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return (
-            f"{super().rule(options)} and a multiple of warp, and tables of its warps must fit "
-            f"{options.device.capabilities.local_memory:,} bytes"
-        )
+    def local_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of the arcs of a group, and of the tables of its warps."""
+        group, warp = parameters.integers("group", "warp")
+        return 4 * (5 * group + 1 + 2 * _TABLE * (group // warp))
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of the bits, and of heads and tails of arcs."""
@@ -132,8 +118,3 @@ class BfsB40C(FrontierSearch):
         warps = parameters.integer("group") // parameters.integer("warp")
         table = parameters.macros("warp") | {"PYAPSP_TABLE": _TABLE * warps}
         return super().defines(graph, options, parameters) | table
-
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
-        """Build the kernels, with sub-groups if they have the width of a warp."""
-        defines = self.defines(graph, options, parameters)
-        return build_warps(options.device, "traversal/bfs/bfs_b40c.cl", defines)

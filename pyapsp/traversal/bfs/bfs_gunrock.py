@@ -15,11 +15,10 @@ import numpy as np
 
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.device.kernels.scan import Scan
-from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
-from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch
+from pyapsp.traversal.bfs.frontier_queues import Frontiers, FrontierSearch, WarpFrontierSearch
 from pyapsp.traversal.kernels import KernelArgument
 from pyapsp.traversal.search import Search
 
@@ -65,7 +64,7 @@ class _Frontiers(Frontiers):
 
 
 @register
-class BfsGunrock(FrontierSearch):
+class BfsGunrock(WarpFrontierSearch):
     """Gunrock's operators, with its three ways to share the arcs of a frontier.
 
     Source: Y. Wang et al., PPoPP 2016.
@@ -75,7 +74,6 @@ class BfsGunrock(FrontierSearch):
     summary = "advance and filter; the size of the frontier decides how its arcs are shared"
     source = "Wang et al. 2016, doi:10.1145/2851141.2851145"
     searcher = _Frontiers
-    numbers_arcs = True
     choices: ClassVar[ParameterValues] = {
         "balance": ("size", "degrees", "vertices", "arcs"),
         "switch": (64, 1024, _SWITCH, 16384),
@@ -99,22 +97,10 @@ class BfsGunrock(FrontierSearch):
         idle: dict[str, int | str] = {} if balance == "size" else {"switch": _SWITCH}
         return idle if balance in ("size", "arcs") else {**idle, "each": _EACH}
 
-    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
-        """Return whether warps divide a group, and the device has groups and memory for chunks."""
-        group, warp, each = parameters.integers("group", "warp", "each")
-        needed = 4 * max(5 * group + 2, 2 * group * each + 2)
-        return bool(
-            group % warp == 0
-            and needed <= options.device.capabilities.local_memory
-            and super().fits(parameters, options)
-        )
-
-    def rule(self, options: PathOptions) -> str:
-        """Return the limits."""
-        return (
-            f"{super().rule(options)} and a multiple of warp, and chunks of group x each arcs must "
-            f"fit {options.device.capabilities.local_memory:,} bytes"
-        )
+    def local_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of the arcs of a group, or of a chunk."""
+        group, each = parameters.integers("group", "each")
+        return 4 * max(5 * group + 2, 2 * group * each + 2)
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of visited arcs, degrees, parts of chunks, and sums."""
@@ -129,11 +115,6 @@ class BfsGunrock(FrontierSearch):
     ) -> dict[str, str | int]:
         """Return the macros of the kernels."""
         return super().defines(graph, options, parameters) | parameters.macros("warp", "each")
-
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
-        """Build the kernels, with sub-groups if they have the width of a warp."""
-        defines = self.defines(graph, options, parameters)
-        return build_warps(options.device, "traversal/bfs/bfs_gunrock.cl", defines)
 
 
 def _scan(options: PathOptions, parameters: Parameters) -> Scan:

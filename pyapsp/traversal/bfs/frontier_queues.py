@@ -10,6 +10,7 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels.warps import build_warps
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
@@ -19,7 +20,7 @@ from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import Launcher, search_defines
 from pyapsp.traversal.search import Search
 
-__all__ = ["LARGEST_INT", "FrontierSearch", "Frontiers"]
+__all__ = ["LARGEST_INT", "FrontierSearch", "Frontiers", "WarpFrontierSearch"]
 
 LARGEST_INT = 2**31 - 1
 # Ints of `Frontiers.state` that a search clears when it starts.
@@ -39,6 +40,11 @@ class FrontierSearch(Search[Program]):
     numbers_arcs = False
     carries_predecessors = True
     searcher: ClassVar[type[Frontiers]]
+
+    @property
+    def file(self) -> str:
+        """The kernel file, below the folder of kernels."""
+        return f"traversal/bfs/{self.id.replace('-', '_')}.cl"
 
     def open(self, plan: Plan[Graph, PathOptions, Program], watch: Stopwatch) -> Frontiers:
         """Copy the graph to the device."""
@@ -73,8 +79,37 @@ class FrontierSearch(Search[Program]):
 
     def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
         """Build the kernels."""
-        file = f"traversal/bfs/{self.id.replace('-', '_')}.cl"
-        return build(options.device, file, self.defines(graph, options, parameters))
+        return build(options.device, self.file, self.defines(graph, options, parameters))
+
+
+class WarpFrontierSearch(FrontierSearch):
+    """Base of those whose groups are warps, with lists of arcs in local memory."""
+
+    numbers_arcs = True
+
+    @abstractmethod
+    def local_bytes(self, parameters: Parameters) -> int:
+        """Return the bytes of local memory of a group."""
+
+    def fits(self, parameters: Parameters, options: PathOptions) -> bool:
+        """Return whether warps divide a group, and the device has groups and memory for lists."""
+        group, warp = parameters.integers("group", "warp")
+        return bool(
+            group % warp == 0
+            and self.local_bytes(parameters) <= options.device.capabilities.local_memory
+            and super().fits(parameters, options)
+        )
+
+    def rule(self, options: PathOptions) -> str:
+        """Return the limits."""
+        return (
+            f"{super().rule(options)} and a multiple of warp, and the lists of a group must fit "
+            f"{options.device.capabilities.local_memory:,} bytes"
+        )
+
+    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Program:
+        """Build the kernels, with sub-groups if they have the width of a warp."""
+        return build_warps(options.device, self.file, self.defines(graph, options, parameters))
 
 
 class Frontiers(BfsSearcher):
