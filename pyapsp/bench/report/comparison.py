@@ -10,6 +10,7 @@ import pandas as pd
 from pyapsp.bench.report.records import OVER
 
 __all__ = [
+    "NOT_RUN",
     "SPREAD",
     "STATES",
     "Beside",
@@ -42,6 +43,8 @@ _COLUMNS = (
     *("span", "wide", "calls", "compared", "same_type", "peer_seconds", "ratio", "even"),
     *("slower", "right", "count", "outcomes"),
 )
+#: What is said of "auto" where it was not run.
+NOT_RUN = "not run"
 #: The states of runs, in the order in which they are counted.
 STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 
@@ -227,6 +230,8 @@ def fastest(runs: pd.DataFrame, peers: pd.DataFrame) -> pd.DataFrame:
                     row |= {column: run[column] for column in _OF_THE_FASTEST}
                     row |= {"tied": _some(near), "ties": len(near), "span": _span(run)}
                     row["wide"], row["taken"] = _is_wide(run), _taken(run, right)
+                    if not here["automatic"].eq(True).any():
+                        row["taken"] = NOT_RUN
                     row |= {} if other is None else other._asdict()
                     row["slower"] = reason(run, other)
                 rows.append(row)
@@ -270,7 +275,7 @@ def _tied(fastest: pd.Series, runs: pd.DataFrame) -> list[str]:
 def _taken(fastest: pd.Series, runs: pd.DataFrame) -> str:
     """Name the method that "auto" took, with its time in that of the fastest, or ""."""
     automatic = runs[runs["automatic"].eq(True)]
-    if automatic.empty:
+    if automatic.empty:  # its answer was not right
         return ""
     run = next(automatic.loc[[automatic["wall_seconds"].idxmin()]].itertuples())
     if run.Index == fastest.name:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyapsp.bench.report.comparison import (
+    NOT_RUN,
     SPREAD,
     beside,
     function,
@@ -305,7 +306,8 @@ def fastest_columns(best: pd.DataFrame) -> dict[str, Column]:
     """Return the columns of `fastest_table`, without those in which nothing is told."""
     alone = best["ratio"].isna().all()
     empty = {"ratio", "compared", "peer_seconds"} if alone else set()
-    empty |= {name for name in ("slower", "tied", "taken") if best[name].eq("").all()}
+    untold = ["", NOT_RUN]
+    empty |= {name for name in ("slower", "tied", "taken") if best[name].isin(untold).all()}
     empty |= {name for name in ("problem", "place") if best[name].nunique() == 1}
     return {name: column for name, column in FASTEST.items() if name not in empty}
 

@@ -840,6 +840,9 @@ def test_the_method_that_auto_takes_is_named_beside_the_fastest(make):
         for runs in ([*named, chosen], [chosen, *named]):
             page = Page(make.page(make.bench(runs)))
             assert cells(page, "fastest", "fastest method", "auto takes") == [["x", taken]]
+    other = make.record("b", 10, "x", wall_seconds=2.0)
+    page = Page(make.page(make.bench([*named, chosen, other])))
+    assert cells(page, "fastest", "auto takes") == [["z (1.5 x)"], ["not run"]]
     # a run that "auto" chose may be solved alone, and timed by its name
     solved = make.record("a", 10, "x", wall_seconds=9.0, automatic=True)
     page = Page(make.page(solved, make.bench(named)))
