@@ -17,12 +17,14 @@ import functools
 import itertools
 import os
 import resource
+import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 
 import pytest
 
-from pyapsp.device import Device, choose, devices, model, verdicts
+from pyapsp.device import Device, choose, devices, model, sensors, verdicts
+from pyapsp.device.kernels import residents, transfer
 from pyapsp.errors import CapabilityError, NoDeviceError
 from pyapsp.registry.tuning.database import Row
 
@@ -203,6 +205,38 @@ def row_of(device: Device) -> Callable[..., Row]:
         predecessors=False,
         family="uniform",
     )
+
+
+@pytest.fixture
+def there(device: Device, monkeypatch: pytest.MonkeyPatch) -> residents.Residents:
+    """Return what stays on the device, at first nothing; arrays are copied, also to a CPU."""
+    monkeypatch.setattr(transfer, "in_place", lambda handle: False)
+    monkeypatch.setattr(residents, "_all", {})
+    return residents.residents(device.context)
+
+
+class Toy(sensors.Sensor):
+    """A sensor that shows 100 W, until it was read so many times."""
+
+    name = "toy"
+    reads, most = 0, 10**9
+
+    def joules(self) -> float:
+        self.reads += 1
+        if self.reads > self.most:
+            raise OSError("unplugged")
+        return 100 * time.perf_counter()
+
+    def watts(self) -> float:
+        return 100.0
+
+
+@pytest.fixture
+def toy_sensor(monkeypatch: pytest.MonkeyPatch) -> Toy:
+    """Let every device have a sensor."""
+    sensor = Toy()
+    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
+    return sensor
 
 
 @pytest.fixture

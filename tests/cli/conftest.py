@@ -1,13 +1,10 @@
 """The module that runs commands is found by its name; fixtures that several modules use."""
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from pyapsp.device import sensors
-from pyapsp.device.sensors import Sensor
 from pyapsp.registry import runs
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -24,25 +21,3 @@ def wrong_distances(monkeypatch):
         return solved
 
     monkeypatch.setattr(runs, "solve", wrong)
-
-
-class Toy(Sensor):
-    """A sensor that can be unplugged."""
-
-    name = "toy"
-    lost = False
-
-    def joules(self):
-        if self.lost:
-            raise OSError("unplugged")
-        return 100 * time.perf_counter()
-
-    def watts(self):
-        return 100.0
-
-
-@pytest.fixture
-def toy_sensor(monkeypatch):
-    sensor = Toy()
-    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
-    return sensor

@@ -273,7 +273,7 @@ def test_a_sensor_that_disappears_costs_only_energy(toy_sensor, tmp_path, capsys
 
     def unplugged_after_one(meter, launch):
         energy = measure(meter, launch)
-        toy_sensor.lost = True
+        toy_sensor.most = 0
         return energy
 
     monkeypatch.setattr(EnergyMeter, "measure", unplugged_after_one)

@@ -126,7 +126,7 @@ def test_a_sensor_that_disappears_is_exit_code_4_and_the_rest_is_kept(
     short, toy_sensor, tmp_path, capsys
 ):
     def unplug():
-        toy_sensor.lost = True
+        toy_sensor.most = 0
 
     short(metered, partial(metered, unplug), partial(toy, "copy"))
     path = tmp_path / "profile.json"

@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.device.kernels import residents, transfer
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph, generators
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
 
 GRAPH = generators.random_graph(3000, seed=1)
-
-
-@pytest.fixture
-def there(device, monkeypatch):
-    """Return what stays on the device, at first nothing; arrays are copied, also to a CPU."""
-    monkeypatch.setattr(transfer, "in_place", lambda handle: False)
-    monkeypatch.setattr(residents, "_all", {})
-    return residents.residents(device.context)
 
 
 @pytest.fixture

@@ -7,16 +7,8 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-from pyapsp.device.kernels import Stopwatch, residents, transfer, upload
+from pyapsp.device.kernels import Stopwatch, residents, upload
 from pyapsp.errors import ParameterError
-
-
-@pytest.fixture
-def there(device, monkeypatch):
-    """Return what stays on the device, at first nothing; arrays are copied, also to a CPU."""
-    monkeypatch.setattr(transfer, "in_place", lambda handle: False)
-    monkeypatch.setattr(residents, "_all", {})
-    return residents.residents(device.context)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,9 +16,7 @@ from papers.busato_profiling import criteria, experiments, predictions, programs
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose
 from papers.busato_traversal.partition import experiments as partition
 
-from pyapsp.device import sensors
 from pyapsp.device.kernels.source import headed
-from pyapsp.device.sensors import Sensor
 from pyapsp.errors import ParameterError, VerificationError
 from pyapsp.profiling import primitives
 from pyapsp.profiling.suite import profile_device
@@ -27,29 +24,6 @@ from pyapsp.profiling.suite import profile_device
 NAME = "busato-profiling"
 # Parts of the suite.
 _NEEDED = ("memory", "control")
-
-
-class Toy(Sensor):
-    """A sensor that shows 100 W, until it was read so many times."""
-
-    name = "toy"
-    reads, most = 0, 10**9
-
-    def joules(self):
-        self.reads += 1
-        if self.reads > self.most:
-            raise OSError("unplugged")
-        return 100 * time.perf_counter()
-
-    def watts(self):
-        return 100.0
-
-
-@pytest.fixture
-def toy(monkeypatch):
-    sensor = Toy()
-    monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
-    return sensor
 
 
 def measure(device, path, name, n, *more):
@@ -141,7 +115,7 @@ def test_wrong_answers_are_found(program, n, device):
 # --- energy --------------------------------------------------------------------------------------
 
 
-def test_energy_of_every_version(toy, device, tmp_path):
+def test_energy_of_every_version(toy_sensor, device, tmp_path):
     group = 16 if device.traits.scalar_groups else 64
     options = ("--set", f"items={group}", "--energy", "rapl", "--train", 0.1)
     code, document = measure(device, tmp_path / "x.json", "reduction", 3000, *options)
@@ -156,7 +130,7 @@ def test_energy_of_every_version(toy, device, tmp_path):
     assert (about["name"], about["train_seconds"], about["error"]) == ("toy", 0.1, None)
 
 
-def test_energy_of_the_fastest_group_of_a_technique(toy, device, tmp_path, monkeypatch):
+def test_energy_of_the_fastest_group_of_a_technique(toy_sensor, device, tmp_path, monkeypatch):
     some = dict(list(partition.TECHNIQUES.items())[::6])
     assert len(some) >= 3
     monkeypatch.setattr(partition, "TECHNIQUES", some)
@@ -187,12 +161,14 @@ def test_without_a_sensor_energy_is_null(options, device, tmp_path, written):
     assert set(tables["claims-15.3.3"]["here: ours"]) <= {"yes", "no", "not decided"}
 
 
-def test_a_sensor_that_disappears_costs_only_energy(toy, device, tmp_path, capsys, monkeypatch):
+def test_a_sensor_that_disappears_costs_only_energy(
+    toy_sensor, device, tmp_path, capsys, monkeypatch
+):
     of = metered.energy_of
 
     def unplugged_after_one(*arguments):
         found = of(*arguments)
-        toy.most = toy.reads + 1
+        toy_sensor.most = toy_sensor.reads + 1
         return found
 
     monkeypatch.setattr(metered, "energy_of", unplugged_after_one)
@@ -206,7 +182,9 @@ def test_a_sensor_that_disappears_costs_only_energy(toy, device, tmp_path, capsy
     assert "unplugged" in document["sensors"][0]["error"]
 
 
-def test_a_wrong_answer_at_the_end_of_a_train_is_an_error(toy, device, tmp_path, monkeypatch):
+def test_a_wrong_answer_at_the_end_of_a_train_is_an_error(
+    toy_sensor, device, tmp_path, monkeypatch
+):
     run = Transpose.run
 
     def often(self, times=1):

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import mean
 from typing import Any
 
-from papers.claims import (
-    Answers,
-    Claim,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    near,
-    reaches,
-    within,
-)
+from papers.claims import Answers, UnmeasuredError, Verdict, listed, near, reaches, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.values import Value
 
-__all__ = ["CLAIMS", "POWERS", "claims"]
+__all__ = [
+    "CLAIMS",
+    "POWERS",
+]
 
 #: The Hornet with the blocks of the thesis.
 POWERS = "Hornet, powers of two, 2^16"
 _PAPER = Published("busato_dynamic")
 _Numbers = dict[str, float]
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers to all statements, DY1 to DY8 and TR1."""
-    return judged(CLAIMS, measured)
 
 
 def _said(quantity: str, **where: Value) -> float:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from papers.busato_dynamic import experiments
-from papers.busato_dynamic.claims import POWERS, claims
+from papers.busato_dynamic.claims import CLAIMS, POWERS
 from papers.busato_dynamic.experiments import HORNETS
 from papers.busato_dynamic.inputs import GRAPHS
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
@@ -218,5 +220,5 @@ ROWS: dict[str, Maker] = {
     "figures-18.9-18.10": _both,
     "table-19.2": _decompositions,
     "table-19.3": _fixed,
-    "claims": claims,
+    "claims": partial(judged, CLAIMS),
 }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from statistics import mean
 from typing import Any
 
 from papers.busato_matching.experiments import MATCHES
-from papers.claims import Answers, Claim, Times, UnmeasuredError, Verdict, judged, listed, near
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near
 from papers.measured import Measured
 from papers.published import Published
 from papers.values import Value
 
-__all__ = ["CLAIMS", "claims"]
+__all__ = [
+    "CLAIMS",
+]
 
 _Runs = list[dict[str, Any]]
 # The search of the thesis; the others are ours.
@@ -22,11 +24,6 @@ _SEARCH = "published"
 _FEW = 1
 # Part of the nodes for which the text gives the increase of the cost.
 _FIRST = 0.05
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers to all statements, M1 to M7."""
-    return judged(CLAIMS, measured)
 
 
 def _runs(measured: Measured, name: str, **label: Value) -> _Runs:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from papers.busato_matching.claims import claims
+from functools import partial
+
+from papers.busato_matching.claims import CLAIMS
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
@@ -159,5 +162,5 @@ ROWS: dict[str, Maker] = {
     "figures-10.10-10.11": _perturbed,
     "table-10.2": _complex_table,
     "figures-10.4-10.21": _complexes,
-    "claims": claims,
+    "claims": partial(judged, CLAIMS),
 }

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
-from papers.claims import Answers, Claim, UnmeasuredError, Verdict, judged, listed
+from papers.claims import Answers, UnmeasuredError, Verdict, listed
 from papers.measured import Measured
 
-__all__ = ["CLAIMS", "claims"]
+__all__ = [
+    "CLAIMS",
+]
 
 _MINERS, _OVERLAP = "busato-mining-miners", "busato-mining-overlap"
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers to all statements, MI1 to MI3."""
-    return judged(CLAIMS, measured)
 
 
 def _faster(miner: str, phase: str, orders: int, measured: Measured) -> Verdict:

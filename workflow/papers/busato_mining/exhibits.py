@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from papers.busato_mining.claims import claims
+from functools import partial
+
+from papers.busato_mining.claims import CLAIMS
 from papers.busato_mining.experiments import MINERS, OF_DESIGNS, PARTS
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Maker, Row, Rows
@@ -124,5 +127,5 @@ ROWS: dict[str, Maker] = {
     "parts": _parts,
     "designs": _designs,
     "figure-20.2": _overlap,
-    "claims": claims,
+    "claims": partial(judged, CLAIMS),
 }

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from papers.claims import (
-    Answers,
-    Claim,
-    Times,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    near,
-    reaches,
-    within,
-)
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near, reaches, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = [
-    *("CLAIMS", "Programs", "Techniques"),
-    *("claims_of_programs", "claims_of_techniques", "fastest", "least"),
-]
+__all__ = ["CLAIMS", "Programs", "Techniques", "fastest", "least"]
 
 _PAPER = Published("busato_profiling")
 _CARDS = ("GTX 660", "GTX 980")
@@ -322,13 +308,3 @@ CLAIMS: dict[str, Answers[Any]] = {
         "EN9": _trade_off,
     },
 }
-
-
-def claims_of_programs(name: str, measured: Measured) -> Iterator[Claim]:
-    """Yield the answers about a program."""
-    return judged(CLAIMS[name], Programs(name, measured))
-
-
-def claims_of_techniques(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers about techniques."""
-    return judged(CLAIMS["techniques"], Techniques(measured))

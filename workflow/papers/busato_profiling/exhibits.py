@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from papers.busato_profiling.claims import claims_of_programs, claims_of_techniques, fastest, least
+from papers.busato_profiling.claims import CLAIMS, Programs, Techniques, fastest, least
 from papers.busato_profiling.criteria import VERSIONS
 from papers.busato_profiling.experiments import INPUTS
 from papers.busato_profiling.programs import Reduction, Transpose, TunedProgram
 from papers.busato_traversal.partition.exhibits import statistics
+from papers.claims import Claim, judged
 from papers.measured import Measured
 from papers.metered import COLUMNS
 from papers.published import Published
@@ -396,6 +397,10 @@ def _techniques(measured: Measured) -> Rows:
 
 
 #: Name of an exhibit -> function that makes its rows.
+def _of_program(name: str, measured: Measured) -> Iterator[Claim]:
+    return judged(CLAIMS[name], Programs(name, measured))
+
+
 ROWS: dict[str, Maker] = {
     "table-12.1": _sources,
     "table-12.3": _primitives,
@@ -415,9 +420,9 @@ ROWS: dict[str, Maker] = {
     "table-15.7-groups": partial(_all_groups, "reduction"),
     "table-15.8": partial(_tuned, Transpose, "table 15.8", "transpose"),
     "table-15.8-groups": partial(_all_groups, "transpose"),
-    "claims-15.3.2": partial(claims_of_programs, "reduction"),
-    "claims-15.3.3": partial(claims_of_programs, "transpose"),
+    "claims-15.3.2": partial(_of_program, "reduction"),
+    "claims-15.3.3": partial(_of_program, "transpose"),
     "table-16.1": _statistics,
     "figures-16.1-16.5": _techniques,
-    "claims-16": claims_of_techniques,
+    "claims-16": lambda measured: judged(CLAIMS["techniques"], Techniques(measured)),
 }

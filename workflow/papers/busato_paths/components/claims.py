@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from papers.busato_paths.components.experiments import PARAMETERS, SEARCHES, STRATEGIES, TRIMS
 from papers.busato_paths.components.stand_ins import NAMES
-from papers.claims import (
-    TOLERANCE,
-    Answers,
-    Claim,
-    Times,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    near,
-    reaches,
-)
+from papers.claims import TOLERANCE, Answers, Times, UnmeasuredError, Verdict, listed, near, reaches
 from papers.measured import Measured
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
-__all__ = ["CLAIMS", "DEVSHATWAR_SET", "best", "claims", "heat", "methods", "parameters"]
+__all__ = ["CLAIMS", "DEVSHATWAR_SET", "best", "heat", "methods", "parameters"]
 
 _EXPERIMENT = "busato-paths-components"
 #: The parameters of a run, in the order of `PARAMETERS`.
@@ -67,11 +56,6 @@ def heat(times: Mapping[_Set, float]) -> dict[tuple[str, str], float]:
         for each, seconds in times.items()
         if each[:2] == ("linear", "linear") and each[2:] in wanted
     }
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers of the largest n."""
-    return judged(CLAIMS, measured)
 
 
 def _largest(measured: Measured) -> int:

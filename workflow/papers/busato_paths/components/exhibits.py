@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from papers.busato_paths.components.claims import (
+    CLAIMS,
     DEVSHATWAR_SET,
     best,
-    claims,
     heat,
     methods,
     parameters,
@@ -22,7 +24,7 @@ from papers.busato_paths.components.experiments import (
 )
 from papers.busato_paths.components.stand_ins import NAMES
 from papers.busato_paths.rows import of_graph, of_times
-from papers.claims import near
+from papers.claims import judged, near
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
@@ -127,5 +129,5 @@ ROWS: dict[str, Maker] = {
     "table-9.2": _times,
     "table-9.3": _configurations,
     "figure-9.1": _maps,
-    "claims-9.3": claims,
+    "claims-9.3": partial(judged, CLAIMS),
 }

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from statistics import mean
 
 from papers.busato_paths.curnet.experiments import PUBLISHED, SHARES
 from papers.busato_paths.curnet.networks import SPECIES, THRESHOLDS
-from papers.claims import (
-    Answers,
-    Claim,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    near,
-    reaches,
-)
+from papers.claims import Answers, UnmeasuredError, Verdict, judged, near, reaches
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row
@@ -85,10 +77,6 @@ def _components(measured: Measured) -> Filled:
                 row |= _beside(times, prefix)
             rows.append(row)
     return Filled(rows, _largest("figure 21.5"))
-
-
-def _answers(measured: Measured) -> Iterator[Claim]:
-    return judged(CLAIMS, measured)
 
 
 def _speedups(measured: Measured, name: str = "", /, **where: Value) -> list[float]:
@@ -175,5 +163,5 @@ ROWS: dict[str, Maker] = {
     "figure-21.3": partial(_searches, problem="bfs"),
     "figure-21.4": partial(_searches, problem="sssp"),
     "figure-21.5": _components,
-    "claims-21.3": _answers,
+    "claims-21.3": partial(judged, CLAIMS),
 }

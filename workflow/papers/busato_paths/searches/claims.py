@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from statistics import geometric_mean, mean
 
 from papers.busato_paths.searches.stand_ins import FIRST
-from papers.claims import (
-    Answers,
-    Claim,
-    Times,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    reaches,
-)
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, reaches
 from papers.measured import Measured
 from papers.published import Published
 
-__all__ = [
-    *("OF_OPTIMISATIONS", "OF_SEARCHES", "counts"),
-    *("of_optimisations", "of_searches", "times", "with_and_without"),
-]
+__all__ = ["OF_OPTIMISATIONS", "OF_SEARCHES", "counts", "times", "with_and_without"]
 
 _SEARCHES, _OPTIMISATIONS = "busato-paths-searches", "busato-paths-optimisations"
 #: What the thesis compares with H-BF.
@@ -45,16 +32,6 @@ def times(measured: Measured, n: int, graph: str) -> dict[str, float]:
         run["label"]["method"]: run["seconds"]["kernel"]
         for run in measured.runs(_SEARCHES, n, graph=graph)
     }
-
-
-def of_searches(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers of the largest n."""
-    return judged(OF_SEARCHES, measured)
-
-
-def of_optimisations(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers of the largest n."""
-    return judged(OF_OPTIMISATIONS, measured)
 
 
 def _largest(measured: Measured, experiment: str) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from papers.busato_paths.rows import of_graph, of_times
 from papers.busato_paths.searches import claims
 from papers.busato_paths.searches.experiments import OPTIMISATIONS
 from papers.busato_paths.searches.stand_ins import FIRST, SECOND
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Maker, Row, Rows
@@ -134,8 +136,8 @@ ROWS: dict[str, Maker] = {
     "table-8.1": _graphs,
     "table-8.2": _times,
     "figure-8.8": _speedups,
-    "claims-8.2": claims.of_searches,
+    "claims-8.2": partial(judged, claims.OF_SEARCHES),
     "table-8.3": _ablation,
     "figure-8.9": _relaxations,
-    "claims-8.3": claims.of_optimisations,
+    "claims-8.3": partial(judged, claims.OF_OPTIMISATIONS),
 }

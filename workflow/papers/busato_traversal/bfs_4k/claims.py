@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from papers.busato_traversal.bfs_4k.experiments import COMPARED, FEATURES, KNOBS
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
-from papers.claims import (
-    Answers,
-    Claim,
-    Times,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    near,
-    within,
-)
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = ["CLAIMS", "claims", "fastest"]
+__all__ = ["CLAIMS", "fastest"]
 
 _LEVELS, _FEATURES, _RIVALS, _KNOBS = (
     f"busato-traversal-bfs-{name}" for name in ("levels", "features", "rivals", "knobs")
@@ -31,11 +21,6 @@ _LEVELS, _FEATURES, _RIVALS, _KNOBS = (
 _COMBINED = "and detection of duplicates"
 _WARPS = ("virtual warp 1", "virtual warp 4")
 _PAPER = Published("busato_traversal/bfs_4k")
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers of the largest n, BK1 to BK6."""
-    return judged(CLAIMS, measured)
 
 
 def fastest(measured: Measured, n: int, graph: str) -> dict[str, RunRecord]:

@@ -6,24 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from papers.busato_traversal.helix.experiments import BALANCES, SEQUENTIAL, SYNCS
-from papers.claims import (
-    TOLERANCE,
-    Answers,
-    Claim,
-    UnmeasuredError,
-    Verdict,
-    every,
-    judged,
-    listed,
-    within,
-)
+from papers.claims import TOLERANCE, Answers, UnmeasuredError, Verdict, every, listed, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 
 __all__ = [
-    *("ABLATED", "CLAIMS", "CONFIGURED", "DIMENSIONS", "RIVALS", "Seconds"),
-    *("claims", "graphs", "pairs", "seconds_of"),
+    *("ABLATED", "CLAIMS", "CONFIGURED", "DIMENSIONS", "RIVALS", "Seconds", "graphs", "pairs"),
+    "seconds_of",
 ]
 
 CONFIGURED = "busato-traversal-configurations"
@@ -75,11 +65,6 @@ def seconds_of(runs: list[RunRecord]) -> Seconds:
     return {
         tuple(run["label"][name] for name in DIMENSIONS): run["seconds"]["kernel"] for run in runs
     }
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers to all statements, HX1 to HX21."""
-    return judged(CLAIMS, measured)
 
 
 def _for_all(answers: Mapping[str, bool]) -> Verdict:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from papers.busato_traversal.helix.claims import (
     ABLATED,
+    CLAIMS,
     CONFIGURED,
     DIMENSIONS,
     RIVALS,
     Seconds,
-    claims,
     graphs,
     pairs,
     seconds_of,
@@ -18,6 +19,7 @@ from papers.busato_traversal.helix.claims import (
 from papers.busato_traversal.helix.experiments import ABLATIONS
 from papers.busato_traversal.helix.tree import Leaf, Split, Tree, fitted, loss, rules
 from papers.busato_traversal.helix.tree import Row as Sample
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Maker, Row, Rows
@@ -162,6 +164,6 @@ ROWS: dict[str, Maker] = {
     "figure-7.7": _figure_7_7,
     "table-7.2": _table_7_2,
     "section-7.3": _section_7_3,
-    "section-7.4.2": claims,
+    "section-7.4.2": partial(judged, CLAIMS),
     "section-7.3.8": _section_7_3_8,
 }

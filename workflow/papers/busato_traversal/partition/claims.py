@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -14,12 +14,10 @@ from papers.claims import (
     TOLERANCE,
     UNMEASURED,
     Answers,
-    Claim,
     Times,
     UnmeasuredError,
     Verdict,
     every,
-    judged,
     listed,
     near,
     reaches,
@@ -29,7 +27,7 @@ from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = ["CLAIMS", "Facts", "best", "claims"]
+__all__ = ["CLAIMS", "Facts", "best"]
 
 _ITEMS = "work-items to threads"
 _WIDTHS = {f"virtual warps of {width}": width for width in (2, 4, 8, 16, 32)}
@@ -128,11 +126,6 @@ class Facts:
         return [
             each for each in every if self.n in each.measured.sizes("busato-traversal-techniques")
         ]
-
-
-def claims(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers to all statements, LB1 to LB16."""
-    return judged(CLAIMS, Facts(measured))
 
 
 def _some(times: Times[str], names: Iterable[str]) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from papers.busato_traversal.partition.claims import best, claims
+from papers.busato_traversal.partition.claims import CLAIMS, Facts, best
 from papers.busato_traversal.partition.experiments import GRIDS, ROUNDS
 from papers.busato_traversal.partition.stand_ins import NAMES
+from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.reading import READ
@@ -165,7 +166,7 @@ ROWS: dict[str, Maker] = {
     "table-3.1": _formats,
     "table-5.3": statistics,
     "figures-5.6-5.9": _techniques,
-    "claims": claims,
+    "claims": lambda measured: judged(CLAIMS, Facts(measured)),
     "figure-5.10": _by_group,
     "figure-5.11": _steps,
     "figure-5.12": partial(

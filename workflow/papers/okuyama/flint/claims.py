@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import dropwhile
 
-from papers.claims import (
-    Answers,
-    Claim,
-    Times,
-    UnmeasuredError,
-    Verdict,
-    judged,
-    listed,
-    near,
-    reaches,
-    within,
-)
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near, reaches, within
 from papers.measured import Measured
 from papers.okuyama.flint.accuracy import WITHOUT
 from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = ["OF_ACCURACY", "OF_OUTPUT", "of_accuracy", "of_output"]
+__all__ = [
+    "OF_ACCURACY",
+    "OF_OUTPUT",
+]
 
 _OUTPUT, _ACCURACY = "okuyama-flint-output", "okuyama-flint-accuracy"
 # Numbers of section 5.6.1, and the functions and equations of its "larger models".
 _LEAST, _MOST, _TRANSLATED, _SLOWER, _LARGER = 1.5, 24.0, 2.4, 12.0, 1000
 _SINGLE, _NETWORK = "Luo-Rudy", "Wang"
-
-
-def of_output(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers about table 5.2."""
-    return judged(OF_OUTPUT, measured)
-
-
-def of_accuracy(measured: Measured) -> Iterator[Claim]:
-    """Yield the answers about table 5.9."""
-    return judged(OF_ACCURACY, measured)
 
 
 def _gains(

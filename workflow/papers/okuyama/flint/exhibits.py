@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
+from papers.claims import judged
 from papers.measured import Measured
 from papers.okuyama.flint.accuracy import DTYPES, ENGINES, WITHOUT
-from papers.okuyama.flint.claims import of_accuracy, of_output
+from papers.okuyama.flint.claims import OF_ACCURACY, OF_OUTPUT
 from papers.okuyama.flint.models import FILE
 from papers.okuyama.flint.output import STEPS
 from papers.published import Published
@@ -271,8 +273,8 @@ ROWS: dict[str, Maker] = {
     "table-5.5": _bandwidth,
     "table-5.6-networks": _network_models,
     "table-5.4-networks": _network_times,
-    "claims-5.6.1": of_output,
+    "claims-5.6.1": partial(judged, OF_OUTPUT),
     "section-5.6.4": _sums,
     "figure-5.6.4": _course,
-    "claims-5.6.4": of_accuracy,
+    "claims-5.6.4": partial(judged, OF_ACCURACY),
 }
