@@ -24,6 +24,7 @@ from pyapsp.traversal.components.scc_multi_step import SccMultiStep
 from pyapsp.traversal.components.scc_tarjan import SccTarjan
 from pyapsp.traversal.partitioning.partition import partition
 from pyapsp.traversal.sssp.sssp_bellman_ford import SsspBellmanFord
+from pyapsp.traversal.sssp.sssp_bucketing import SsspBucketing
 from pyapsp.traversal.sssp.sssp_delta_stepping import SsspDeltaStepping
 from pyapsp.traversal.sssp.sssp_h_bf import SsspHBf
 from pyapsp.traversal.sssp.sssp_near_far import SsspNearFar
@@ -48,6 +49,7 @@ __all__ = [
     "SccMultiStep",
     "SccTarjan",
     "SsspBellmanFord",
+    "SsspBucketing",
     "SsspDeltaStepping",
     "SsspHBf",
     "SsspNearFar",

@@ -1,35 +1,23 @@
-"""sssp-near-far: relaxes vertices roughly by distance, with a near and a far list on the device.
-
-Without 64-bit atomics a wide distance is lowered in two launches. ``settle`` copies the distances
-of the near vertices first, so that both launches use the same values.
-"""
+"""sssp-near-far: relaxes vertices roughly by distance, with a near and a far list on the device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 import numpy as np
-import pyopencl as cl
 
-from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
-from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
-from pyapsp.registry import Parameters, ParameterValues, Plan, register
-from pyapsp.traversal.kernels import Launcher
-from pyapsp.traversal.search import Lanes
-from pyapsp.traversal.sssp.tree import NonNegativeSearch, Programs, Tree, word_defines, word_of
+from pyapsp.registry import Plan, register
+from pyapsp.traversal.sssp.piles import Piles, PilesSearch
+from pyapsp.traversal.sssp.tree import Programs
 
 __all__ = ["SsspNearFar"]
 
-# The largest number of groups that search the far list for the smallest distance.
-_GROUPS = 64
-
 
 @register
-class SsspNearFar(Lanes[Programs], NonNegativeSearch):
+class SsspNearFar(PilesSearch):
     """Each launch uses the whole device to relax all near vertices of one source.
 
     Source: A. Davidson, S. Baxter, M. Garland, J. D. Owens, IPDPS 2014.
@@ -38,167 +26,21 @@ class SsspNearFar(Lanes[Programs], NonNegativeSearch):
     id = "sssp-near-far"
     summary = "work-efficient: near and far piles of one source, launches over the whole device"
     source = "Davidson et al. 2014, doi:10.1109/IPDPS.2014.45"
-    # delta in percent of the mean weight
-    choices: ClassVar[ParameterValues] = {
-        **Lanes.choices,
-        "delta": (25, 50, 100, 200, 400, 800, 1600, 3200, 6400, 12800),
-    }
+    deltas: ClassVar[tuple[int, int]] = (3200, 1600)
 
-    def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
-        """Yield values of delta, which are multiples of the mean weight.
-
-        With a larger delta more arcs are relaxed twice; with a smaller one there are more launches.
-        """
-        delta = 1600 if options.device.traits.scalar_groups else 3200
-        for candidate in super().candidates(options):
-            yield {**candidate, "delta": delta}
-
-    def buffers(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:
-        """Return the bytes of each buffer: arcs, state of the search, predecessors."""
-        n, m, item = graph.n, graph.m, options.dtype.itemsize
-        sizes = [8 * (n + 1), 4 * m, item * m, *_sizes(n, options.dtype)]
-        if options.predecessors:
-            sizes += Tree.buffers(n)
-        return [max(size, 4) for size in sizes]
-
-    def prepare(self, graph: Graph, options: PathOptions, parameters: Parameters) -> Programs:
-        """Build the kernels."""
-        device = options.device
-        arcs = np.dtype(np.int64), options.dtype
-        defines = word_defines(device, options.dtype, *arcs) | {
-            "PYAPSP_GROUP": parameters.integer("group"),
-            "PYAPSP_LANES": parameters.integer("width"),
-        }
-        search = build(device, "traversal/sssp/sssp_near_far.cl", defines)
-        tree = Tree.build(device, options.dtype, *arcs) if options.predecessors else None
-        return Programs(search, tree)
-
-    def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Piles:
+    def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _NearFar:
         """Copy the graph to the device."""
-        return _Piles(plan, watch)
+        return _NearFar(plan, watch)
 
 
-class _Piles:
-    """A graph on the device, with the near and far lists of a search."""
+class _NearFar(Piles):
+    """Splits the far list at delta above the least distance in it."""
 
-    rounds = 0
-
-    def __init__(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> None:
-        graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._n, self._group, self._width = (
-            graph.n,
-            parameters.integer("group"),
-            parameters.integer("width"),
-        )
-        self._dtype, self._cutoff, self._watch = options.dtype, options.cutoff, watch
-        self._infinity, whole = infinity(options.dtype), options.dtype.kind in "iu"
-        self._largest = self._infinity - 1 if whole else float(np.finfo(options.dtype).max)
-        self._queue = options.device.queue()
-        self._launch = Launcher(self._queue, plan.state.search, self._group)
-        self._delta = _delta(graph, options.dtype, parameters.integer("delta"))
-        wide, atomics = options.dtype.itemsize == 8, options.device.capabilities.int64_atomics
-        self._passes = 2 if wide and not atomics else 1
-        self._arcs = [
-            upload(self._queue, graph.indptr, watch),
-            upload(self._queue, graph.indices, watch),
-            upload(self._queue, graph.weights, watch, options.dtype),
-        ]
-        self._words, self._tried, self._lists, self._marks, self._sizes, self._minima = (
-            cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, size)
-            for size in _sizes(graph.n, options.dtype)
-        )
-        self._tree = Tree.planned(plan, self._arcs, options.dtype)
-
-    def search(self, source: int) -> None:
-        """Relax near vertices until none are left, raise the threshold, and repeat."""
-        pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
-        self._launch("near_far_start", self._n, self._words, *pile, np.int32(source), n)
-        now, day, near, far, limit = 0, 0, 1, 0, self._raised(0)
-        while near:
-            while near:
-                self._relax(now, day, near, limit)
-                now = 1 - now
-                near, far = self._waiting(now, day)
-            least = self._least(day, far, limit)
-            if least == self._infinity or (self._cutoff is not None and least > self._cutoff):
-                break
-            raised = self._raised(least)
-            turns = n, np.int32(now), np.int32(day), np.int32(far)
-            self._launch("near_far_split", far, self._words, *pile, *turns, limit, raised)
-            limit, day = raised, 1 - day
-            near, far = self._waiting(now, day)
-
-    def read_predecessors(
-        self, source: int, distances: HostOrDevice, predecessors: HostOrDevice
-    ) -> None:
-        """Find the predecessors from the distances."""
-        assert self._tree is not None, "planned without predecessors"
-        self._tree.find(self._words, source, predecessors, self._watch)
-
-    def _relax(self, now: int, day: int, near: int, limit: np.generic) -> None:
-        """Relax the arcs of all near vertices."""
-        self.rounds += 1
-        pile, n = (self._lists, self._marks, self._sizes), np.int32(self._n)
-        count = np.int32(near)
-        settled = self._words, self._tried, *pile, n, np.int32(now), count
-        self._launch("near_far_settle", near, *settled)
-        turns = n, np.int32(now), np.int32(day), count, limit
-        for number in range(self._passes):
-            arrays = *self._arcs, self._words, self._tried, *pile
-            items = near * self._width
-            self._launch("near_far_relax", items, *arrays, *turns, np.int32(number))
-
-    def _waiting(self, now: int, day: int) -> tuple[int, int]:
-        """Return the number of near and of far vertices."""
-        sizes = np.empty(4, np.int32)
-        cl.enqueue_copy(self._queue, sizes, self._sizes)
-        return int(sizes[now]), int(sizes[2 + day])
-
-    def _least(self, day: int, far: int, limit: np.generic) -> int | float:
-        """Return the smallest distance in the far list; infinity if it is empty."""
-        if far == 0:
-            return self._infinity
-        groups = min(-(-far // self._group), _GROUPS)
-        minima = np.empty(groups, self._dtype)
-        arrays = self._words, self._lists, self._sizes, self._minima
-        turns = np.int32(self._n), np.int32(day), np.int32(far), limit
-        self._launch("near_far_least", groups * self._group, *arrays, *turns)
-        cl.enqueue_copy(self._queue, minima, self._minima)
-        least: int | float = minima.min().item()
-        return least
-
-    def _raised(self, least: float) -> np.generic:
-        """Return the next threshold: above the given distance, and below infinity."""
-        limit = int(least) if self._dtype.kind in "iu" else float(least)
-        raised: np.generic = self._dtype.type(min(limit + self._delta, self._largest))
+    def _take(self, now: int, day: int, far: int, limit: np.generic) -> np.generic | None:
+        least = self._least(day, far, limit)
+        if least == self._infinity or (self._cutoff is not None and least > self._cutoff):
+            return None
+        raised = self._raised(least)
+        turns = np.int32(self._n), np.int32(now), np.int32(day), np.int32(far)
+        self._launch("near_far_split", far, self._words, *self._pile, *turns, limit, raised)
         return raised
-
-    def read_distances(self, distances: HostOrDevice) -> None:
-        """Copy the distances into a row; the device may hold them in wider words."""
-        if isinstance(distances, DeviceRows):
-            distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))
-            return
-        words = distances
-        if self._dtype.itemsize < 4:
-            words = np.empty(self._n, np.int32)
-        with self._watch.by_the_host("transfer"):
-            cl.enqueue_copy(self._queue, words, self._words)
-        if words is not distances:
-            bits = words.astype(np.uint16)
-            distances[...] = bits.view(self._dtype)
-
-
-def _sizes(n: int, dtype: np.dtype) -> list[int]:
-    """Return the bytes of each buffer.
-
-    They are words, copies of distances, lists, marks, sizes of lists, and minima.
-    """
-    item = dtype.itemsize
-    return [word_of(dtype) * n, item * n, 16 * n, 4 * n, 16, item * _GROUPS]
-
-
-def _delta(graph: Graph, dtype: np.dtype, percent: int) -> float:
-    """Return the step of the threshold: a part of the mean weight, at least 1 in integers."""
-    with np.errstate(over="ignore"):  # an infinite delta means the order of Bellman-Ford
-        delta = graph.mean_weight * percent / 100 if graph.m else 1.0
-    return max(round(min(delta, 2.0**62)), 1) if dtype.kind in "iu" else delta

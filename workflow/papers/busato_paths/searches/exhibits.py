@@ -21,8 +21,8 @@ _THEIRS = "published"
 _SEARCHES, _OPTIMISATIONS = "busato-paths-searches", "busato-paths-optimisations"
 # The searches of table 8.2; frontier is H-BF without optimisations.
 _NAMES = (
-    *("queue", "dijkstra", "sssp-bellman-ford", "workfront sweep", "sssp-near-far", "frontier"),
-    *("sssp-h-bf", "sssp-delta-stepping"),
+    *("queue", "dijkstra", "sssp-bellman-ford", "workfront sweep", "sssp-near-far"),
+    *("sssp-bucketing", "frontier", "sssp-h-bf", "sssp-delta-stepping"),
 )
 # Where the published times of each search are from.
 _DEVICES = {

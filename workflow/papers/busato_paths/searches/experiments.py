@@ -141,6 +141,7 @@ def _searches(n: int, request: Request) -> Iterator[Case]:
             subject.runner({"method": "sssp-bellman-ford"}, method("sssp-bellman-ford")),
             subject.runner({"method": "workfront sweep"}, method("sssp-h-bf", **sweep)),
             subject.runner({"method": "sssp-near-far"}, method("sssp-near-far")),
+            subject.runner({"method": "sssp-bucketing"}, method("sssp-bucketing")),
             subject.runner({"method": "frontier"}, _form(request.device, n)),
             subject.runner({"method": "sssp-h-bf"}, method("sssp-h-bf")),
             subject.runner({"method": "sssp-delta-stepping"}, method("sssp-delta-stepping")),
@@ -201,7 +202,10 @@ _experiment = partial(InTurns, sizes=(20_000,), least=100, memory=_memory)
 EXPERIMENTS = {
     "busato-paths-searches": _experiment(
         exhibits="tables 8.1 and 8.2, figure 8.8",
-        methods=("sssp-h-bf", "sssp-near-far", "sssp-bellman-ford", "sssp-delta-stepping"),
+        methods=(
+            *("sssp-h-bf", "sssp-near-far", "sssp-bucketing", "sssp-bellman-ford"),
+            "sssp-delta-stepping",
+        ),
         make=_searches,
     ),
     "busato-paths-optimisations": _experiment(
