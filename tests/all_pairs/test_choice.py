@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -231,6 +232,7 @@ def test_a_method_for_shorter_distances_is_worth_a_proof(rows, device, dtype):
 
 def test_a_type_without_rows_goes_by_the_nearest_in_width(rows, halves, device):
     """Half as fast as rows of half the width, no faster than rows of twice the width."""
+    nearly = partial(pytest.approx, rel=1e-3)  # beside the arcs that the host writes
 
     def seconds(dtype, graph=halves):
         options = AllPairsOptions(device, np.dtype(dtype))
@@ -238,12 +240,12 @@ def test_a_type_without_rows_goes_by_the_nearest_in_width(rows, halves, device):
 
     rows(("fw-minplus", "float32", 90, 1e9))
     in_time = 90**3 / 1e9
-    assert seconds("float32") == pytest.approx(in_time)
-    assert seconds("float64") == pytest.approx(2 * in_time)
+    assert seconds("float32") == nearly(in_time)
+    assert seconds("float64") == nearly(2 * in_time)
     rows(("fw-minplus", "float64", 90, 2e8))
-    assert seconds("float64") == pytest.approx(5 * in_time)
+    assert seconds("float64") == nearly(5 * in_time)
     whole = random_graph(90, 400, 9, seed=1)
-    assert seconds("uint16", whole) == pytest.approx(in_time)
+    assert seconds("uint16", whole) == nearly(in_time)
 
 
 def test_searches_by_bits_are_considered_in_every_type(rows, device):
@@ -291,19 +293,57 @@ def test_more_arcs_of_a_search_by_bits_are_fewer_levels(rows, device, set_scalar
 
 @pytest.mark.parametrize("scalar", [True, False])
 def test_a_deep_search_takes_its_levels_on_a_gpu(rows, device, set_scalar, scalar):
+    """Without an estimate, a mesh with two arcs a vertex may be a path."""
     set_scalar(scalar)
     rows(("near-far", "float32", 1000, 1e15))
-    method, options = pyapsp.method("near-far"), AllPairsOptions(device, np.dtype("float32"))
-    facts = random_graph(1000, 4000, 9, seed=1).facts
-    unknown, flat, deep = (
-        method.predict(replace(facts, depth=depth), options, 1000) for depth in (None, 4, 1000)
+    facts = random_graph(1000, 2000, 9, seed=1).facts
+    flat, deep = (
+        predicted(device, "near-far", replace(facts, depth=depth), 1000) for depth in (4, 1000)
     )
-    assert unknown < 1e-5
-    assert flat < 2e-5
+    unknown, mesh = (
+        predicted(device, "near-far", replace(facts, family=family), 1000)
+        for family in ("uniform", "mesh")
+    )
     if scalar:
-        assert deep == unknown
+        assert deep == unknown == flat == mesh
     else:
-        assert 1e-3 < deep < 1e-2
+        assert flat < unknown < 1.5 * flat
+        assert deep - flat == pytest.approx(996 * 3.5e-6)
+        assert deep < mesh < 1.2 * deep
+
+
+def test_few_sources_do_not_fill_a_gpu(rows, device, set_scalar):
+    """Measured on an H200: seconds of sources, with 20,000 vertices, and with 40,000 of a grid."""
+    set_scalar(False)
+    rows(("near-far", "float32", 20000, 2.8e13))
+    uniform = replace(random_graph(20000, 80000, 9, seed=1).facts, depth=11)
+    mesh = replace(uniform, n=40000, m=159200, family="mesh", depth=256)
+    for facts, times in (
+        (uniform, {1: 3.6e-3, 8: 7.3e-3, 64: 8.2e-3, 256: 8.8e-3, 1024: 16.6e-3, 4096: 54e-3}),
+        (mesh, {8: 37e-3, 64: 36e-3, 256: 38e-3, 1024: 54e-3, 4096: 170e-3}),
+    ):
+        for count, seconds in times.items():
+            assert seconds / 2 < predicted(device, "near-far", facts, count) < 2 * seconds
+
+
+def test_few_sources_by_bits_take_the_launches_of_their_levels_on_a_gpu(rows, device, set_scalar):
+    """Measured on an H200 with 5,000 vertices: 1.9 to 2.8 ms for 1 to 1,024 sources."""
+    set_scalar(False)
+    rows(("ms-bfs", "float32", 5000, 1e13))
+    facts = replace(random_graph(5000, 20000, 1, seed=1).facts, depth=11)
+    for count, seconds in ((1, 1.9e-3), (256, 2.5e-3), (1024, 2.8e-3)):
+        assert seconds / 2 < predicted(device, "ms-bfs", facts, count) < 2 * seconds
+
+
+def test_the_host_writes_the_arcs_of_a_small_matrix(rows, device):
+    """On the host of an H200, a complete graph of 512 vertices took 3.5 ms, its kernels 0.5."""
+    rows(("fw-minplus", "float32", 512, 1e11))
+    facts = random_graph(512, 2048, 9, seed=1).facts
+    few, usual, many = (
+        predicted(device, "fw-minplus", replace(facts, m=m), 512) for m in (100, 2048, 261632)
+    )
+    assert few == usual == pytest.approx(512**3 / 1e11)
+    assert many - usual == pytest.approx(6e-9 * (261632 - 2048))
 
 
 def predicted(device, name, facts, rows, dtype="float32"):
@@ -339,8 +379,10 @@ def test_vectors_of_few_sources_are_narrow_on_a_cpu(rows, device, set_scalar, sc
     assert all_rows == pytest.approx(20000 * each)
     if scalar:  # one source has a vector and the constant of a call; two cores have 16 sources
         assert 1e-3 + 4 * each < one < 1e-3 + 100 * each
-    else:
-        assert one == pytest.approx(each)
+    elif name == "apsp-tasks":
+        assert one == pytest.approx(each + 4e-4, rel=1e-3)
+    else:  # a group alone
+        assert 1e3 * each < one
 
 
 def test_a_search_without_vectors_takes_its_share(rows, device):
@@ -360,8 +402,9 @@ def test_a_call_has_a_constant_on_a_cpu(rows, device, set_scalar):
         assert predicted(device, name, facts, 1000) < 1e-4
 
 
-def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, set_scalar):
-    set_scalar(True)
+@pytest.mark.parametrize("scalar", [True, False])
+def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, set_scalar, scalar):
+    set_scalar(scalar)
     rows(("near-far", "float32", 40000, 1e9))
     mesh = replace(random_graph(40000, 160000, 9, seed=1).facts, family="mesh")
     uniform = replace(mesh, family="uniform")

@@ -25,6 +25,7 @@ from pyapsp.device.kernels import Backlog, Program, Stopwatch, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.device_matrix import is_there
+from pyapsp.graph.families import ARCS
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
@@ -176,13 +177,17 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Return n^3 divided by the rate of the tuning rows around n, and the time of predecessors.
 
-        Rows tell the time without predecessors, unless the kernels update these.
+        Rows tell the time without predecessors, unless the kernels update these. And they are of
+        graphs with `ARCS` arcs a vertex: the host writes further ones into a small matrix.
         """
         rate = tuned_rate(self, graph.n, options)
         if rate is None:
             return None
+        seconds = graph.n**3 / rate
+        if not _is_staged(graph.n, options):
+            seconds += _ARC * max(graph.m - ARCS * graph.n, 0)
         after = options.predecessors and not self.carries_predecessors
-        return graph.n**3 / rate + (recovery_seconds(graph.n, options) if after else 0.0)
+        return seconds + (recovery_seconds(graph.n, options) if after else 0.0)
 
     def plan(
         self, graph: Graph, options: AllPairsOptions
@@ -241,11 +246,10 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         self, graph: Graph, options: AllPairsOptions, configuration: Configuration
     ) -> bool:
         """Return whether the matrix is made of the arcs on the device."""
-        answer = (options.answer or options.dtype).itemsize * graph.n**2
         return (
             configuration.layout is None
             and not is_there(graph, options.device)
-            and staging.suits(options.device.handle, 2 * answer)  # neither way is a plain copy
+            and _is_staged(graph.n, options)
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 
@@ -390,6 +394,12 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         self.finish(run)
 
 
+def _is_staged(n: int, options: AllPairsOptions) -> bool:
+    """Return whether a matrix goes to the device and back in pieces, neither way as a plain copy."""
+    answer = (options.answer or options.dtype).itemsize * n**2
+    return staging.suits(options.device.handle, 2 * answer)
+
+
 class _LoadedMatrix(Loaded):
     """The matrix on the device, with a copy of it that is there before each run."""
 
@@ -447,6 +457,8 @@ class _LoadedMatrix(Loaded):
 
 
 _INDEX = np.dtype(np.int32)
+# Seconds in which the host writes an arc into a matrix.
+_ARC = 6e-9
 # Seconds between two calls of `progress`.
 _TELL = 0.1
 

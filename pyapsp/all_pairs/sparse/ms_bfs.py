@@ -8,7 +8,6 @@ if the device is the host, they are written directly into the array of the calle
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,7 +16,12 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
-from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
+from pyapsp.all_pairs.sparse.source_blocks import (
+    Programs,
+    TunableBlocks,
+    levels_of,
+    random_levels,
+)
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, upload
@@ -66,7 +70,8 @@ _ARC = {True: 0.2, False: 0.125}
 # take longest.
 _WAVE, _VISIT = {True: 2.4, False: 0.0}, {True: 0.8, False: 0.4}
 
-# Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU.
+# Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU, and on
+# meshes and random graphs, on a GPU.
 _LEVEL = 1e-4
 
 
@@ -149,25 +154,22 @@ class MsBfs(TunableBlocks):
 
         A distance is written for each source and vertex. To it come the times of arcs and levels.
         Rows tell the time of random graphs with `ARCS` arcs a vertex; with more arcs, there are
-        fewer levels. Without an estimate of the depth, only meshes are deep: with at most two arcs
-        for each vertex a mesh may be a path. Rows tell the time without predecessors, which are
-        added.
+        fewer levels. Rows tell the time without predecessors, which are added. On a GPU few
+        sources take at least the launches of their levels.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
             return None
         degree, scalar = graph.m / max(graph.n, 1), options.device.traits.scalar_groups
-        levels = usual = _random_levels(graph.n, degree)
-        if graph.depth is not None:
-            levels = graph.depth
-        elif graph.family == "mesh":
-            levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
+        levels, usual = levels_of(graph), random_levels(graph.n, degree)
         words = _BITS + _ARC[scalar] * graph.reach * degree
         words += _WAVE[scalar] * min(levels, usual) + _VISIT[scalar] * max(levels - usual, 0)
-        words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * _random_levels(graph.n, ARCS)
+        words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
         work = graph.n * graph.n * rows * words / rate + max(levels - usual, 0) * _LEVEL
+        if not scalar:
+            work = max(work, levels * _LEVEL)
         return work + self.constant(graph, options, rows)
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:
@@ -177,11 +179,6 @@ class MsBfs(TunableBlocks):
     def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Searches:
         """Copy the graph to the device."""
         return _Searches(plan, watch)
-
-
-def _random_levels(n: int, degree: float) -> float:
-    """Return about the number of levels of a random graph."""
-    return 2 * math.log(max(n, 2)) / math.log(max(degree, 2))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,12 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
-from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks, usual_sources
+from pyapsp.all_pairs.sparse.source_blocks import (
+    Programs,
+    TunableBlocks,
+    levels_of,
+    usual_sources,
+)
 from pyapsp.device.kernels import Stopwatch, build
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
@@ -38,9 +43,15 @@ _LISTS = 6
 # Seconds of a level of the search on a GPU, where a group waits for each step: a path of 3,000
 # vertices took 11 ms.
 _LEVEL = 3.5e-6
-# A source of n/x in a mesh takes x ** _APART times as long as one of n on a CPU, up to x = _FAR:
-# 2.5 to 3.5 times for 256 sources of 2,500 to 40,000 vertices.
+# Seconds of an arc in a group of a GPU that has a unit for itself and searches from one source:
+# measured with 2,500 to 40,000 vertices of 4 to 12 arcs. k sources take k ** _SHARED times as long,
+# because random graphs have visits in common, and sources that are far apart in a mesh hardly any.
+_ALONE, _SHARED = 4e-8, {True: 0.8, False: 1 / 3}
+# A source of n/x in a mesh takes x ** _APART times as long as one of n, up to x = _FAR: on a CPU 2.5
+# to 3.5 times for 256 sources of 2,500 to 40,000 vertices, on a GPU 3.5 times for 4,096 of 40,000.
 _APART, _FAR = 0.4, 23
+# Sources of a group on a GPU.
+_SOURCES = 8
 
 
 @register
@@ -66,22 +77,26 @@ class NearFar(TunableBlocks):
     }
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Predict as the base class does; on GPUs a deep graph takes at least its levels."""
+        """Predict as the base class does; on GPUs a search takes at least the time of a group alone.
+
+        Few sources are few groups, and the device is not full.
+        """
         seconds = super().predict(graph, options, rows)
-        if seconds is None or graph.depth is None or options.device.traits.scalar_groups:
+        if seconds is None or options.device.traits.scalar_groups:
             return seconds
-        return max(seconds, _LEVEL * graph.depth)
+        shared = min(max(rows, 1), _SOURCES) ** _SHARED[graph.family == "mesh"]
+        alone = _ALONE * super().steps(graph, options, rows) * shared + _LEVEL * levels_of(graph)
+        constant = self.constant(graph, options, rows)
+        return max(seconds, alone + constant)
 
     def steps(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
         """Return the steps of a search; on CPUs they are not in proportion to arcs.
 
         The more arcs, the fewer lead to a vertex that is not in a list already. And in a mesh, the
-        sources of a vector share fewer visits the farther apart they are.
+        sources of a vector or group share fewer visits the farther apart they are.
         """
         steps = super().steps(graph, options, rows)
-        if not options.device.traits.scalar_groups:
-            return steps
-        if graph.m > ARCS * graph.n:
+        if options.device.traits.scalar_groups and graph.m > ARCS * graph.n:
             steps = max(graph.reach * math.sqrt(ARCS * graph.n * graph.m), graph.n)
         if graph.family == "mesh":
             steps *= min(max(graph.n / max(rows, 1), 1), _FAR) ** _APART
@@ -93,7 +108,7 @@ class NearFar(TunableBlocks):
             yield {"sources": usual_sources(options), "group": 1, "delta": 200}
             return
         for group in (512, 256, 128, 64, 32):
-            yield {"sources": 8, "group": group, "delta": 3200}
+            yield {"sources": _SOURCES, "group": group, "delta": 3200}
 
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True

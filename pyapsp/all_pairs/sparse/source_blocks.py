@@ -43,13 +43,22 @@ from pyapsp.registry import AnyPlan, Hashed, Plan, Stats
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
-__all__ = ["BlockSolver", "Programs", "Session", "SourceBlocks", "TunableBlocks", "usual_sources"]
+__all__ = [
+    "BlockSolver",
+    "Programs",
+    "Session",
+    "SourceBlocks",
+    "TunableBlocks",
+    "levels_of",
+    "random_levels",
+    "usual_sources",
+]
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs. True is
 # for devices with scalar groups (CPUs).
 _BEFORE = {True: 0.75, False: 0.4}
-# Seconds of a call that do not depend on the number of sources; on GPUs not measured.
-_CALL = {True: 1e-3, False: 0.0}
+# Seconds of a call that do not depend on the number of sources.
+_CALL = {True: 1e-3, False: 4e-4}
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
@@ -304,6 +313,23 @@ class Session:
 def usual_sources(options: AllPairsOptions) -> int:
     """Return the usual number of sources of a block on CPUs, where these are a vector."""
     return max(8, options.device.traits.lanes(options.dtype.itemsize))
+
+
+def random_levels(n: int, degree: float) -> float:
+    """Return about the number of levels of a search in a random graph."""
+    return 2 * math.log(max(n, 2)) / math.log(max(degree, 2))
+
+
+def levels_of(graph: Facts) -> float:
+    """Return about the number of levels of a search: the depth, or without an estimate a guess.
+
+    Then only meshes are deep: with at most two arcs for each vertex a mesh may be a path.
+    """
+    if graph.depth is not None:
+        return graph.depth
+    if graph.family == "mesh":
+        return graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
+    return random_levels(graph.n, graph.m / max(graph.n, 1))
 
 
 class TunableBlocks(BufferedMethod, SourceBlocks):
