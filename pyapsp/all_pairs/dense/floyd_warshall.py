@@ -395,7 +395,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
 
 
 def _is_staged(n: int, options: AllPairsOptions) -> bool:
-    """Return whether a matrix goes to the device and back in pieces, neither way as a plain copy."""
+    """Return whether a matrix goes to the device and back in pieces, not as a plain copy."""
     answer = (options.answer or options.dtype).itemsize * n**2
     return staging.suits(options.device.handle, 2 * answer)
 

@@ -17,6 +17,7 @@ import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
 from pyapsp.all_pairs.sparse.source_blocks import (
+    LEVEL,
     Programs,
     TunableBlocks,
     levels_of,
@@ -69,10 +70,6 @@ _ARC = {True: 0.2, False: 0.125}
 # many vertices are incomplete, and of all others, measured on a tree and a mesh. On a GPU the rows
 # take longest.
 _WAVE, _VISIT = {True: 2.4, False: 0.0}, {True: 0.8, False: 0.4}
-
-# Seconds of a level, however few vertices it has: measured on a path, on two cores of a CPU, and on
-# meshes and random graphs, on a GPU.
-_LEVEL = 1e-4
 
 
 @register
@@ -167,9 +164,9 @@ class MsBfs(TunableBlocks):
         words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
-        work = graph.n * graph.n * rows * words / rate + max(levels - usual, 0) * _LEVEL
+        work = graph.n * graph.n * rows * words / rate + max(levels - usual, 0) * LEVEL
         if not scalar:
-            work = max(work, levels * _LEVEL)
+            work = max(work, levels * LEVEL)
         return work + self.constant(graph, options, rows)
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, Programs]) -> bool:

@@ -45,10 +45,10 @@ _LISTS = 6
 _LEVEL = 3.5e-6
 # Seconds of an arc in a group of a GPU that has a unit for itself and searches from one source:
 # measured with 2,500 to 40,000 vertices of 4 to 12 arcs. k sources take k ** _SHARED times as long,
-# because random graphs have visits in common, and sources that are far apart in a mesh hardly any.
+# because they have visits in common in random graphs, and few in a mesh, if they are far apart.
 _ALONE, _SHARED = 4e-8, {True: 0.8, False: 1 / 3}
-# A source of n/x in a mesh takes x ** _APART times as long as one of n, up to x = _FAR: on a CPU 2.5
-# to 3.5 times for 256 sources of 2,500 to 40,000 vertices, on a GPU 3.5 times for 4,096 of 40,000.
+# A source of n/x in a mesh takes x ** _APART times as long as one of n, up to x = _FAR: 2.5 to 3.5
+# times on a CPU for 256 sources of 2,500 to 40,000 vertices, 3.5 on a GPU for 4,096 of 40,000.
 _APART, _FAR = 0.4, 23
 # Sources of a group on a GPU.
 _SOURCES = 8
@@ -77,7 +77,7 @@ class NearFar(TunableBlocks):
     }
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
-        """Predict as the base class does; on GPUs a search takes at least the time of a group alone.
+        """Predict as the base class does; on GPUs at least the time of a group alone.
 
         Few sources are few groups, and the device is not full.
         """

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
-from pyapsp.all_pairs.sparse.source_blocks import Programs, TunableBlocks
+from pyapsp.all_pairs.sparse.source_blocks import LEVEL, Programs, TunableBlocks, levels_of
 from pyapsp.device.kernels import Stopwatch, build
-from pyapsp.graph import Graph
+from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
@@ -33,10 +33,21 @@ class _Scattering(TunableBlocks):
     ----------
     shared : bool
         Whether a group copies its arcs to local memory.
+    usual : int
+        The usual number of sources that are solved at once.
     """
 
     requires = Weights(non_negative=True)
     shared: ClassVar[bool]
+    usual: ClassVar[int] = 1
+
+    def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Predict as the base class does; on GPUs a search takes at least its launches."""
+        seconds = super().predict(graph, options, rows)
+        if seconds is None or options.device.traits.scalar_groups:
+            return seconds
+        launches = -(-rows // self.usual) * levels_of(graph) * LEVEL
+        return max(seconds, launches + self.constant(graph, options, rows))
 
     def sources(self, parameters: Parameters) -> int:
         """Return the number of sources that are solved at once."""
@@ -159,6 +170,7 @@ class ApspIterative(_Scattering):
 class _Tasks(_Scattering):
     """N sources at once."""
 
+    usual = 32
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "sources": (1, 2, 4, 8, 16, 32, 64, 128, 256),
         "vertices": (1, 2, 4, 8, 16, 32, 64, 128, 256),
@@ -166,7 +178,8 @@ class _Tasks(_Scattering):
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield 32 sources and 4 vertices, as in the thesis, then fewer sources for less memory."""
-        for sources, vertices in ((32, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1)):
+        shapes = ((self.usual, 4), (16, 4), (8, 4), (4, 4), (2, 4), (1, 4), (1, 1))
+        for sources, vertices in shapes:
             yield {"sources": sources, "vertices": vertices}
 
 
