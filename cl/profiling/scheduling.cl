@@ -4,7 +4,8 @@
  *           length. `profiling_barriers`: each work-item passes its value to its neighbour, over
  *           two barriers, and can keep vectors across these. `profiling_counters`: work-items add to
  *           one counter or to their own, in global or in local memory. `profiling_shared`: units add
- *           to one word in turns, or to their own.
+ *           to one word in turns, or to their own. `profiling_chained`: a work-item adds, and each
+ *           addition waits for the one before.
  *
  * Layout    out: a value for each work-item.
  *           counters: one word, or one for each work-item.
@@ -104,6 +105,19 @@ __kernel void profiling_shared(__global uint *counters, __global uint *out, cons
         }
     }
     out[get_global_id(0)] = value;
+}
+
+/* One work-item. The place of each addition depends on the result of the one before (`zero` is 0). */
+__kernel void profiling_chained(__global uint *counter, __global uint *out, const uint zero,
+                                const int rounds)
+{
+    uint value = 0;
+    for (int round = 0; round < rounds; round++) {
+#pragma unroll
+        for (int step = 0; step < PYAPSP_STEPS; step++)
+            value = atomic_inc(counter + (value & zero));
+    }
+    out[0] = value;
 }
 
 /* `apart` is 0 for one counter, and 1 for one of each work-item. The old values are used, so that the

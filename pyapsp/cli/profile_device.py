@@ -146,7 +146,7 @@ def _line(row: Record) -> str:
     rate = row["rate"]
     assert isinstance(rate, float)
     line = f"{row['benchmark']:17} {place:44} {_scaled(rate):>9} {row['unit']}/s"
-    if row["benchmark"] in ("latency", "latency of loads", "local latency", "barrier", "launch"):
+    if "latency" in str(row["benchmark"]) or row["benchmark"] in ("barrier", "launch"):
         line += f", {row['nanoseconds']:.4g} ns"
     if row.get("counted") is not None:
         line += f", {row['counted']} instructions for {row['operations']} operations"

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from pyapsp.device import Device
 from pyapsp.profiling import criteria, traces
-from pyapsp.profiling.blocks import Block, Site
+from pyapsp.profiling.blocks import Block, Instrumented, Site
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
 from pyapsp.profiling.record import AddressLog, Argument, BlockCounts, Recorder, Shape, WarpTimes
 from pyapsp.profiling.units import units_of, width_of
-from pyapsp.profiling.work import Work, far_accesses, shared_accesses, work_of
+from pyapsp.profiling.work import Work, far_accesses, is_regular, shared_accesses, work_of
 
 __all__ = ["Analyst", "LaunchTrace", "SiteFacts", "Waits", "mean"]
 
@@ -49,17 +49,21 @@ class SiteFacts:
 
 @dataclass(frozen=True)
 class Waits:
-    """How often warps wait for memory and at barriers, at least.
+    """How often warps wait for memory, at barriers and for the control of loops, at least.
 
-    A warp waits once in each execution of a block that accesses memory: accesses of a block may
-    overlap, those of a block and the next do not. It waits for more than the first cache if one of
-    them is likely to miss it.
+    In each execution of a block a warp waits once for each level of its loads: accesses of a block
+    may overlap, but not those of a block and the next, nor a load and that which gives its address.
+    It waits for more than the first cache if one of them is likely to miss it, and longest for an
+    atomic operation, which no first cache does. The turns of a loop that is unrolled overlap. The
+    condition and the step of a loop are a chain of operations, and no warp guesses how a branch
+    goes; but a loop that always has the same number of turns may have none when it is compiled.
 
     Attributes
     ----------
     longest, total : tuple of float
-        Waits for global memory beyond the first cache, for that cache, for local memory alone, and
-        at barriers: the most of a warp, and the sum over all warps.
+        Waits for global memory beyond the first cache, for that cache, for atomic operations on
+        global memory, for local memory alone, at barriers, and for operations of the control of
+        loops: the most of a warp, and the sum over all warps.
     warps : float
         Warps that are on the device at the same time; infinite if it is not known.
     """
@@ -330,28 +334,51 @@ def _waits(
     launch: Launch,
     units: Units | None,
 ) -> Waits:
-    blocks, sites = [each.operations for each in counts.program.blocks], counts.program.sites
-    outside = np.array([any(name in each for name in ("load", "atomic")) for each in blocks])
-    inside = np.array([any(name.startswith("local ") for name in each) for each in blocks])
-    missed = np.zeros(len(blocks))
-    of_sites = traces.misses(log.trace, line, log.site, len(sites))
-    for site, share in zip(sites, of_sites, strict=True):
-        if site.kind != "store":
-            missed[site.block] = max(missed[site.block], share)
-    kinds = [
-        outside * missed,
-        outside * (1 - missed),
-        (inside & ~outside).astype(float),
-        np.array([each.get("barrier", 0) for each in blocks], float),
-    ]
+    blocks = counts.program.blocks
     executed = traces.by_warp(counts.counts, launch.group, width).max(1)
-    of_warps = executed @ np.stack(kinds, axis=1)
+    for number, block in enumerate(blocks):
+        if block.around is not None:
+            executed[:, number] = np.minimum(executed[:, number], executed[:, block.around])
+    memory = _waits_for_memory(counts.program, log, line)
+    barriers = [each.operations.get("barrier", 0) for each in blocks]
+    control = [each.arithmetic * _decides(each, counts) for each in blocks]
+    of_warps = executed @ np.column_stack([memory, barriers, control])
     warps = np.inf
     if units is not None:
         groups = min(criteria.resident_groups(launch, units) * units.count, launch.groups)
         warps = float(groups * -(-launch.group // width))
     total = of_warps.sum(0) * counts.every
     return Waits(tuple(of_warps.max(0).tolist()), tuple(total.tolist()), max(warps, 1.0))
+
+
+def _waits_for_memory(program: Instrumented, log: AddressLog, line: int) -> NDArray[np.float64]:
+    """Return the waits for memory of an execution of each block: the first four of `Waits`."""
+    waits = np.zeros((len(program.blocks), 4))
+    levels: dict[tuple[int, int], list[tuple[Site, float]]] = {}
+    shares = traces.misses(log.trace, line, log.site, len(program.sites))
+    for site, share in zip(program.sites, shares.tolist(), strict=True):
+        if site.kind != "store":
+            levels.setdefault((site.block, site.level), []).append((site, share))
+    for (block, _), found in levels.items():
+        outside = [(site, share) for site, share in found if site.space == "global"]
+        missed = max((share for _, share in outside), default=0.0)
+        if any(site.kind == "atomic" for site, _ in outside):
+            waits[block] += 0, 0, 1, 0
+        elif outside:
+            waits[block] += missed, 1 - missed, 0, 0
+        else:
+            waits[block] += 0, 0, 0, 1
+    return waits
+
+
+def _decides(block: Block, counts: BlockCounts) -> bool:
+    """Return whether a block decides how many turns a loop has, which differ."""
+    if block.control is None:
+        return False
+    body = counts.program.blocks[block.control].branch
+    assert body is not None
+    turns, entries = (counts.counts[:, each] for each in (block.control, body.outer))
+    return not is_regular(turns, entries)
 
 
 def _work(counts: BlockCounts, log: AddressLog, width: int) -> Work:

@@ -52,6 +52,10 @@ class Block:
         not taken.
     saved : int
         Bytes of private variables that are live across its barriers, added up over these.
+    control : int or None
+        The body of the loop of which it is the condition or the step.
+    around : int or None
+        The block around the outermost loop with ``#pragma unroll`` that it is in.
     """
 
     function: str
@@ -61,6 +65,8 @@ class Block:
     vectors: Mapping[str, int] = field(default_factory=dict)
     branch: Branch | None = None
     saved: int = 0
+    control: int | None = None
+    around: int | None = None
 
     @property
     def size(self) -> int:
@@ -90,6 +96,8 @@ class Site:
         Which bytes are accessed, from the recorded address on.
     block : int
         Its block.
+    level : int
+        How many loads of the block, each with the value of another one, come before it: 0 for none.
     """
 
     file: str
@@ -100,6 +108,7 @@ class Site:
     offset: int
     size: int
     block: int
+    level: int = 0
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from scipy.interpolate import PchipInterpolator
 
 from pyapsp.base.errors import ParameterError
 
-__all__ = ["Characterisation", "Core", "Curve"]
+__all__ = ["Characterisation", "Core", "Curve", "Delays"]
 
 _SCHEMA = "pyapsp device profile"
 _QUANTUM = 1e-3
@@ -102,6 +102,32 @@ class Core:
 
 
 @dataclass(frozen=True)
+class Delays:
+    """How long a work-item waits, in seconds, beside that for loads.
+
+    Attributes
+    ----------
+    atomic : float
+        For the result of an atomic operation on global memory.
+    local : float
+        For an access to local memory.
+    barriers : tuple of (float, float)
+        The work-items of a group, and what a barrier needs.
+    operation : float
+        For the result of an operation of integers.
+    """
+
+    atomic: float = 0.0
+    local: float = 0.0
+    barriers: tuple[tuple[float, float], ...] = ()
+    operation: float = 0.0
+
+    def at_barrier(self, items: int) -> float:
+        """Return what a barrier of a group of so many work-items needs."""
+        return _at_size(self.barriers, items) if self.barriers else 0.0
+
+
+@dataclass(frozen=True)
 class Characterisation:
     """A device by its profile.
 
@@ -124,8 +150,7 @@ class Characterisation:
         Seconds of a launch.
     latency : tuple of (float, float)
         Bytes that are read again and again, and the seconds of a load.
-    waits : tuple of (float, float)
-        The seconds of an access to local memory, and of a barrier.
+    waits : Delays
     units : int
         Compute units.
     core : Core or None
@@ -140,7 +165,7 @@ class Characterisation:
     bandwidth: tuple[tuple[float, float], ...]
     launch: float
     latency: tuple[tuple[float, float], ...] = ()
-    waits: tuple[float, float] = (0.0, 0.0)
+    waits: Delays = Delays()
     units: int = 1
     core: Core | None = None
 
@@ -178,7 +203,12 @@ class Characterisation:
             tuple(bandwidth),
             _launch(rows, units, core),
             tuple((x, 1 / y) for x, y in rows.curve("latency of loads", "bytes")),
-            (_inverse(rows.rate("local latency")), _inverse(rows.rate("barrier"))),
+            Delays(
+                _inverse(rows.rate("atomic latency")),
+                _inverse(rows.rate("local latency")),
+                tuple((x, 1 / y) for x, y in rows.curve("barrier", "work-items")),
+                _inverse(rows.rate("latency", operation=_CLASSES["int"])),
+            ),
             units,
             core,
         )

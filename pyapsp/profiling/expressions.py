@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from clang.cindex import Cursor, CursorKind, Type, TypeKind
@@ -19,7 +20,7 @@ from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import SPACES, VECTORS, Space, class_of, elements_of, pointed
 
-__all__ = ["Expressions", "OpenBlock"]
+__all__ = ["Expressions", "OpenBlock", "computes"]
 
 
 _K = CursorKind
@@ -30,6 +31,9 @@ _ARRAYS = (
     TypeKind.VARIABLEARRAY,
     TypeKind.DEPENDENTSIZEDARRAY,
 )
+# Expressions that may name an object in memory, and the spaces that an item waits for.
+_OBJECTS = (_K.ARRAY_SUBSCRIPT_EXPR, _K.UNARY_OPERATOR, _K.MEMBER_REF_EXPR, _K.DECL_REF_EXPR)
+_WAITED = ("global", "local")
 _FREE = re.compile(
     r"get_\w+|as_\w+|convert_\w+|mem_fence|read_mem_fence|write_mem_fence|atomic_work_item_fence"
     r"|prefetch|__builtin_prefetch|printf|__builtin_\w*(assume|expect|unreachable)\w*"
@@ -58,6 +62,8 @@ class OpenBlock:
     operations: Counter[str] = field(default_factory=Counter)
     vectors: Counter[str] = field(default_factory=Counter)
     saved: int = 0
+    control: int | None = None
+    around: int | None = None
 
 
 class Expressions:
@@ -89,6 +95,9 @@ class Expressions:
         self._loops = 0
         self._path = "profile_p0"
         self._live: Liveness | None = None
+        self._unrolled: int | None = None  # the block around a loop that is unrolled
+        # variable -> block of its last value, and how many loads this needs there, one by one
+        self._chains: dict[int, tuple[int, int]] = {}
 
     def _around(self, node: Cursor, before: str) -> None:
         """Insert text with an opening parenthesis; the caller closes it after the children."""
@@ -98,7 +107,8 @@ class Expressions:
 
     def _new(self, node: Cursor, branch: Branch | None = None) -> int:
         """Begin a block, which what follows belongs to."""
-        self.blocks.append(OpenBlock(self._name, node.location.line, branch))
+        block = OpenBlock(self._name, node.location.line, branch, around=self._unrolled)
+        self.blocks.append(block)
         self._block = len(self.blocks) - 1
         return self._block
 
@@ -108,7 +118,7 @@ class Expressions:
 
     def _counted(self, node: Cursor, branch: Branch | None = None) -> None:
         """Visit an expression that is a block of its own: it may be evaluated or not."""
-        if not _computes(node):
+        if not computes(node):
             self._value(node)
             return
         self._new(node, branch)
@@ -151,6 +161,7 @@ class Expressions:
             self._expression(children[0], "update")
             self._value(children[1])
             self._add_typed(children[0].type)
+            self._assigned(children[0], *children)
         elif kind == _K.UNARY_OPERATOR:
             self._unary(node, children[0], role)
         elif kind == _K.CONDITIONAL_OPERATOR:
@@ -185,6 +196,7 @@ class Expressions:
         if operator == "=":
             self._expression(left, "store")
             self._value(right)
+            self._assigned(left, right)
             return
         self._value(left)
         if operator in ("&&", "||"):
@@ -222,7 +234,7 @@ class Expressions:
             return
         if space in ("global", "local"):
             many = class_of(node.type)[1]
-            site = self._record(node, role, space, 0, node.type.get_size(), many)
+            site = self._record(node, role, space, 0, node.type.get_size(), many, children)
             self._wrap(node, node.type, site)
         elif space == "constant":
             self._add("constant")
@@ -257,7 +269,8 @@ class Expressions:
         offset = min(elements) * item
         size = (max(elements) + 1) * item - offset
         many = class_of(node.type)[1]
-        recorded = self._record(node, role, space, offset, size, many)
+        inner = vector.get_children()
+        recorded = self._record(node, role, space, offset, size, many, inner)
         self._wrap(vector, vector.type, recorded)
         self._named(vector, "none")
         self._close(vector)
@@ -275,15 +288,54 @@ class Expressions:
         return SPACES.get(number)
 
     def _record(
-        self, node: Cursor, role: str, space: str, offset: int, size: int, many: int
+        self,
+        node: Cursor,
+        role: str,
+        space: str,
+        offset: int,
+        size: int,
+        many: int,
+        address: Iterable[Cursor],
     ) -> int:
-        """Add a site of so many elements, and return its number."""
+        """Add a site of so many elements, and return its number.
+
+        `address` are the expressions that give its address.
+        """
         for each in ("load", "store") if role == "update" else (role,):
             self._add(each if space == "global" else f"local {each}", many)
         text = " ".join(self._source[begin(node) : stop(node)].split())
         where = self._unit.place(node.location.line)
-        self.sites.append(Site(*where, text, space, role, offset, size, self._block))
+        level = max(map(self._chain, address), default=0)
+        self.sites.append(Site(*where, text, space, role, offset, size, self._block, level))
         return len(self.sites) - 1
+
+    def _chain(self, node: Cursor) -> int:
+        """Return how many loads of this block a value needs, each with the value of another one."""
+        kind, children = node.kind, list(node.get_children())
+        if kind == _K.DECL_REF_EXPR:
+            block, length = self._chains.get(node.referenced.hash, (-1, 0))
+            return (length if block == self._block else 0) + _loads(node)
+        if kind == _K.UNARY_OPERATOR and self._source[begin(node)] == "&":
+            (place,) = children
+            while place.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+                (place,) = place.get_children()
+            children = list(place.get_children())
+            return max(map(self._chain, children), default=0)
+        return max(map(self._chain, children), default=0) + _loads(node)
+
+    def _assigned(self, target: Cursor, *values: Cursor) -> None:
+        """Note what a private variable, or an element of a private array, waits for.
+
+        The other elements of an array are not told from this one.
+        """
+        names = (each for each in target.walk_preorder() if each.kind == _K.DECL_REF_EXPR)
+        variable = next(names, None)
+        if variable is not None and not _loads(target):
+            others = [] if target.kind == _K.DECL_REF_EXPR else [variable]
+            self._has_value(variable.referenced, *values, *others)
+
+    def _has_value(self, variable: Cursor, *values: Cursor) -> None:
+        self._chains[variable.hash] = self._block, max(map(self._chain, values))
 
     def _wrap(self, node: Cursor, kind: Type, site: int) -> None:
         """Let an object be reached through a probe, which records its address."""
@@ -357,7 +409,8 @@ class Expressions:
             raise self._unit.error(node, "atomic operations need a known address space")
         access = _ATOMIC_ACCESS.fullmatch(node.spelling)
         role = "atomic" if access is None else access[1]
-        site = self._record(pointer, role, space, 0, max(target.get_size(), 4), 1)
+        size = max(target.get_size(), 4)
+        site = self._record(pointer, role, space, 0, size, 1, [pointer])
         if self._probe == "addresses":
             self.edits.before(begin(pointer), f"(({kind.spelling}){self._access(site)}(")
         self._value(pointer)
@@ -378,7 +431,7 @@ class Expressions:
             if each != offset and each != pointer:
                 self._value(each)
         if space in ("global", "local"):
-            site = self._record(node, what, space, 0, size, many)
+            site = self._record(node, what, space, 0, size, many, given)
             if self._probe == "addresses":
                 start = f"0, ({kind.spelling})profile_access(profile_, {site}, {self._path}, "
                 self.edits.before(begin(offset), f"{start}profile_at(")
@@ -391,7 +444,17 @@ class Expressions:
             self.edits.after(stop(pointer), f"), {step}))")
 
 
-def _computes(node: Cursor) -> bool:
+def _loads(node: Cursor) -> bool:
+    """Whether an expression is the value of an object in global or local memory."""
+    if node.kind == _K.CALL_EXPR:
+        return bool(_ATOMIC.fullmatch(node.spelling) or _VECTOR_ACCESS.fullmatch(node.spelling))
+    if node.kind not in _OBJECTS or node.type.kind == TypeKind.INVALID:
+        return False
+    kind = node.type.get_canonical().kind
+    return kind not in _ARRAYS and SPACES.get(node.type.get_address_space()) in _WAITED
+
+
+def computes(node: Cursor) -> bool:
     """Whether an expression has operations."""
     return any(
         each.kind

@@ -98,6 +98,8 @@ def _instrumented(
                 dict(each.vectors),
                 each.branch,
                 each.saved,
+                each.control,
+                each.around,
             )
             for each in writer.blocks
         ),

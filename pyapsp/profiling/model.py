@@ -172,7 +172,10 @@ def _waiting(trace: LaunchTrace, device: Characterisation) -> float:
     waits = trace.waits
     if waits is None or not device.latency:
         return 0.0
-    each = *device.load_seconds(trace.footprint), *device.waits
+    beyond, first = device.load_seconds(trace.footprint)
+    waited = device.waits
+    barrier = waited.at_barrier(trace.shape.in_group)
+    each = beyond, first, max(waited.atomic, beyond), waited.local, barrier, waited.operation
     longest, total = (np.dot(numbers, each) for numbers in (waits.longest, waits.total))
     return float(max(longest, total / waits.warps))
 

@@ -52,6 +52,7 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
             yield partial(_counters, device, local=local, distinct=distinct)
     for distinct in (False, True):
         yield partial(_shared, device, distinct)
+    yield partial(_chained, device)
 
 
 def _launches(device: Device, place: Mapping[str, str | int], groups: int = 1) -> Benchmark:
@@ -136,6 +137,31 @@ def _shared(device: Device, distinct: bool) -> Benchmark:
 
     place: Record = {"counters": "one for each work-item" if distinct else "one"}
     return Benchmark("shared word", place, "operations", float(items), run, fault)
+
+
+def _chained(device: Device) -> Benchmark:
+    """Return the latency of atomic operations: each adds to a word that depends on the one before.
+
+    The word is always the same, but no compiler knows that.
+    """
+    queue = device.queue()
+    kernel = build(device, "profiling/scheduling.cl", {"PYAPSP_STEPS": _STEPS}).kernel(
+        "profiling_chained"
+    )
+    counter, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4) for _ in range(2))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, counter, np.zeros(1, np.uint32), 0, 4)
+            event = kernel(queue, (1,), (1,), counter, out, np.uint32(0), np.int32(rounds))
+            return event_seconds(event)
+
+    def fault(rounds: int) -> str | None:
+        counted, last = rounds * _STEPS, max(rounds * _STEPS - 1, 0)
+        found = np.concatenate([read_back(queue, each, 1) for each in (counter, out)])
+        return difference(found, np.array([counted, last], np.uint32))
+
+    return Benchmark("atomic latency", {"memory": "global"}, "operations", _STEPS, run, fault)
 
 
 def _paths(device: Device, paths: int) -> Benchmark:

@@ -6,11 +6,13 @@ body of a loop, and after a statement that may be left by a jump.
 
 from __future__ import annotations
 
+import re
+
 from clang.cindex import Cursor, CursorKind
 
 from pyapsp.profiling.blocks import Branch, Probe
 from pyapsp.profiling.edits import begin, last_child, stop
-from pyapsp.profiling.expressions import Expressions
+from pyapsp.profiling.expressions import Expressions, computes
 from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import Parameter, parameter_of
@@ -21,6 +23,7 @@ _K = CursorKind
 # Kinds of jumps that leave a statement.
 _Jumps = frozenset[CursorKind]
 _NONE: _Jumps = frozenset()
+_UNROLL = re.compile(r"#\s*pragma\s+(?:clang\s+loop\s+)?unroll\s*\(?\s*(\w*)")
 
 
 class Statements(Expressions):
@@ -44,6 +47,7 @@ class Statements(Expressions):
         body = _body(node)
         self._name, self._kernel = node.spelling, node.spelling in self._unit.kernels
         self._path, self._depth = "profile_p0", 0
+        self._unrolled = None
         self._live = Liveness(node)
         self._parameters(node)
         self._new(body)
@@ -157,7 +161,9 @@ class Statements(Expressions):
 
     def _loop(self, node: Cursor, start: int) -> _Jumps:
         first, condition, step, body = self._parts(node)
-        block, path = self._block, self._path
+        block, path, unrolled = self._block, self._path, self._unrolled
+        if unrolled is None and self._is_unrolled(start, begin(node)):
+            self._unrolled = block
         self._loops += 1
         turn, inner = f"profile_n{self._depth}", f"profile_p{self._depth + 1}"
         here = f"profile_mix({path}, {self._loops}, {turn}"
@@ -170,6 +176,8 @@ class Statements(Expressions):
             else:
                 self._value(first)
         self._depth += 1
+        control: list[int] = []
+        inside = 0
         parts = [condition, body, step]
         for each in parts if node.kind != _K.DO_STMT else [body, condition]:
             if each is None:
@@ -177,17 +185,26 @@ class Statements(Expressions):
             if each is body:
                 self._path = inner
                 text = f"const ulong {inner} = {here}++); " if traced else ""
+                inside = len(self.blocks)
                 jumps = self._branch(body, Branch(block, loop=True), text)
             else:
                 self._path = f"{here})"
+                control += [len(self.blocks)] * computes(each)
                 self._counted(each)
                 if each is condition:
                     self._add("branch")
+        for number in control:
+            self.blocks[number].control = inside
         self._depth -= 1
-        self._block, self._path = block, path
+        self._block, self._path, self._unrolled = block, path, unrolled
         if traced:
             self.edits.after(self.edits.end_of(node), " }")
         return jumps & {_K.RETURN_STMT}
+
+    def _is_unrolled(self, first: int, start: int) -> bool:
+        """Return whether a pragma before a loop asks for more than one turn at once."""
+        asked = _UNROLL.findall(self._source[first:start])
+        return bool(asked) and asked[-1] != "1"
 
     def _parts(self, node: Cursor) -> tuple[Cursor | None, Cursor | None, Cursor | None, Cursor]:
         """Return initialisation, condition, step and body of a loop."""
@@ -229,6 +246,7 @@ class Statements(Expressions):
         for each in node.get_children():
             if "=" in text[start : begin(each)] and each.kind != _K.TYPE_REF:
                 self._value(each)
+                self._has_value(node, each)
 
 
 def _body(function: Cursor) -> Cursor:

@@ -29,7 +29,7 @@ from pyapsp.profiling.blocks import Block
 from pyapsp.profiling.characterisation import Core
 from pyapsp.profiling.traces import AddressTrace
 
-__all__ = ["Work", "far_accesses", "makespan", "shared_accesses", "work_of"]
+__all__ = ["Work", "far_accesses", "is_regular", "makespan", "shared_accesses", "work_of"]
 
 _Each = NDArray[np.float64]
 _NOT_SCALAR = ("atomic", "local atomic", "barrier")
@@ -234,13 +234,13 @@ def _surprises(
         runs, chances = of_groups[:, number], of_groups[:, outer]
         if not block.branch.loop:
             total += np.minimum(runs, np.maximum(chances - runs, 0))
-        elif not _regular(counts[:, number], counts[:, outer]):
+        elif not is_regular(counts[:, number], counts[:, outer]):
             total += np.minimum(runs, chances)
     return total
 
 
-def _regular(turns: NDArray[np.int64], entries: NDArray[np.int64]) -> bool:
-    """Whether a loop may have had the same number of turns each time."""
+def is_regular(turns: NDArray[np.int64], entries: NDArray[np.int64]) -> bool:
+    """Return whether a loop may have had the same number of turns each time."""
     some = entries > 0
     whole, rest = np.divmod(turns[some], entries[some])
     return not rest.any() and len(np.unique(whole)) <= 1

@@ -19,6 +19,7 @@ NAMES = {
     *("stride", "access size", "bank conflicts", "local latency", "host to device"),
     *("device to host", "device copy", "launch", "barrier", "divergence", "atomic additions"),
     *("gather", "scalar code", "branches", "groups", "saved values", "shared word"),
+    "atomic latency",
 }
 
 
@@ -70,6 +71,7 @@ def test_strides_beyond_32_bits(device):
         ("barrier", "passed[neighbour] + 1", "passed[item] + 1"),
         ("saved values", "EACH(KEPT_STEP)", ""),
         ("shared word", "round < rounds", "round < min(rounds, 1)"),
+        ("atomic latency", "value = atomic_inc(counter + (value & zero))", "value++"),
         ("atomic additions", "seen += atomic_inc(counter);", "seen++;"),
         ("launch", "out[0] =", "out[0] +="),
         ("gather", "place += stride;", ""),

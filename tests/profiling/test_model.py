@@ -9,7 +9,7 @@ import pytest
 
 from pyapsp.errors import ParameterError
 from pyapsp.profiling.analysis import LaunchTrace, Waits, mean
-from pyapsp.profiling.characterisation import Characterisation, Core, Curve
+from pyapsp.profiling.characterisation import Characterisation, Core, Curve, Delays
 from pyapsp.profiling.criteria import Accesses, Criteria
 from pyapsp.profiling.model import analyse, potential_speedup
 from pyapsp.profiling.record import Shape
@@ -118,16 +118,17 @@ def test_fewer_groups_than_units_use_a_part_of_the_device():
 @pytest.mark.parametrize(
     ("longest", "warps", "expected"),
     [
-        ((10, 0, 0, 0), 4, 100 * 4 / 4),  # all warps together wait longest
-        ((90, 0, 0, 0), 4, 90 * 4),  # one warp runs for long
-        ((10, 7, 20, 30), 4, 10 * 4 + 7 * 1 + 20 * 3 + 30 * 5),
-        ((10, 0, 0, 0), float("inf"), 10 * 4),
+        ((10, 0, 0, 0, 0, 0), 4, 100 * 4 / 4),  # all warps together wait longest
+        ((90, 0, 0, 0, 0, 0), 4, 90 * 4),  # one warp runs for long
+        ((10, 7, 2, 20, 30, 9), 4, 10 * 4 + 7 * 1 + 2 * 7 + 20 * 3 + 30 * 5 + 9 * 2),
+        ((10, 0, 0, 0, 0, 0), float("inf"), 10 * 4),
     ],
 )
 def test_warps_that_wait(longest, warps, expected):
     """A load takes 4 s, or 1 from the first cache, one of local memory 3, a barrier 5."""
-    slow = device(latency=((1.0, 1.0), (10.0, 1.5), (1e2, 4.0), (1e4, 6.0)), waits=(3.0, 5.0))
-    waits = Waits(longest, (100.0, 0.0, 0.0, 0.0), warps)
+    curve = (1.0, 1.0), (10.0, 1.5), (1e2, 4.0), (1e4, 6.0)
+    slow = device(latency=curve, waits=Delays(7.0, 3.0, ((16.0, 4.0), (64.0, 6.0)), 2.0))
+    waits = Waits(longest, (100.0, 0.0, 0.0, 0.0, 0.0, 0.0), warps)
     found = analyse(trace({}, footprint=10.0, waits=waits), 1e3, slow)
     assert found.bound == "latency"
     assert found.predicted == found.times["latency"] == pytest.approx(expected)
@@ -157,10 +158,12 @@ ROWS = [
     ("latency of loads", {"bytes": 4}, 10.0),
     ("atomic additions", {"memory": "global", "counters": "one"}, 3.0),
     ("local latency", {"bytes": 64}, 20.0),
+    ("latency", {"operation": "i32.add"}, 50.0),
     ("barrier", {"work-items": 32}, 40.0),
     ("barrier", {"work-items": 512}, 20.0),
 ]
 OF_CORES = [
+    ("atomic latency", {"memory": "global"}, 2.0),
     ("scalar code", {}, 12.0),
     ("branches", {"ways": "one"}, 24.0),
     ("branches", {"ways": "random"}, 6.0),
@@ -189,7 +192,10 @@ def profile_of(kind, rows):
 def test_a_profile_of_a_gpu(rows):
     found = Characterisation.of(profile_of("gpu", rows))
     assert (found.units, found.core, found.launch) == (6, None, 0.01)
-    assert (found.latency, found.waits) == (((4.0, 0.1),), (0.05, 0.025))
+    assert found.latency == ((4.0, 0.1),)
+    assert found.waits == Delays(
+        0.5 if rows is not ROWS else 0.0, 0.05, ((32.0, 0.025), (512.0, 0.05)), 0.02
+    )
     assert found.rates["same atomic"] == 3
 
 

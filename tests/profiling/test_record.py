@@ -344,9 +344,9 @@ def test_waits_of_warps(device, monkeypatch):
     x = buffer_of(queue, np.arange(ITEMS, dtype=np.int32))
     found = analyst.trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
     # what is outside of the loop is one block; the loop is executed three times, and the line of
-    # x[j] misses the first cache in one of them
-    assert found.longest == pytest.approx((1 + 1, 3 - 1, 1, 1))
-    assert found.total == pytest.approx((4 * (1 + 1), 4 * (3 - 1), 2, 4))
+    # x[j] misses the first cache in one of them; its condition has two operations, its step one
+    assert found.longest == pytest.approx((1 + 1, 3 - 1, 0, 0, 1, 4 * 2 + 3 * 1))
+    assert found.total == pytest.approx([4 * each for each in found.longest])
     assert found.warps == np.inf  # the units of this device are not known
 
 
@@ -357,7 +357,61 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
     recorder = Recorder(device, KERNEL % "for (int j = 1; j < 4; j++) x[128 * j + i] = x[0];", "k")
     x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    assert found.longest == pytest.approx((1, 2, 0, 0))
+    assert found.longest == pytest.approx((1, 2, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "atomics", "local"),
+    [
+        ("x[i] = x[i] + x[i + 128];", 1, 0, 0),
+        ("x[i] = x[x[i]];", 2, 0, 0),
+        ("const int v = x[i]; int w; w = x[v] + x[v + 1]; w += 1; x[i] = x[w];", 3, 0, 0),
+        ("int v[2]; v[1] = x[i]; v[0] = 0; x[i] = x[v[1]];", 2, 0, 0),
+        ("int v = x[i]; v = 0; x[i] = x[v];", 1, 0, 0),
+        ("__global int *place = &x[i]; x[i] = *place;", 1, 0, 0),
+        ("__global int *place = &x[x[i]]; x[i] = *place;", 2, 0, 0),
+        ("const int2 v = vload2(i, x); x[v.x] = vload2(v.y, x).x;", 2, 0, 0),
+        ("tile[i] = x[i]; x[i] = x[tile[0]];", 2, 0, 0),
+        ("x[i] = tile[tile[0]];", 0, 0, 2),
+        ("atomic_add(&x[x[i]], 1);", 1, 1, 0),
+        ("x[i] = atomic_add(&x[atomic_add(&x[i], 0)], 1);", 0, 2, 0),
+        ("x[i] = atomic_add(&tile[0], 1);", 0, 0, 1),
+        # a block of its own
+        ("const int v = x[i]; if (v >= 0) x[i] = x[v + 128];", 2, 0, 0),
+        ("for (int j = 0; j < 4; j++) x[i] = x[i + j];", 4, 0, 0),
+        ("\n#pragma unroll\nfor (int j = 0; j < 4; j++) x[i] = x[i + j];", 1, 0, 0),
+        ("\n#pragma unroll 1\nfor (int j = 0; j < 4; j++) x[i] = x[i + j];", 4, 0, 0),
+        (
+            "for (int k = 0; k < 3; k++) {\n#pragma unroll\n"
+            "for (int j = 0; j < 4; j++) if (j + k >= 0) x[i] = x[i + j + k]; }",
+            *(3, 0, 0),
+        ),
+    ],
+)
+def test_loads_that_wait_for_each_other(device, monkeypatch, body, loads, atomics, local):
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
+    beyond, first, *others = found.longest
+    assert (beyond + first, *others) == pytest.approx((loads, atomics, local, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("body", "operations"),
+    [
+        ("for (int j = x[i]; j < i; j++) x[j] = i;", 32 + 31),
+        ("for (int j = 0; j < 9; j++) x[j] = i;", 0),  # may have no control when it is compiled
+        ("int j = 0; while (j + 1 < i) x[j++] = i;", 2 * 31),
+        ("int j = 0; do x[j++] = i; while (j < i);", 31),
+    ],
+)
+def test_the_control_of_loops_is_a_chain(device, monkeypatch, body, operations):
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(ITEMS, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((32,), (32,)), [x]).waits
+    assert found.longest[5] == operations
 
 
 def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):
