@@ -53,10 +53,11 @@ class Waits:
 
     In each execution of a block a warp waits once for each level of its loads: accesses of a block
     may overlap, but not those of a block and the next, nor a load and that which gives its address.
-    It waits for more than the first cache if one of them is likely to miss it, and longest for an
-    atomic operation, which no first cache does. The turns of a loop that is unrolled overlap. The
-    condition and the step of a loop are a chain of operations, and no warp guesses how a branch
-    goes; but a loop that always has the same number of turns may have none when it is compiled.
+    It waits for more than the first cache if one of them is likely to miss it, and longest for the
+    result of an atomic operation, which no first cache does. The turns of a loop that is unrolled
+    overlap. The condition and the step of a loop are a chain of operations, and no warp guesses how
+    a branch goes; but a loop that always has the same number of turns may have none when it is
+    compiled.
 
     Attributes
     ----------
@@ -357,7 +358,7 @@ def _waits_for_memory(program: Instrumented, log: AddressLog, line: int) -> NDAr
     levels: dict[tuple[int, int], list[tuple[Site, float]]] = {}
     shares = traces.misses(log.trace, line, log.site, len(program.sites))
     for site, share in zip(program.sites, shares.tolist(), strict=True):
-        if site.kind != "store":
+        if site.level is not None:
             levels.setdefault((site.block, site.level), []).append((site, share))
     for (block, _), found in levels.items():
         outside = [(site, share) for site, share in found if site.space == "global"]

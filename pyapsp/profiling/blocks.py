@@ -96,8 +96,9 @@ class Site:
         Which bytes are accessed, from the recorded address on.
     block : int
         Its block.
-    level : int
+    level : int or None
         How many loads of the block, each with the value of another one, come before it: 0 for none.
+        None if no item waits for it: a store, or an atomic operation whose result is not used.
     """
 
     file: str
@@ -108,7 +109,7 @@ class Site:
     offset: int
     size: int
     block: int
-    level: int = 0
+    level: int | None = None
 
 
 @dataclass(frozen=True)

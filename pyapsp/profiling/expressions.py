@@ -96,6 +96,7 @@ class Expressions:
         self._path = "profile_p0"
         self._live: Liveness | None = None
         self._unrolled: int | None = None  # the block around a loop that is unrolled
+        self._unused = -1  # the place of the pointer of an atomic operation without a result
         # variable -> block of its last value, and how many loads this needs there, one by one
         self._chains: dict[int, tuple[int, int]] = {}
 
@@ -305,7 +306,8 @@ class Expressions:
             self._add(each if space == "global" else f"local {each}", many)
         text = " ".join(self._source[begin(node) : stop(node)].split())
         where = self._unit.place(node.location.line)
-        level = max(map(self._chain, address), default=0)
+        is_waited = role != "store" and begin(node) != self._unused
+        level = max(map(self._chain, address), default=0) if is_waited else None
         self.sites.append(Site(*where, text, space, role, offset, size, self._block, level))
         return len(self.sites) - 1
 

@@ -120,6 +120,8 @@ class Statements(Expressions):
         elif kind == _K.ASM_STMT:
             self._add("assembly")
         elif kind != _K.NULL_STMT:
+            if kind == _K.CALL_EXPR:
+                self._unused = next(map(begin, node.get_arguments()), -1)
             self._value(node)
         return _NONE
 

@@ -373,7 +373,9 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
         ("const int2 v = vload2(i, x); x[v.x] = vload2(v.y, x).x;", 2, 0, 0),
         ("tile[i] = x[i]; x[i] = x[tile[0]];", 2, 0, 0),
         ("x[i] = tile[tile[0]];", 0, 0, 2),
-        ("atomic_add(&x[x[i]], 1);", 1, 1, 0),
+        ("x[i] = atomic_add(&x[x[i]], 1);", 1, 1, 0),
+        ("atomic_add(&x[x[i]], 1);", 1, 0, 0),
+        ("if (x[i] == 0) atomic_inc(&x[i]);", 1, 0, 0),
         ("x[i] = atomic_add(&x[atomic_add(&x[i], 0)], 1);", 0, 2, 0),
         ("x[i] = atomic_add(&tile[0], 1);", 0, 0, 1),
         # a block of its own

@@ -86,8 +86,8 @@ class NearFar(TunableBlocks):
             return seconds
         shared = min(max(rows, 1), _SOURCES) ** _SHARED[graph.family == "mesh"]
         alone = _ALONE * super().steps(graph, options, rows) * shared + _LEVEL * levels_of(graph)
-        constant = self.constant(graph, options, rows)
-        return max(seconds, alone + constant)
+        alone += self.constant(graph, options, rows)
+        return float(max(seconds, alone))
 
     def steps(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
         """Return the steps of a search; on CPUs they are not in proportion to arcs.
