@@ -61,17 +61,27 @@ class Waits:
 
     Attributes
     ----------
-    longest, total : tuple of float
-        Waits for global memory beyond the first cache, for that cache, for atomic operations on
-        global memory, for local memory alone, at barriers, and for operations of the control of
-        loops: the most of a warp, and the sum over all warps.
+    each : ndarray of shape (recorded warps, 6)
+        Waits of a warp for global memory beyond the first cache, for that cache, for atomic
+        operations on global memory, for local memory alone, at barriers, and for operations of the
+        control of loops.
+    every : int
+        One of this many warps was recorded.
     warps : float
         Warps that are on the device at the same time; infinite if it is not known.
     """
 
-    longest: tuple[float, ...]
-    total: tuple[float, ...]
+    each: NDArray[np.float64]
+    every: int
     warps: float
+
+    def seconds(self, delays: Sequence[float]) -> float:
+        """Return the time of a launch of which nothing else takes time, from that of each wait.
+
+        It is that of the warp that waits longest, or of all warps.
+        """
+        of_warps = self.each @ np.array(delays)
+        return float(max(of_warps.max(), of_warps.sum() * self.every / self.warps))
 
 
 @dataclass(frozen=True)
@@ -348,8 +358,7 @@ def _waits(
     if units is not None:
         groups = min(criteria.resident_groups(launch, units) * units.count, launch.groups)
         warps = float(groups * -(-launch.group // width))
-    total = of_warps.sum(0) * counts.every
-    return Waits(tuple(of_warps.max(0).tolist()), tuple(total.tolist()), max(warps, 1.0))
+    return Waits(of_warps, counts.every, max(warps, 1.0))
 
 
 def _waits_for_memory(program: Instrumented, log: AddressLog, line: int) -> NDArray[np.float64]:

@@ -96,7 +96,8 @@ class Expressions:
         self._path = "profile_p0"
         self._live: Liveness | None = None
         self._unrolled: int | None = None  # the block around a loop that is unrolled
-        self._unused = -1  # the place of the pointer of an atomic operation without a result
+        # the places of the pointers of atomic operations whose results are not used
+        self._unused: set[int] = set()
         # variable -> block of its last value, and how many loads this needs there, one by one
         self._chains: dict[int, tuple[int, int]] = {}
 
@@ -306,7 +307,7 @@ class Expressions:
             self._add(each if space == "global" else f"local {each}", many)
         text = " ".join(self._source[begin(node) : stop(node)].split())
         where = self._unit.place(node.location.line)
-        is_waited = role != "store" and begin(node) != self._unused
+        is_waited = role != "store" and begin(node) not in self._unused
         level = max(map(self._chain, address), default=0) if is_waited else None
         self.sites.append(Site(*where, text, space, role, offset, size, self._block, level))
         return len(self.sites) - 1
@@ -335,6 +336,15 @@ class Expressions:
         if variable is not None and not _loads(target):
             others = [] if target.kind == _K.DECL_REF_EXPR else [variable]
             self._has_value(variable.referenced, *values, *others)
+
+    def _ignored(self, node: Cursor) -> None:
+        """Note that the value of an expression is not used, nor results of atomic operations."""
+        if node.kind == _K.CALL_EXPR:
+            if _ATOMIC.fullmatch(node.spelling):
+                self._unused.add(begin(next(iter(node.get_arguments()))))
+        elif node.kind != _K.ARRAY_SUBSCRIPT_EXPR:
+            for each in node.get_children():
+                self._ignored(each)
 
     def _has_value(self, variable: Cursor, *values: Cursor) -> None:
         self._chains[variable.hash] = self._block, max(map(self._chain, values))

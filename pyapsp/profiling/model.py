@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from pyapsp.base.errors import ParameterError
 from pyapsp.profiling.analysis import LaunchTrace
 from pyapsp.profiling.characterisation import Characterisation, Core
@@ -175,9 +173,8 @@ def _waiting(trace: LaunchTrace, device: Characterisation) -> float:
     beyond, first = device.load_seconds(trace.footprint)
     waited = device.waits
     barrier = waited.at_barrier(trace.shape.in_group)
-    each = beyond, first, max(waited.atomic, beyond), waited.local, barrier, waited.operation
-    longest, total = (np.dot(numbers, each) for numbers in (waits.longest, waits.total))
-    return float(max(longest, total / waits.warps))
+    atomic = max(waited.atomic, beyond)
+    return waits.seconds((beyond, first, atomic, waited.local, barrier, waited.operation))
 
 
 def potential_speedup(memory: float, arithmetic: float) -> float:

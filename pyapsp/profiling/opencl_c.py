@@ -17,6 +17,8 @@ from pyapsp.device.kernels.source import place_of
 __all__ = ["Unit", "parse"]
 
 _K = cindex.CursorKind
+# Statements whose children are values, and then statements.
+_BODIES = (_K.IF_STMT, _K.FOR_STMT, _K.WHILE_STMT, _K.CASE_STMT, _K.DEFAULT_STMT)
 _NAME = "kernel.cl"
 _KERNEL = re.compile(r"\b(__)?kernel\b")
 _PRAGMA = re.compile(r'_Pragma\s*\(\s*"([^"]*)"\s*\)')
@@ -94,6 +96,18 @@ class Unit:
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernels."""
         return tuple(each.spelling for each in self.functions() if self._is_kernel(each))
+
+    @cached_property
+    def used(self) -> frozenset[str]:
+        """The names of the functions whose value a call uses: a call that is no statement."""
+        names = set[str]()
+        for node in self.root.walk_preorder():
+            children = list(node.get_children())
+            values = children[:1] if node.kind == _K.IF_STMT else children[:-1]
+            for each in values if node.kind in _BODIES else children:
+                if each.kind == _K.CALL_EXPR and node.kind != _K.COMPOUND_STMT:
+                    names.add(each.spelling)
+        return frozenset(names)
 
     def called_by(self, kernel: str) -> set[str]:
         """Return the names of a kernel and of all functions that it calls, also through others."""

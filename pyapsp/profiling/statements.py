@@ -110,6 +110,8 @@ class Statements(Expressions):
             return frozenset((kind,))
         elif kind == _K.RETURN_STMT:
             for each in node.get_children():
+                if self._name not in self._unit.used:
+                    self._ignored(each)
                 self._value(each)
             if self._kernel and self._probe == "warps":
                 self.edits.before(start, "{ profile_end(profile_); ")
@@ -121,7 +123,7 @@ class Statements(Expressions):
             self._add("assembly")
         elif kind != _K.NULL_STMT:
             if kind == _K.CALL_EXPR:
-                self._unused = next(map(begin, node.get_arguments()), -1)
+                self._ignored(node)
             self._value(node)
         return _NONE
 

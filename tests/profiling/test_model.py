@@ -116,19 +116,20 @@ def test_fewer_groups_than_units_use_a_part_of_the_device():
 
 
 @pytest.mark.parametrize(
-    ("longest", "warps", "expected"),
+    ("each", "warps", "expected"),
     [
-        ((10, 0, 0, 0, 0, 0), 4, 100 * 4 / 4),  # all warps together wait longest
-        ((90, 0, 0, 0, 0, 0), 4, 90 * 4),  # one warp runs for long
-        ((10, 7, 2, 20, 30, 9), 4, 10 * 4 + 7 * 1 + 2 * 7 + 20 * 3 + 30 * 5 + 9 * 2),
-        ((10, 0, 0, 0, 0, 0), float("inf"), 10 * 4),
+        ([(10, 0, 0, 0, 0, 0)] * 10, 4, 2 * 100 * 4 / 4),  # all warps together wait longest
+        ([(90, 0, 0, 0, 0, 0), (10, 0, 0, 0, 0, 0)], 4, 90 * 4),  # one warp runs for long
+        ([(10, 0, 0, 0, 0, 0), (0, 30, 0, 0, 0, 0)], 4, 10 * 4),  # no warp has the most of all
+        ([(10, 7, 2, 20, 30, 9)], 4, 10 * 4 + 7 * 1 + 2 * 7 + 20 * 3 + 30 * 5 + 9 * 2),
+        ([(10, 0, 0, 0, 0, 0)] * 10, float("inf"), 10 * 4),
     ],
 )
-def test_warps_that_wait(longest, warps, expected):
+def test_warps_that_wait(each, warps, expected):
     """A load takes 4 s, or 1 from the first cache, one of local memory 3, a barrier 5."""
     curve = (1.0, 1.0), (10.0, 1.5), (1e2, 4.0), (1e4, 6.0)
     slow = device(latency=curve, waits=Delays(7.0, 3.0, ((16.0, 4.0), (64.0, 6.0)), 2.0))
-    waits = Waits(longest, (100.0, 0.0, 0.0, 0.0, 0.0, 0.0), warps)
+    waits = Waits(np.array(each, float), 2, warps)
     found = analyse(trace({}, footprint=10.0, waits=waits), 1e3, slow)
     assert found.bound == "latency"
     assert found.predicted == found.times["latency"] == pytest.approx(expected)

@@ -345,8 +345,8 @@ def test_waits_of_warps(device, monkeypatch):
     found = analyst.trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
     # what is outside of the loop is one block; the loop is executed three times, and the line of
     # x[j] misses the first cache in one of them; its condition has two operations, its step one
-    assert found.longest == pytest.approx((1 + 1, 3 - 1, 0, 0, 1, 4 * 2 + 3 * 1))
-    assert found.total == pytest.approx([4 * each for each in found.longest])
+    assert found.each == pytest.approx(np.tile((1 + 1, 3 - 1, 0, 0, 1, 4 * 2 + 3 * 1), (4, 1)))
+    assert found.every == 1
     assert found.warps == np.inf  # the units of this device are not known
 
 
@@ -357,7 +357,7 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
     recorder = Recorder(device, KERNEL % "for (int j = 1; j < 4; j++) x[128 * j + i] = x[0];", "k")
     x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    assert found.longest == pytest.approx((1, 2, 0, 0, 0, 0))
+    assert found.each == pytest.approx(np.tile((1, 2, 0, 0, 0, 0), (4, 1)))
 
 
 @pytest.mark.parametrize(
@@ -376,6 +376,11 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
         ("x[i] = atomic_add(&x[x[i]], 1);", 1, 1, 0),
         ("atomic_add(&x[x[i]], 1);", 1, 0, 0),
         ("if (x[i] == 0) atomic_inc(&x[i]);", 1, 0, 0),
+        ("atomic_add(&x[atomic_inc(&x[i])], 1);", 0, 1, 0),
+        ("lower(&x[i], i);", 0, 0, 0),
+        ("for (int j = 0; j < 2; j++) lower(&x[i], j);", 0, 0, 0),
+        ("if (lower(&x[i], i)) x[i] = 0;", 0, 1, 0),
+        ("x[i] = lower(&x[i], i);", 0, 1, 0),
         ("x[i] = atomic_add(&x[atomic_add(&x[i], 0)], 1);", 0, 2, 0),
         ("x[i] = atomic_add(&tile[0], 1);", 0, 0, 1),
         # a block of its own
@@ -392,10 +397,11 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
 )
 def test_loads_that_wait_for_each_other(device, monkeypatch, body, loads, atomics, local):
     monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
-    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    lower = "static int lower(__global int *w, int v) { return v < atomic_min(w, v); }\n"
+    recorder, queue = Recorder(device, lower + KERNEL % body, "k"), device.queue()
     x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    beyond, first, *others = found.longest
+    beyond, first, *others = found.each.max(0)
     assert (beyond + first, *others) == pytest.approx((loads, atomics, local, 0, 0))
 
 
@@ -413,7 +419,7 @@ def test_the_control_of_loops_is_a_chain(device, monkeypatch, body, operations):
     recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
     x = buffer_of(queue, np.zeros(ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((32,), (32,)), [x]).waits
-    assert found.longest[5] == operations
+    assert found.each[:, 5] == operations
 
 
 def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):
