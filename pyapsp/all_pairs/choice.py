@@ -86,8 +86,6 @@ class Candidate:
         Predicted time, with planning, transfers and conversion; None if there is no prediction.
     proof : str
         Why the type holds every distance; empty for the type that was asked for.
-    rule : str
-        The rule that puts it first; empty if times decide.
     others : tuple of str
         The next candidates of the ranking, as text.
     """
@@ -96,16 +94,13 @@ class Candidate:
     dtype: np.dtype
     seconds: float | None = None
     proof: str = ""
-    rule: str = ""
     others: tuple[str, ...] = ()
 
     @cached_property
     def reason(self) -> str:
         """What decided, as text."""
         decided = f"the shortest predicted time: {self}"
-        if self.rule:
-            decided = self.rule
-        elif self.seconds is None:
+        if self.seconds is None:
             decided = "the default method, of which the tuning database has no rate on this device"
         following = list(self.others[:_SHOWN])
         if len(self.others) > _SHOWN:
@@ -139,8 +134,6 @@ class Question(NamedTuple):
         Whether the rows are so few that a search from each source is probably fastest.
     alone : bool
         Whether rows are selected, and the memory of the host is too small for all rows.
-    near : bool
-        Whether the rule for few rows up to a cutoff holds, see `is_near`.
     """
 
     methods: tuple[type[AllPairsMethod], ...]
@@ -154,7 +147,6 @@ class Question(NamedTuple):
     rows: int
     few: bool
     alone: bool
-    near: bool
 
     def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return the options of a prediction for this type."""
@@ -238,6 +230,9 @@ def choices(request: Request) -> Iterator[Choice]:
             raise error
         yield Choice(method, suited(method, graph, options, options.dtype), "as asked")
         return
+    if is_near(graph, options):  # before the facts, which may take longer than such a search
+        method = _method(_NEARBY)
+        yield Choice(method, suited(method, graph, options, options.dtype), f"auto, {_RULE}")
     for each in candidates(graph, options):
         adapted = suited(each.method, graph, options, each.dtype)
         yield Choice(each.method, adapted, each.reason, each.seconds)
@@ -280,12 +275,9 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
         rows,
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
-        is_near(graph, options),
     )
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
-    if ranking.choices[0].rule:
-        return ranking
     near, enough = options.cutoff, _WORTH * _sounding_seconds(graph)
     if ranking.depends and ranking.seconds > (enough if near is None else _WITHIN * enough):
         sounded = graph.sounded if near is None else graph.sounded_within(near)
@@ -371,8 +363,6 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     if not question.alone and (_LAST, options.dtype) not in there:
         choices.append(Candidate(_method(_LAST), options.dtype))
-    if question.near:
-        choices.insert(0, Candidate(_method(_NEARBY), options.dtype, rule=_RULE))
     return Ranking(question, _in_order(choices), gain)
 
 

@@ -19,6 +19,7 @@ from pyapsp.graph import Graph
 from pyapsp.graph.generators import grid_2d, random_graph
 from pyapsp.numbers import bounds, precision
 from pyapsp.paths import AllPairsOptions
+from pyapsp.registry import Request
 from pyapsp.registry.tuning import database
 from pyapsp.registry.tuning.database import merge
 from pyapsp.registry.tuning.lookup import tuned_rate
@@ -698,7 +699,7 @@ def test_few_rows_up_to_a_cutoff_are_searched_by_the_host(device, monkeypatch):
 
     def first(graph, count, cutoff=2.0, dtype="float32"):
         options = AllPairsOptions(device, np.dtype(dtype), cutoff=cutoff, sources=np.arange(count))
-        return choice.candidates(graph, options)[0].method.id
+        return next(choice.choices(Request(ALL_PAIRS, graph, "auto", options))).method.id
 
     graph = random_graph(500, 2000, 9, seed=3)
     monkeypatch.setitem(vars(device), "kind", "cpu")
