@@ -342,9 +342,9 @@ class Expressions:
         if node.kind == _K.CALL_EXPR:
             if _ATOMIC.fullmatch(node.spelling):
                 self._unused.add(begin(next(iter(node.get_arguments()))))
-        elif node.kind != _K.ARRAY_SUBSCRIPT_EXPR:
-            for each in node.get_children():
-                self._ignored(each)
+            return
+        for each in node.get_children():
+            self._ignored(each)
 
     def _has_value(self, variable: Cursor, *values: Cursor) -> None:
         self._chains[variable.hash] = self._block, max(map(self._chain, values))

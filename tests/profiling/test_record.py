@@ -385,6 +385,7 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
         ("x[i] = atomic_add(&tile[0], 1);", 0, 0, 1),
         # a block of its own
         ("const int v = x[i]; if (v >= 0) x[i] = x[v + 128];", 2, 0, 0),
+        ("const int v = x[i]; if (i >= 0) x[i] = x[v] + x[i + 1];", 2, 0, 0),
         ("for (int j = 0; j < 4; j++) x[i] = x[i + j];", 4, 0, 0),
         ("\n#pragma unroll\nfor (int j = 0; j < 4; j++) x[i] = x[i + j];", 1, 0, 0),
         ("\n#pragma unroll 1\nfor (int j = 0; j < 4; j++) x[i] = x[i + j];", 4, 0, 0),
