@@ -226,6 +226,8 @@ DENSE = LARGE.toarray()
         (LARGE, {"limit": np.nan}, "limit"),
         (LARGE, {"indices": [1.5] * 100}, "indices"),
         (LARGE, {"indices": []}, "indices"),
+        (LARGE, {"indices": [*range(99), 200]}, "indices"),
+        (LARGE, {"indices": [*range(99), -201]}, "indices"),
         (LARGE.tocoo(), {}, "no array"),
         (LARGE.tolil(), {}, "no array"),
         (np.ma.masked_equal(DENSE, 0), {}, "no array"),
