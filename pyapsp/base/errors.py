@@ -27,6 +27,7 @@ __all__ = [
     "FallbackWarning",
     "FormatError",
     "GraphError",
+    "HostMemoryError",
     "KernelBuildError",
     "ModelError",
     "NamesWarning",
@@ -201,6 +202,22 @@ class DeviceMemoryError(DeviceError, MemoryError):
         super().__init__(
             f"{_amount(needed)} are needed and {_amount(available)} are available: {hint}"
         )
+
+
+class HostMemoryError(PyApspError, MemoryError):
+    """The answer does not fit into the memory of the host, or of the process.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    hint : str
+        What to do about it.
+    """
+
+    def __init__(self, needed: int, hint: str) -> None:
+        self.needed, self.hint = needed, hint
+        super().__init__(f"{_amount(needed)} are needed, which the host does not have: {hint}")
 
 
 def _amount(size: int) -> str:

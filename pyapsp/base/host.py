@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import DTypeLike
 
+from pyapsp.base.errors import HostMemoryError
 from pyapsp.base.files import disk_space
 
 __all__ = [
@@ -38,6 +39,9 @@ _SHARE, _THREADS = 2**22, 16
 _CANNOT_RESERVE, _ZEROS = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP), 2**24
 # The largest vector type of OpenCL has 16 values of 8 bytes, and a buffer is aligned to it.
 _ALIGNED = 128
+# The system is asked for its available memory before an array of this part of all memory is made.
+_LARGE_PART = 16
+_NO_ROOM = "ask for fewer rows, for blocks of rows, or for a narrower dtype"
 _MORE_ROOM = "make room for the file of the matrix"
 
 
@@ -68,11 +72,30 @@ def installed_memory() -> int | None:
 
 
 def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return a new array, not initialised, whose memory a CPU device can use as a buffer."""
+    """Return a new array, not initialised, whose memory a CPU device can use as a buffer.
+
+    Raises
+    ------
+    HostMemoryError
+        If the host cannot hold it.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.empty(size + _ALIGNED, np.uint8)
+    memory = _memory(size + _ALIGNED)
     start = -memory.ctypes.data % _ALIGNED
     return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def _memory(size: int) -> np.ndarray:
+    """Return new bytes. The system may promise more than there is, and end the process later."""
+    installed = installed_memory()
+    if installed is not None and size > installed // _LARGE_PART:
+        available = available_memory()
+        if available is not None and size > available:
+            raise HostMemoryError(size, _NO_ROOM)
+    try:
+        return np.empty(size, np.uint8)
+    except MemoryError:
+        raise HostMemoryError(size, _NO_ROOM) from None
 
 
 def is_aligned(array: np.ndarray) -> bool:

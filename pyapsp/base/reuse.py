@@ -79,7 +79,13 @@ _unused: dict[int, _Memory] = {}
 
 
 def empty(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return an array for an answer, not initialised, which a CPU device can use as a buffer."""
+    """Return an array for an answer, not initialised, which a CPU device can use as a buffer.
+
+    Raises
+    ------
+    HostMemoryError
+        If the host cannot hold it.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < _LARGE:
         return aligned(shape, dtype)
