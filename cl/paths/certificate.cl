@@ -75,16 +75,19 @@ static inline int tight(const value_t before, const value_t weight, const value_
     return !below(sum, after, relative, absolute) && !below(after, sum, relative, absolute);
 }
 
+/* The column j and the row r of a work-item. */
+#define PLACE                                                                                      \
+    const int j = get_global_id(0), r = get_global_id(1);                                          \
+    if (j >= n)                                                                                    \
+    return
+
 __kernel void certificate_relax(__global const value_t *rows, __global const int *sources,
                                 __global const long *entry,
                                 __global const int *entering, __global const value_t *weights,
                                 __global int *fault, const int n, const int count,
                                 const slack_t relative, const slack_t absolute)
 {
-    const int j = get_global_id(0);
-    const int r = get_global_id(1);
-    if (j >= n)
-        return;
+    PLACE;
     __global const value_t *row = rows + (size_t)r * n;
     const value_t here = row[j];
     int attained = (here == PYAPSP_INFINITY);
@@ -113,10 +116,7 @@ __kernel void certificate_attain(__global const value_t *rows, __global const lo
                                  __global int *marked, __global int *changed, const int n,
                                  const slack_t relative, const slack_t absolute)
 {
-    const int j = get_global_id(0);
-    const int r = get_global_id(1);
-    if (j >= n)
-        return;
+    PLACE;
     __global const value_t *row = rows + (size_t)r * n;
     __global int *marks = marked + (size_t)r * n;
     if (row[j] == PYAPSP_INFINITY || atomic_or(&marks[j], 0))
@@ -135,10 +135,7 @@ __kernel void certificate_attain(__global const value_t *rows, __global const lo
 __kernel void certificate_unmarked(__global const value_t *rows, __global const int *marked,
                                    __global int *fault, const int n, const int count)
 {
-    const int j = get_global_id(0);
-    const int r = get_global_id(1);
-    if (j >= n)
-        return;
+    PLACE;
     const size_t rj = (size_t)r * n + j;
     if (rows[rj] != PYAPSP_INFINITY && !marked[rj])
         REPORT(FAULT_UNATTAINED, r, j);
@@ -150,10 +147,7 @@ __kernel void certificate_walk(__global const value_t *rows, __global const int 
                                __global const value_t *weights, __global int *fault, const int n,
                                const int count, const slack_t relative, const slack_t absolute)
 {
-    const int j = get_global_id(0);
-    const int r = get_global_id(1);
-    if (j >= n)
-        return;
+    PLACE;
     __global const value_t *row = rows + (size_t)r * n;
     __global const int *before = predecessors + (size_t)r * n;
     const int source = sources[r];

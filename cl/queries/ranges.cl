@@ -21,11 +21,8 @@
  */
 #include "queries/search.h"
 
-__kernel GROUP void within(__global const long *first, __global const int *heads,
-                           __global const value_t *weights, __global const int *sources,
-                           const int count, const int n, const value_t farthest, const int checks,
-                           __global node_t *nodes, __global entry_t *heaps, __global ulong *marks,
-                           volatile __global int *state, __global int *rows,
+__kernel GROUP void within(ARCS_ARGUMENTS, __global const int *sources, const int count,
+                           SEARCH_ARGUMENTS, volatile __global int *state, __global int *rows,
                            __global int *vertices, __global value_t *costs,
 #if PYAPSP_PREDECESSORS
                            __global int *befores,

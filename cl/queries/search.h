@@ -149,6 +149,14 @@ static inline bool is_among(const int v, __global const int *some, const int cou
 #define BANS
 #endif
 
+/* Arguments of kernels: the arcs of the graph; its size, the limits of a search, and the memory of all
+ * work-items. */
+#define ARCS_ARGUMENTS                                                                             \
+    __global const long *first, __global const int *heads, __global const value_t *weights
+#define SEARCH_ARGUMENTS                                                                           \
+    const int n, const value_t farthest, const int checks, __global node_t *nodes,                 \
+        __global entry_t *heaps, __global ulong *marks
+
 /* Search from a source, until nothing within `farthest` is left, or until `waiting` of the vertices
  * with a bit in `wanted` are taken from the heap. Return the number of vertices that are taken. With
  * `checks`, state[LOST] becomes 1 if a distance is too large for its type. */
@@ -223,6 +231,32 @@ static inline int room_for(volatile __global int *used, const int count, const i
             return before;
     }
 }
+
+#if PYAPSP_PREDECESSORS
+/* Write the shortest path to a vertex to `paths`; and its place there, -1 if there is no room, and
+ * its length to a row. */
+static inline void write_path(const memory_t memory, const int target, volatile __global int *used,
+                              __global int *row, __global int *paths, const int capacity)
+{
+    int length = 0;
+    if (memory.nodes[target].cost < PYAPSP_INFINITY)
+        for (int v = target; v != NONE; v = memory.nodes[v].before)
+            length++;
+    const int place = room_for(used, length, capacity);
+    row[0] = place;
+    row[1] = length;
+    if (place >= 0 && length > 0) {
+        int end = place + length;
+        for (int v = target; v != NONE; v = memory.nodes[v].before)
+            paths[--end] = v;
+    }
+}
+#endif
+
+/* The searches that a work-item takes: work-items share them. */
+#define EACH_SEARCH(search, searches)                                                              \
+    for (int search = atomic_inc(state + NEXT); search < (searches);                               \
+         search = atomic_inc(state + NEXT))
 
 /* Clear the memory of all work-items. */
 __kernel GROUP void clear_memory(__global node_t *nodes, __global ulong *marks, const long vertices,

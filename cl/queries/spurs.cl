@@ -30,21 +30,15 @@
 
 #include "queries/search.h"
 
-__kernel GROUP void find_spurs(__global const long *first, __global const int *heads,
-                               __global const value_t *weights, __global const int *ends,
-                               const int searches, __global const int *bounds,
-                               __global const int *lists, const int n, const value_t farthest,
-                               const int checks, __global node_t *nodes, __global entry_t *heaps,
-                               __global ulong *marks, __global ulong *wanted,
+__kernel GROUP void find_spurs(ARCS_ARGUMENTS, __global const int *ends, const int searches,
+                               __global const int *bounds, __global const int *lists,
+                               SEARCH_ARGUMENTS, __global ulong *wanted,
                                volatile __global int *state, __global int *rows,
                                __global int *paths, const int capacity)
 {
     const memory_t memory = memory_of(nodes, heaps, marks, get_global_id(0), n);
     wanted += get_global_id(0) * words_of(n);
-    for (;;) {
-        const int search = atomic_inc(state + NEXT);
-        if (search >= searches)
-            return;
+    EACH_SEARCH(search, searches) {
         const int begin = bounds[2 * search], middle = bounds[2 * search + 1];
         const int target = ends[2 * search + 1];
         for (int i = begin; i < middle; i++)
@@ -53,18 +47,7 @@ __kernel GROUP void find_spurs(__global const long *first, __global const int *h
         search_from(ends[2 * search], first, heads, weights, n, farthest, checks, memory, wanted,
                     1, state, lists + middle, bounds[2 * search + 2] - middle);
         wanted[target / 64] = 0;
-        int length = 0;
-        if (memory.nodes[target].cost < PYAPSP_INFINITY)
-            for (int v = target; v != NONE; v = memory.nodes[v].before)
-                length++;
-        const int place = room_for(state + USED, length, capacity);
-        rows[2 * search] = place;
-        rows[2 * search + 1] = length;
-        if (place >= 0 && length > 0) {
-            int end = place + length;
-            for (int v = target; v != NONE; v = memory.nodes[v].before)
-                paths[--end] = v;
-        }
+        write_path(memory, target, state + USED, rows + 2 * search, paths, capacity);
         for (int i = begin; i < middle; i++)
             memory.nodes[lists[i]].cost = PYAPSP_INFINITY;
         FOR_REACHED(memory, n, v)

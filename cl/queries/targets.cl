@@ -28,17 +28,14 @@
 
 #include "queries/search.h"
 
-__kernel GROUP void find_targets(__global const long *first, __global const int *heads,
-                                 __global const value_t *weights, __global const int *sources,
-                                 const int searches, __global const int *targets,
+__kernel GROUP void find_targets(ARCS_ARGUMENTS, __global const int *sources, const int searches,
+                                 __global const int *targets,
 #if PYAPSP_PAIRS
                                  __global const int *starts,
 #else
                                  const int count,
 #endif
-                                 const int n, const value_t farthest, const int checks,
-                                 __global node_t *nodes, __global entry_t *heaps,
-                                 __global ulong *marks, __global ulong *wanted,
+                                 SEARCH_ARGUMENTS, __global ulong *wanted,
                                  volatile __global int *state, __global value_t *costs
 #if PYAPSP_PREDECESSORS
                                  ,
@@ -52,10 +49,7 @@ __kernel GROUP void find_targets(__global const long *first, __global const int 
 {
     const memory_t memory = memory_of(nodes, heaps, marks, get_global_id(0), n);
     wanted += get_global_id(0) * words_of(n);
-    for (;;) {
-        const int search = atomic_inc(state + NEXT);
-        if (search >= searches)
-            return;
+    EACH_SEARCH(search, searches) {
 #if PYAPSP_PAIRS
         const int begin = starts[search], count = starts[search + 1] - begin;
         __global const int *mine = targets + begin;
@@ -80,18 +74,7 @@ __kernel GROUP void find_targets(__global const long *first, __global const int 
             counts[begin + i] = cost < PYAPSP_INFINITY ? memory.nodes[target].count : 0;
 #endif
 #if PYAPSP_PREDECESSORS
-            int length = 0;
-            if (cost < PYAPSP_INFINITY)
-                for (int v = target; v != NONE; v = memory.nodes[v].before)
-                    length++;
-            const int place = room_for(state + USED, length, capacity);
-            rows[2 * (begin + i)] = place;
-            rows[2 * (begin + i) + 1] = length;
-            if (place >= 0 && length > 0) {
-                int end = place + length;
-                for (int v = target; v != NONE; v = memory.nodes[v].before)
-                    paths[--end] = v;
-            }
+            write_path(memory, target, state + USED, rows + 2 * (begin + i), paths, capacity);
 #endif
         }
         FOR_REACHED(memory, n, v)

@@ -103,6 +103,9 @@ static inline size_t tile_at(const int size, const int row, const int column)
 TILE_COPIES(fetch, put, value_t, STRIP)
 #if PYAPSP_PREDECESSORS
 TILE_COPIES(fetch_index, put_index, int, INDEX_STRIP)
+#define PUT_VIA(row, column) put_index(predecessors, via, size, row, column)
+#else
+#define PUT_VIA(row, column)
 #endif
 
 /* The t steps of the pivot on one tile: tile[y, x] <- min(tile[y, x], left[y, k] + right[k, x]).
@@ -154,9 +157,7 @@ __kernel GROUP void fw_blocked_pivot(__global value_t *distances PREDECESSORS_AR
 #endif
     close_tile(tile, tile, tile, column, row, via, via, row_via);
     put(distances, tile, size, K, K);
-#if PYAPSP_PREDECESSORS
-    put_index(predecessors, via, size, K, K);
-#endif
+    PUT_VIA(K, K);
 }
 
 /* Second launch, 2 (size/t - 1) groups: get_group_id(1) is 0 for the row tiles (left factor: the
@@ -181,9 +182,7 @@ __kernel GROUP void fw_blocked_panels(__global value_t *distances PREDECESSORS_A
     close_tile(tile, is_column ? tile : pivot, is_column ? pivot : tile, column, row, via,
                is_column ? pivot_via : via, row_via);
     put(distances, tile, size, I, J);
-#if PYAPSP_PREDECESSORS
-    put_index(predecessors, via, size, I, J);
-#endif
+    PUT_VIA(I, J);
 }
 
 /* Third launch, (size/t - 1)^2 groups: the min-plus product of a column tile and a row tile,

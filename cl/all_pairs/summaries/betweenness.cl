@@ -42,6 +42,8 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
+#include "all_pairs/summaries/add_sums.h"
+
 #if PYAPSP_WEIGHTED
 typedef value_t cost_t;
 #define UNREACHED PYAPSP_INFINITY
@@ -179,16 +181,5 @@ betweenness(__global const long *first, __global const int *heads,
         }
         for (int place = 0; place < found; place++)
             costs[order[place]] = UNREACHED;
-    }
-}
-
-/* Add the sums of all work-items to those of the first, in their order. */
-__kernel GROUP void add_sums(__global double *sums, const int slots, const long size)
-{
-    for (size_t i = get_global_id(0); i < (size_t)size; i += get_global_size(0)) {
-        double sum = sums[i];
-        for (int slot = 1; slot < slots; slot++)
-            sum += sums[(size_t)slot * size + i];
-        sums[i] = sum;
     }
 }

@@ -46,6 +46,8 @@
 
 #pragma OPENCL FP_CONTRACT OFF
 
+#include "all_pairs/summaries/add_sums.h"
+
 #define IS_TIGHT(from, weight, to) ((to) == (from) + (weight) && (to) > (from))
 #define SYNCHRONIZE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
@@ -143,16 +145,5 @@ betweenness(__global const long *first, __global const int *heads,
             }
             SYNCHRONIZE;
         }
-    }
-}
-
-/* Add the sums of all groups to those of the first, in their order. */
-__kernel GROUP void add_sums(__global double *sums, const int groups, const long size)
-{
-    for (size_t i = get_global_id(0); i < (size_t)size; i += get_global_size(0)) {
-        double sum = sums[i];
-        for (int group = 1; group < groups; group++)
-            sum += sums[(size_t)group * size + i];
-        sums[i] = sum;
     }
 }

@@ -106,6 +106,15 @@ static inline void append_arc(search *s, __global int *size, const int arc, cons
                 slots, found, table,  n,       level,  0};                                         \
     (void)place, (void)listed, (void)tails
 
+/* The same for kernels that append arcs: the sizes of the next launches become 0. */
+#define OPEN_ARCS(size)                                                                            \
+    OPEN;                                                                                          \
+    __global int *size_of_arcs = size;                                                             \
+    if (place == 0) {                                                                              \
+        *SIZE_BEFORE(state, level) = 0;                                                            \
+        state[6 + (level + 1) % 2] = 0;                                                            \
+    }
+
 /* A work-item for each vertex: the source is found, unless the frontier has arcs, and then it is the
  * head of the first one. */
 __kernel GROUP void bfs_b40c_start(__global uint *mask, __global int *edges, __global int *state,
@@ -143,12 +152,7 @@ static inline int contracted_arc(search *s, const size_t place, const long befor
 
 __kernel GROUP void bfs_b40c_edge(SEARCH)
 {
-    OPEN;
-    __global int *size_of_arcs = SIZE_NOW(state, level);
-    if (place == 0) {
-        *SIZE_BEFORE(state, level) = 0;
-        state[6 + (level + 1) % 2] = 0;
-    }
+    OPEN_ARCS(SIZE_NOW(state, level));
     s.row = level % 2 * m;
     const int u = contracted_arc(&s, place, (level + 1) % 2 * m, size);
     GATHER(u, EXPAND_TO_ARCS);
@@ -165,12 +169,7 @@ __kernel GROUP void bfs_b40c_contract_arcs(SEARCH)
 /* Hybrid, the second: the groups share the vertices that the contraction has counted. */
 __kernel GROUP void bfs_b40c_expand_found(SEARCH)
 {
-    OPEN;
-    __global int *size_of_arcs = SIZE_NOW(state, level);
-    if (place == 0) {
-        *SIZE_BEFORE(state, level) = 0;
-        state[6 + (level + 1) % 2] = 0;
-    }
+    OPEN_ARCS(SIZE_NOW(state, level));
     s.row = level % 2 * m;
     const int found_now = state[6 + level % 2];
     const int tiles = found_now > 0 ? (found_now - 1) / PYAPSP_GROUP + 1 : 0;
@@ -183,12 +182,7 @@ __kernel GROUP void bfs_b40c_expand_found(SEARCH)
 
 __kernel GROUP void bfs_b40c_expand(SEARCH)
 {
-    OPEN;
-    __global int *size_of_arcs = state + 6 + level % 2;
-    if (place == 0) {
-        *SIZE_BEFORE(state, level) = 0;
-        state[6 + (level + 1) % 2] = 0;
-    }
+    OPEN_ARCS(state + 6 + level % 2);
     const int u = place < (size_t)size ? QUEUE_BEFORE(queues, n, level)[place] : -1;
     GATHER(u, EXPAND_TO_ARCS);
 }

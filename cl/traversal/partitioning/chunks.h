@@ -55,6 +55,15 @@
 #define OPTIMISED 1
 #define INTERPOLATION 2
 
+/* Return an item if it is the owner, or leave out the items on its wrong side. */
+#define NARROW(middle)                                                                             \
+    if (a[middle] > x)                                                                             \
+        high = middle - 1;                                                                         \
+    else if (a[middle + 1] <= x)                                                                   \
+        low = middle + 1;                                                                          \
+    else                                                                                           \
+        return middle;
+
 /* Binary search that stops when it meets the owner: it reads where an item begins and where it
  * ends, up to 2 log2 n values. a has n + 1 entries, a[0] <= x < a[n]. */
 static inline int standard_search(__global const int *a, const int n, const int x)
@@ -62,12 +71,7 @@ static inline int standard_search(__global const int *a, const int n, const int 
     int low = 0, high = n - 1;
     while (low < high) {
         const int middle = low + (high - low) / 2;
-        if (a[middle] > x)
-            high = middle - 1;
-        else if (a[middle + 1] <= x)
-            low = middle + 1;
-        else
-            return middle;
+        NARROW(middle)
     }
     return low;
 }
@@ -83,12 +87,7 @@ static inline int interpolation_search(__global const int *a, const int n, const
     for (int step = 0; step < INTERPOLATIONS && low < high; step++) {
         const int from = a[low], to = a[high + 1]; /* from <= x < to */
         int middle = low + (int)((ulong)(x - from) * (ulong)(high - low) / (ulong)(to - from));
-        if (a[middle] > x)
-            high = middle - 1;
-        else if (a[middle + 1] <= x)
-            low = middle + 1;
-        else
-            return middle;
+        NARROW(middle)
     }
     return low + predecessor_global(a + low, high - low + 1, x);
 }

@@ -53,8 +53,27 @@ typedef uint4 numbers;
 #define TOTAL(v) ((v).x + (v).y + (v).z + (v).w)
 #endif
 
+#define GROUP __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1)))
+
+/* The sums of a group, first those of its work-items; and its result, the first sum. */
+#define START(sum)                                                                                 \
+    __local uint sums[PYAPSP_GROUP];                                                               \
+    const int item = (int)get_local_id(0);                                                         \
+    sums[item] = sum;                                                                              \
+    barrier(CLK_LOCAL_MEM_FENCE)
+#define END                                                                                        \
+    if (item == 0)                                                                                 \
+    out[get_group_id(0)] = sums[0]
+
+/* Return the number of a work-item, 0 beyond the last. */
+static inline uint number_of_item(__global const uint *in, const long n)
+{
+    const size_t place = get_global_id(0);
+    return place < (size_t)n ? in[place] : 0;
+}
+
 /* Return what a work-item adds alone: all vectors that are a grid apart, and the rest. */
-static inline uint of_item(__global const uint *in, const long n)
+static inline uint sum_of_item(__global const uint *in, const long n)
 {
     __global const numbers *vectors = (__global const numbers *)in;
     const size_t place = get_global_id(0), grid = get_global_size(0);
@@ -68,64 +87,43 @@ static inline uint of_item(__global const uint *in, const long n)
     return sum;
 }
 
-__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-reduction_modulo(__global const uint *in, __global uint *out, const long n)
+__kernel GROUP void reduction_modulo(__global const uint *in, __global uint *out, const long n)
 {
-    __local uint sums[PYAPSP_GROUP];
-    const int item = (int)get_local_id(0);
-    const size_t place = get_global_id(0);
-    sums[item] = place < (size_t)n ? in[place] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    START(number_of_item(in, n));
     for (int stride = 1; stride < PYAPSP_GROUP; stride *= 2) {
         if (item % (2 * stride) == 0)
             sums[item] += sums[item + stride];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0)
-        out[get_group_id(0)] = sums[0];
+    END;
 }
 
-__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-reduction_index(__global const uint *in, __global uint *out, const long n)
+__kernel GROUP void reduction_index(__global const uint *in, __global uint *out, const long n)
 {
-    __local uint sums[PYAPSP_GROUP];
-    const int item = (int)get_local_id(0);
-    const size_t place = get_global_id(0);
-    sums[item] = place < (size_t)n ? in[place] : 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    START(number_of_item(in, n));
     for (int stride = 1; stride < PYAPSP_GROUP; stride *= 2) {
         const int first = 2 * stride * item;
         if (first < PYAPSP_GROUP)
             sums[first] += sums[first + stride];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0)
-        out[get_group_id(0)] = sums[0];
+    END;
 }
 
-__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-reduction_strided(__global const uint *in, __global uint *out, const long n)
+__kernel GROUP void reduction_strided(__global const uint *in, __global uint *out, const long n)
 {
-    __local uint sums[PYAPSP_GROUP];
-    const int item = (int)get_local_id(0);
-    sums[item] = of_item(in, n);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    START(sum_of_item(in, n));
     for (int half_ = PYAPSP_GROUP / 2; half_ > 0; half_ /= 2) {
         if (item < half_)
             sums[item] += sums[item + half_];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0)
-        out[get_group_id(0)] = sums[0];
+    END;
 }
 
-__kernel __attribute__((reqd_work_group_size(PYAPSP_GROUP, 1, 1))) void
-reduction_warps(__global const uint *in, __global uint *out, const long n)
+__kernel GROUP void reduction_warps(__global const uint *in, __global uint *out, const long n)
 {
-    __local uint sums[PYAPSP_GROUP];
-    const int item = (int)get_local_id(0);
-    sums[item] = of_item(in, n);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    START(sum_of_item(in, n));
     if (item < PYAPSP_WARP) {
         uint sum = sums[item];
         for (int other = item + PYAPSP_WARP; other < PYAPSP_GROUP; other += PYAPSP_WARP)
