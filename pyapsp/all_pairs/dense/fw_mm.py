@@ -50,9 +50,7 @@ class FwMm(register_tiles.Iterative):
     )
     choices: ClassVar = {
         "tile": (16, 32, 64),
-        "h_pivot": (1, 2, 4, 8, 16),
-        "h_panel": (1, 2, 4, 8, 16),
-        "l": tuple(range(1, 65)),
+        **register_tiles.Iterative.choices,
         "selector": ("default", *performance_model.MODELS, "MT"),
         "width": (1, 2, 4, 8, 16),
         "group": (1, 2, 4, 8, 16, 32, 64),

@@ -64,6 +64,11 @@ class FwPacked(TileRounds):
         "chapter 3 as an article: doi:10.1002/cpe.5963"
     )
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        largest = 2**cls.bits - 2
+        cls.requires = Weights(non_negative=True, integer=True, largest_distance=largest)
+
     @property
     def top(self) -> int:
         """The value of a field that means infinity."""
@@ -282,17 +287,12 @@ def lost(graph: Graph, distances: np.ndarray) -> bool:
     return False
 
 
-def _requirements(bits: int) -> Weights:
-    return Weights(non_negative=True, integer=True, largest_distance=2**bits - 2)
-
-
 @register
 class FwPacked4(FwPacked):
     """Eight 4-bit distances in a word: see `FwPacked`."""
 
     id = "fw-packed4"
     summary = "blocked Floyd-Warshall, eight 4-bit distances in a word"
-    requires = _requirements(4)
     bits, wider = 4, "fw-packed8"
     choices: ClassVar = {**FwPacked.choices, "form": (0,)}
 
@@ -303,7 +303,6 @@ class FwPacked8(FwPacked):
 
     id = "fw-packed8"
     summary = "blocked Floyd-Warshall, four 8-bit distances in a word, or vectors of them"
-    requires = _requirements(8)
     bits, wider = 8, "fw-packed16"
 
 
@@ -313,5 +312,4 @@ class FwPacked16(FwPacked):
 
     id = "fw-packed16"
     summary = "blocked Floyd-Warshall, two 16-bit distances in a word, or vectors of them"
-    requires = _requirements(16)
     bits, wider = 16, "a method with 32-bit distances, e.g. fw-minplus with dtype='int32'"

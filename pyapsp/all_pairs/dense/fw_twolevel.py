@@ -49,9 +49,7 @@ class FwTwolevel(register_tiles.Iterative):
     choices: ClassVar = {
         "tile": (16, 32, 64),
         "subtile": (1, 2, 4, 8, 16),
-        "h_pivot": (1, 2, 4, 8, 16),
-        "h_panel": (1, 2, 4, 8, 16),
-        "l": tuple(range(1, 65)),
+        **register_tiles.Iterative.choices,
         "selector": ("default", "MT"),
         "width": (1, 2, 4, 8, 16),
     }

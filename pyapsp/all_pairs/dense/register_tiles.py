@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from statistics import median
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyopencl as cl
@@ -129,6 +129,12 @@ class Iterative(FloydWarshall):
     They differ in the third launch, in which each group computes l pieces. The parameter
     ``selector`` decides how l is chosen if the caller has not set it.
     """
+
+    choices: ClassVar = {
+        "h_pivot": (1, 2, 4, 8, 16),
+        "h_panel": (1, 2, 4, 8, 16),
+        "l": tuple(range(1, 65)),
+    }
 
     def defines(
         self, graph: Graph, options: AllPairsOptions, parameters: Parameters
