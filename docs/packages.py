@@ -12,7 +12,6 @@ are measured as those of recipes (docs/recipes.py). Each has the machine that me
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib.util
 import json
@@ -187,12 +186,8 @@ def measure(names: Container[str]) -> None:
 
 def main() -> None:
     """Measure if asked to, and write the pages."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    names = [example.name for example in EXAMPLES]
-    parser.add_argument("--measure", nargs="*", choices=names, metavar="NAME")
-    asked = parser.parse_args().measure
-    if asked is not None:
-        measure(asked or names)
+    if names := recipes.names_to_measure([example.name for example in EXAMPLES], __doc__):
+        measure(names)
     for path, text in pages(json.loads(FIGURES.read_text())).items():
         path.write_text(text, encoding="utf-8")
 

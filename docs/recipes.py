@@ -596,14 +596,18 @@ def measure(names: Iterable[str]) -> None:
             print(recipe.name, *figures["seconds"][recipe.name], flush=True)
 
 
+def names_to_measure(names: list[str], about: str | None) -> list[str] | None:
+    """Return the names after ``--measure``, all if there is none; None without this option."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--measure", nargs="*", choices=names, metavar="NAME")
+    asked: list[str] | None = parser.parse_args().measure
+    return names if asked == [] else asked
+
+
 def main() -> None:
     """Measure if asked to, and write the page and the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    names = [recipe.name for recipe in RECIPES]
-    parser.add_argument("--measure", nargs="*", choices=names, metavar="NAME")
-    asked = parser.parse_args().measure
-    if asked is not None:
-        measure(asked or names)
+    if names := names_to_measure([recipe.name for recipe in RECIPES], __doc__):
+        measure(names)
     figures = json.loads(FIGURES.read_text())
     PAGE.write_text(page(figures), encoding="utf-8")
     README.write_text(readme(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
