@@ -49,7 +49,16 @@ class Alone:
 
 def run(*command: object, cwd: Path, env: dict[str, str] | None = None) -> str:
     """Run a command, which must succeed, and return what it printed."""
-    done = subprocess.run(
+    done = completed(*command, cwd=cwd, env=env)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def completed(
+    *command: object, cwd: Path, env: dict[str, str] | None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command; its output and its messages are in `stdout`."""
+    return subprocess.run(
         [str(word) for word in command],
         cwd=cwd,
         env=env,
@@ -58,8 +67,6 @@ def run(*command: object, cwd: Path, env: dict[str, str] | None = None) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 def required(*extras: str) -> set[str]:

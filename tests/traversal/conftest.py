@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 
@@ -21,3 +23,18 @@ def fenced(device):
     if not device.capabilities.device_scope_fence:
         pytest.skip("this device has no fence of its own")
     return device
+
+
+@pytest.fixture
+def withhold(monkeypatch) -> Callable[[object], None]:
+    """Return a function after which a group never comes to a meeting, and the others give up soon.
+
+    Its argument is what has the function `defines` of the kernels: a method or a module.
+    """
+
+    def withheld(owner: object) -> None:
+        defines = owner.defines
+        limits = {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
+        monkeypatch.setattr(owner, "defines", lambda *given: defines(*given) | limits)
+
+    return withheld

@@ -260,13 +260,8 @@ def test_groups_meet_instead_of_launches(fenced, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
-def test_groups_that_do_not_meet_are_an_error(fenced, monkeypatch):
-    defines = Bfs4K.defines
-
-    def withheld(*given):
-        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
-
-    monkeypatch.setattr(Bfs4K, "defines", withheld)
+def test_groups_that_do_not_meet_are_an_error(fenced, withhold):
+    withhold(Bfs4K)
     method = pyapsp.method("bfs-4k", **MEETING, single=0)
     with pytest.raises(StallError, match="use sync=multi"):
         pyapsp.bfs(GRAPH, SOURCES[0], method, device=fenced)

@@ -191,13 +191,8 @@ def test_groups_that_meet(middle, fenced):
     assert_right(GRAPH, SOURCES, found, EXPECTED)
 
 
-def test_groups_that_do_not_meet_are_an_error(fenced, monkeypatch):
-    defines = BfsLuo.defines
-
-    def withheld(*given):
-        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
-
-    monkeypatch.setattr(BfsLuo, "defines", withheld)
+def test_groups_that_do_not_meet_are_an_error(fenced, withhold):
+    withhold(BfsLuo)
     with pytest.raises(StallError, match="use middle=0"):
         pyapsp.bfs(layers([1, 2]), 0, pyapsp.method("bfs-luo", **MEETING), device=fenced)
 

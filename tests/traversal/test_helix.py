@@ -309,14 +309,9 @@ def test_the_bits_that_are_set_are_told(bitmask, device):
 
 
 @pytest.mark.usefixtures("quickly")
-def test_a_stall_is_an_error(fenced, monkeypatch):
+def test_a_stall_is_an_error(fenced, withhold):
     """A group that never comes to the barrier: the others give up."""
-    defines = form.defines
-
-    def withheld(*given):
-        return defines(*given) | {"PYAPSP_WITHHOLD": 1, "PYAPSP_PATIENCE": 1000}
-
-    monkeypatch.setattr(form, "defines", withheld)
+    withhold(form)
     with pytest.raises(StallError, match="sync=batched"):
         searched(fenced, sync="persistent")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from ..alone import completed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,15 +27,13 @@ def snakemake(
     directory: Path, *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the workflow; its output and its messages are in `stdout`."""
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=directory,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    return completed(sys.executable, "-m", "snakemake", *arguments, cwd=directory, env=env)
+
+
+def first_run(directory: Path, program: str) -> dict[str, str]:
+    """Let each Python of a copy first run a program, with the variables that are returned."""
+    (directory / "sitecustomize.py").write_text(program)
+    return {"PYTHONPATH": f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"}
 
 
 def jobs(output: str) -> dict[str, int]:

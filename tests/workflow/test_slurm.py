@@ -350,8 +350,7 @@ if sys.orig_argv[1:4] == ["-m", "pyapsp", "check"]:
 @pytest.mark.slurm
 def test_runs_at_the_same_time_see_different_gpus(cluster, tmp_path):
     directory = checkouts.copied(tmp_path / "two GPUs")
-    (directory / "sitecustomize.py").write_text(MEET)
-    path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+    environment = cluster.environment | checkouts.first_run(directory, MEET)
     options = ["--cores=4", "--group-components", "runs=1", "--set-resources", "run_method:gpu=1"]
     options += ["--config", "datasets=[grid-8x8]", "problems=[scc]", "peers=[]", "areas=[]"]
     options += ["methods=[scc-tarjan,scc-colouring]"]
@@ -361,7 +360,7 @@ def test_runs_at_the_same_time_see_different_gpus(cluster, tmp_path):
         "--slurm-status-command=squeue",
         "--slurm-init-seconds-before-status-checks=3",
         *options,
-        environment=cluster.environment | {"PYTHONPATH": path},
+        environment=environment,
     )
     assert sorted(seen.read_text() for seen in directory.glob("*.seen")) == ["0", "1"]
 
@@ -449,13 +448,11 @@ if given[1:4] == ["-m", "pyapsp", "check"] and "scc-tarjan" in given:
 @pytest.mark.slurm
 def test_a_run_that_takes_more_than_its_job_is_a_row(strict_cluster, tmp_path):
     directory = checkouts.copied(tmp_path / "greedy")
-    (directory / "sitecustomize.py").write_text(GREEDY)
-    path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+    environment = strict_cluster.environment | checkouts.first_run(directory, GREEDY)
     # less than the limit of a run
     options = [*PROFILE, "--set-resources", "run_method:runtime=2", "--config", "problems=[scc]"]
     options += ["methods=[scc-colouring,scc-tarjan,scc-forward-backward]"]
     options += ["datasets=[grid-8x8]", "peers=[]", "areas=[]"]
-    environment = strict_cluster.environment | {"PYTHONPATH": path}
     done = checkouts.snakemake(
         directory, *options, "--slurm-status-command=squeue", env=environment
     )
@@ -499,8 +496,7 @@ def test_a_run_of_a_group_waits_less_than_a_second_for_schedulers(cluster, tmp_p
     table = ["| profile | runs | runs per submission | all s | in commands s | other s per run |"]
     for profile, together in itertools.product(("slurm", "generic"), (1, 20)):
         directory = checkouts.copied(tmp_path / f"{profile} {together}")
-        (directory / "sitecustomize.py").write_text(SHORT)
-        path = f"{directory}{os.pathsep}{os.environ.get('PYTHONPATH', ROOT)}"
+        environment = cluster.environment | checkouts.first_run(directory, SHORT)
         options = ["--profile", f"workflow/profiles/{profile}"]
         if profile == "slurm":
             options += ["--slurm-status-command=squeue"]
@@ -511,7 +507,7 @@ def test_a_run_of_a_group_waits_less_than_a_second_for_schedulers(cluster, tmp_p
             options += ["datasets=[random-60,small-world-50,rmat-7]"]
             options += ["dtypes=[int32,float32,int64]"]
         start = time.monotonic()
-        snakemake(directory, *options, environment=cluster.environment | {"PYTHONPATH": path})
+        snakemake(directory, *options, environment=environment)
         seconds = time.monotonic() - start
         commands = [
             float(path.read_text(encoding="utf-8").split("\n")[1].split("\t")[0])

@@ -448,8 +448,7 @@ def test_the_default_run_verifies_every_answer(checkout, problems, methods, dtyp
 
 @pytest.mark.slow
 def test_what_fails_is_a_row_and_is_tried_again_and_nothing_else_is(checkout):
-    (checkout.path / "sitecustomize.py").write_text(FAULTS)
-    faulty = os.environ | {"PYTHONPATH": f"{checkout.path}{os.pathsep}{ROOT}"}
+    faulty = os.environ | checkouts.first_run(checkout.path, FAULTS)
     methods = [
         "scc-forward-backward",
         *(f"fw-{name}" for name in ("naive", "blocked", "mm", "recursive")),

@@ -49,6 +49,15 @@ def failures(forms):
     return {form.unit: form.failure for form in forms if form.failure}
 
 
+def all_compiled(target, units, least):
+    """Compile the units of a target, more than so many, without an error."""
+    need(target)
+    forms = compiled(target, tuple(units(target.device())))
+    assert len(forms) > least
+    assert failures(forms) == {}
+    return forms
+
+
 @pytest.fixture(scope="module")
 def docs():
     """The program that makes the page."""
@@ -76,21 +85,14 @@ def test_default_macros(target, docs):
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_what_methods_build(target):
     """With the parameters that they choose for the GPU."""
-    need(target)
-    forms = compiled(target, tuple(recorded.built_on(target.device())))
-    assert len(forms) > 150
-    assert failures(forms) == {}
-    assert over_budget(target, forms) == []
+    assert over_budget(target, all_compiled(target, recorded.built_on, least=150)) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_parameters_of_tuning_rows(target):
     """They compile for every GPU. There is no budget: other platforms do not get them."""
-    need(target)
-    forms = compiled(target, tuple(recorded.built_with_rows(target.device())))
-    assert len(forms) > 20
-    assert failures(forms) == {}
+    assert all_compiled(target, recorded.built_with_rows, least=20)
 
 
 def test_the_page_is_that_of_its_figures(docs):
