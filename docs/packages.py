@@ -39,19 +39,12 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Example:
-    """A module of docs/examples.
+    """A module of docs/examples."""
 
-    Attributes
-    ----------
-    name, package : str
-        The module, and the distribution of the package that it shows.
-    timed : str
-        The distribution whose call is timed: that of `package`, if it is empty.
-    """
-
+    # The module, and the distribution of the package that it shows.
     name: str
     package: str
-    timed: str = ""
+    timed: str = ""  # the distribution whose call is timed: that of `package`, if it is empty
 
     @property
     def source(self) -> str:

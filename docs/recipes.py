@@ -44,36 +44,24 @@ _BEGIN, _END = "<!-- recipes: written by docs/recipes.py -->\n", "<!-- end of re
 
 @dataclass(frozen=True)
 class Recipe:
-    """Something that people compute.
+    """Something that people compute."""
 
-    Attributes
-    ----------
-    name, job : str
-        A word for it, and what is computed.
-    tool, module : str
-        What is used elsewhere: as the table shows it, and the module to import.
-    data : callable
-        Called with whether the input is small, returns the arguments of both functions.
-    theirs, ours : callable
-    part : callable or None
-        Reduces the arguments of `theirs` to a part of the work, and returns them with the factor of
-        the time.
-    same : callable
-        Whether two answers are equal.
-    note : str
-        A sentence for the page.
-    """
-
+    # A word for it, and what is computed.
     name: str
     job: str
+    # What is used elsewhere: as the table shows it, and the module to import.
     tool: str
     module: str
+    # Called with whether the input is small, returns the arguments of both functions.
     data: Callable[[bool], tuple[tuple[Any, ...], tuple[Any, ...]]]
     theirs: Callable[..., Any]
     ours: Callable[..., Any]
+    # Reduces the arguments of `theirs` to a part of the work, and returns them with the factor of
+    # the time.
     part: Callable[[tuple[Any, ...]], tuple[tuple[Any, ...], float]] | None = None
+    # Whether two answers are equal.
     same: Callable[[Any, Any], bool] = lambda one, other: np.allclose(one, other)
-    note: str = ""
+    note: str = ""  # a sentence for the page
 
 
 def streets(small: bool) -> pyapsp.Graph:

@@ -75,26 +75,16 @@ _SOUNDING, _WITHIN, _WORTH = (1.5e-4, 6e-9, 5e-8), 3, 8
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method that may run, and the type of the distances during the run.
-
-    Attributes
-    ----------
-    method : AllPairsMethod
-    dtype : numpy.dtype
-        The type asked for, or a narrower integer type that is proved exact for the graph.
-    seconds : float or None
-        Predicted time, with planning, transfers and conversion; None if there is no prediction.
-    proof : str
-        Why the type holds every distance; empty for the type that was asked for.
-    others : tuple of str
-        The next candidates of the ranking, as text.
-    """
+    """A method that may run, and the type of the distances during the run."""
 
     method: AllPairsMethod
+    # The type asked for, or a narrower integer type that is proved exact for the graph.
     dtype: np.dtype
+    # Predicted time, with planning, transfers and conversion; None if there is no prediction.
     seconds: float | None = None
+    # Why the type holds every distance; empty for the type that was asked for.
     proof: str = ""
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # the next candidates of the ranking, as text
 
     @cached_property
     def reason(self) -> str:
@@ -116,37 +106,20 @@ class Candidate:
 
 
 class Question(NamedTuple):
-    """The arguments of a ranking, and the key of its cache.
-
-    Attributes
-    ----------
-    methods : tuple of AllPairsMethod classes
-    databases : Databases
-    facts : Facts
-        Facts of the graph.
-    device, dtype, predecessors, helpers
-        As in `AllPairsOptions`.
-    checkpoints : bool
-        Whether checkpoints are to be written.
-    rows : int
-        Number of rows to compute.
-    few : bool
-        Whether the rows are so few that a search from each source is probably fastest.
-    alone : bool
-        Whether rows are selected, and the memory of the host is too small for all rows.
-    """
+    """The arguments of a ranking, and the key of its cache."""
 
     methods: tuple[type[AllPairsMethod], ...]
     databases: Databases
-    facts: Facts
+    facts: Facts  # facts of the graph
+    # As in `AllPairsOptions`.
     device: Device
     dtype: np.dtype
     predecessors: bool
     helpers: tuple[Device, ...]
-    checkpoints: bool
-    rows: int
-    few: bool
-    alone: bool
+    checkpoints: bool  # whether checkpoints are to be written
+    rows: int  # number of rows to compute
+    few: bool  # whether the rows are so few that a search from each source is probably fastest
+    alone: bool  # whether rows are selected, and the memory of the host is too small for all rows
 
     def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return the options of a prediction for this type."""
@@ -161,21 +134,11 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """The candidates for graphs with the same facts.
+    """The candidates for graphs with the same facts."""
 
-    Attributes
-    ----------
-    question : Question
-        The facts and options that decide, hashable.
-    choices : tuple of Candidate
-        The best first.
-    gain : float
-        The seconds that a proof of short distances can save.
-    """
-
-    question: Question
-    choices: tuple[Candidate, ...]
-    gain: float
+    question: Question  # the facts and options that decide, hashable
+    choices: tuple[Candidate, ...]  # the best first
+    gain: float  # the seconds that a proof of short distances can save
 
     @cached_property
     def seconds(self) -> float:

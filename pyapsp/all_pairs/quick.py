@@ -64,18 +64,10 @@ _FIRST = 5.0
 
 
 class Part(NamedTuple):
-    """Inputs of one type, family and size, on which methods are compared.
-
-    Attributes
-    ----------
-    dtype : str
-    searches : bool
-        Whether methods that search from sources are timed, or those that compute the matrix.
-    family : str
-    n : int
-    """
+    """Inputs of one type, family and size, on which methods are compared."""
 
     dtype: str
+    # Whether methods that search from sources are timed, or those that compute the matrix.
     searches: bool
     family: str
     n: int
@@ -87,19 +79,11 @@ class Part(NamedTuple):
 
 @dataclass
 class Result:
-    """The result of a quick tuning.
-
-    Attributes
-    ----------
-    rows : list of Row
-    left : list of str
-        What was not measured, and why.
-    wrong : list of dict
-        The method, parameters and fault of each wrong answer.
-    """
+    """The result of a quick tuning."""
 
     rows: list[Row] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # what was not measured, and why
+    # The method, parameters and fault of each wrong answer.
     wrong: list[dict[str, Any]] = field(default_factory=list)
 
 

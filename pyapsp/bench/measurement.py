@@ -59,31 +59,18 @@ _ENERGY = (
 
 
 class Comparison(TypedDict):
-    """A run with ``"auto"``, beside the fastest of the methods that were named.
-
-    Attributes
-    ----------
-    dtype : str
-    device : str
-        Its id.
-    method : str
-        The method that was chosen.
-    seconds, predicted_seconds : float
-        Of the whole call; None: no prediction; after a race it is corrected.
-    best, best_seconds : str, float
-        The fastest method that was named.
-    ratio : float
-        Of the two times.
-    """
+    """A run with ``"auto"``, beside the fastest of the methods that were named."""
 
     dtype: str
-    device: str
-    method: str
+    device: str  # its id
+    method: str  # the method that was chosen
+    # Of the whole call; None: no prediction; after a race it is corrected.
     seconds: float
     predicted_seconds: float | None
+    # The fastest method that was named.
     best: str
     best_seconds: float
-    ratio: float
+    ratio: float  # of the two times
 
 
 class PeerRecord(TypedDict):
@@ -103,40 +90,27 @@ class PeerRecord(TypedDict):
 
 @dataclass
 class Outcome:
-    """The measurements on one input.
-
-    Attributes
-    ----------
-    problem : Problem
-    about : dict
-        Facts about the input.
-    runs : list of dict
-        The record of each method, dtype and device: that of its last turn, with the medians of all
-        turns in place of its times. Added are ``device_seconds`` (upload, kernels, download),
-        ``device_rate``, ``median_seconds`` (the whole call), ``ratios`` (the time of each peer
-        divided by this one), ``times`` (of every turn), the roof, ``verified`` and ``max_error``.
-        With `energy` also ``energy_of``, "calls" or "kernels"; ``joules`` and ``idle_joules`` of
-        one of these, ``watts``, ``peak_watts``, ``joules_per_unit`` of work,
-        ``joules_per_distance``, ``energy_seconds`` of one, ``energy_runs`` in the train, and
-        ``energy_error``, as in `Energy`; they are None without a sensor.
-    peers : list of dict
-        ``name``, ``version``, ``what``, ``calls``, ``dtype``, ``median_seconds``, ``rate``,
-        ``times``, ``verified``, ``oracle``.
-    left_out : dict of str to str
-        Contenders that did not run -> the reason.
-    devices : dict of str to str
-        Ids of the devices, as in ``runs`` -> their names.
-    sensor_error : SensorError or None
-        Why the energy of some runs could not be measured.
-    """
+    """The measurements on one input."""
 
     problem: Problem
-    about: Record
+    about: Record  # facts about the input
+    # The record of each method, dtype and device: that of its last turn, with the medians of all
+    # turns in place of its times. Added are `device_seconds` (upload, kernels, download),
+    # `device_rate`, `median_seconds` (the whole call), `ratios` (the time of each peer divided by
+    # this one), `times` (of every turn), the roof, `verified` and `max_error`. With `energy` also
+    # `energy_of`, "calls" or "kernels"; `joules` and `idle_joules` of one of these, `watts`,
+    # `peak_watts`, `joules_per_unit` of work, `joules_per_distance`, `energy_seconds` of one,
+    # `energy_runs` in the train, and `energy_error`, as in `Energy`; they are None without a
+    # sensor.
     runs: list[dict[str, Any]] = field(default_factory=list)
+    # `name`, `version`, `what`, `calls`, `dtype`, `median_seconds`, `rate`, `times`, `verified`,
+    # `oracle`.
     peers: list[PeerRecord] = field(default_factory=list)
+    # Contenders that did not run -> the reason.
     left_out: dict[str, str] = field(default_factory=dict)
+    # Ids of the devices, as in `runs` -> their names.
     devices: dict[str, str] = field(default_factory=dict)
-    sensor_error: SensorError | None = None
+    sensor_error: SensorError | None = None  # why the energy of some runs could not be measured
 
     @property
     def ok(self) -> bool:

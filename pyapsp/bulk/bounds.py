@@ -41,20 +41,11 @@ _ACCESSES, _MOST = 2**22, 1024
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of the time of a program for some number of instances.
+    """Bounds of the time of a program for some number of instances."""
 
-    Attributes
-    ----------
-    memory : dict
-        Arrangement -> seconds of its accesses.
-    computing : float
-        Seconds of its arithmetic.
-    fractions : tuple of float
-        The fraction of cases in which each condition on data is true, in the order of the text.
-    """
-
-    memory: dict[Arrangement, float]
-    computing: float
+    memory: dict[Arrangement, float]  # arrangement -> seconds of its accesses
+    computing: float  # seconds of its arithmetic
+    # The fraction of cases in which each condition on data is true, in the order of the text.
     fractions: tuple[float, ...] = ()
 
     def seconds(self, arrangement: Arrangement) -> float:

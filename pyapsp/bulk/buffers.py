@@ -33,15 +33,6 @@ _GROUP_SIZE = 64
 class Machine:
     """A program built for a device.
 
-    Parameters
-    ----------
-    translation : Translation
-    device : Device
-    group_size : int, optional
-        Number of work-items of a group.
-    axis : {0, -1}
-        The axis of the instances in arrays of the host.
-
     Raises
     ------
     ParameterError
@@ -54,8 +45,8 @@ class Machine:
 
     translation: Translation
     device: Device
-    group_size: int | None
-    axis: Axis
+    group_size: int | None  # number of work-items of a group
+    axis: Axis  # the axis of the instances in arrays of the host
 
     def __post_init__(self) -> None:
         capabilities, translation = self.device.capabilities, self.translation

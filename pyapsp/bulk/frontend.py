@@ -25,63 +25,35 @@ _PLACE = re.compile(r"(.*?):(\d+):(\d+): (.*)", re.DOTALL)
 
 @dataclass(eq=False)
 class Symbol:
-    """A variable.
+    """A variable."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the C program.
-    type : Type
-    role : {"array", "table", "local", "parameter"}
-        "array": a global variable, also a scalar, of which each instance has its own copy; "table":
-        a shared constant with initial values; "local", "parameter": of a function.
-    node : pycparser.c_ast.Decl
-    constant : bool
-        Whether it is declared const.
-    """
-
-    name: str
+    name: str  # its name in the C program
     type: Type
+    # "array": a global variable, also a scalar, of which each instance has its own copy; "table": a
+    # shared constant with initial values; "local", "parameter": of a function.
     role: str
     node: c_ast.Decl
-    constant: bool = False
+    constant: bool = False  # whether it is declared const
 
 
 @dataclass
 class Unit:
-    """A parsed C file.
-
-    Attributes
-    ----------
-    path : str
-    text : Text
-    functions : dict of str to pycparser.c_ast.FuncDef
-    variables : dict of str to Symbol
-        The global variables, in the order of the file.
-    refused : dict of str to ProgramError
-        Global variables of unsupported types: the error to raise if one is used.
-    constants : dict of str to Value
-        Constant macros and enumerators of the file.
-    enumerators : set of str
-        The names of the enumerators.
-    enums : dict of str to str
-        The type of each named enumeration.
-    typedefs : dict of str to str
-        Names of arithmetic types.
-    entry : str
-        The function after ``#pragma kernel``.
-    """
+    """A parsed C file."""
 
     path: str
     text: Text
     functions: dict[str, c_ast.FuncDef] = field(default_factory=dict)
+    # The global variables, in the order of the file.
     variables: dict[str, Symbol] = field(default_factory=dict)
+    # Global variables of unsupported types: the error to raise if one is used.
     refused: dict[str, ProgramError] = field(default_factory=dict)
+    # Constant macros and enumerators of the file.
     constants: dict[str, Value] = field(default_factory=dict)
-    enumerators: set[str] = field(default_factory=set)
-    enums: dict[str, str] = field(default_factory=dict)
+    enumerators: set[str] = field(default_factory=set)  # the names of the enumerators
+    enums: dict[str, str] = field(default_factory=dict)  # the type of each named enumeration
+    # Names of arithmetic types.
     typedefs: dict[str, str] = field(default_factory=lambda: dict(TYPEDEFS))
-    entry: str = ""
+    entry: str = ""  # the function after `#pragma kernel`
 
     def error(self, node: c_ast.Node | None, message: str) -> ProgramError:
         """Return an error at the place of a node."""

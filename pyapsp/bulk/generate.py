@@ -39,25 +39,16 @@ _OWN_NAMES = frozenset({"AT", "bulk", "instance", "instances"})
 
 @dataclass(frozen=True)
 class Array:
-    """A global variable of the program, of which every instance has its own copy.
-
-    Attributes
-    ----------
-    name : str
-    dtype : numpy.dtype
-    shape : tuple of int
-        Shape for one instance; () for a scalar.
-    loaded, stored : bool
-        Whether the program reads it, and whether it writes to it.
-    initial : tuple
-        Its initial values in the C program; elements after these are 0.
-    """
+    """A global variable of the program, of which every instance has its own copy."""
 
     name: str
     dtype: np.dtype[np.generic]
+    # Shape for one instance; () for a scalar.
     shape: tuple[int, ...]
+    # Whether the program reads it, and whether it writes to it.
     loaded: bool
     stored: bool
+    # Its initial values in the C program; elements after these are 0.
     initial: tuple[int | float, ...] = ()
 
     @property

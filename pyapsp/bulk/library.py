@@ -15,22 +15,13 @@ __all__ = ["ALLOCATION", "CONSTANTS", "FUNCTIONS", "INPUT_OUTPUT", "Twin", "is_r
 
 @dataclass(frozen=True)
 class Twin:
-    """A function of C and the same function of OpenCL C.
+    """A function of C and the same function of OpenCL C."""
 
-    Attributes
-    ----------
-    name : str
-        OpenCL's name.
-    arguments : tuple of str
-        Types to which C converts the arguments; "any" means float or double, without a conversion.
-        The functions of OpenCL are overloaded, so these conversions must be written.
-    result : str
-        Type of the result.
-    """
-
-    name: str
+    name: str  # OpenCL's name
+    # Types to which C converts the arguments; "any" means float or double, without a conversion.
+    # The functions of OpenCL are overloaded, so these conversions must be written.
     arguments: tuple[str, ...]
-    result: str
+    result: str  # type of the result
 
 
 _ONE = """acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor

@@ -40,17 +40,11 @@ _State: TypeAlias = dict[Symbol, _Taint]
 
 @dataclass
 class Accesses:
-    """The global arrays that are accessed, and the conditions that do not depend on data.
-
-    Attributes
-    ----------
-    loaded, stored : set of Symbol
-    steady : set of pycparser.c_ast.Node
-        Conditions that do not depend on data in at least one call.
-    """
+    """The global arrays that are accessed, and the conditions that do not depend on data."""
 
     loaded: set[Symbol] = field(default_factory=set)
     stored: set[Symbol] = field(default_factory=set)
+    # Conditions that do not depend on data in at least one call.
     steady: set[c_ast.Node] = field(default_factory=set)
 
 

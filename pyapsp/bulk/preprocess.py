@@ -44,21 +44,12 @@ class _Macro:
 
 @dataclass(frozen=True)
 class Text:
-    """A program without directives, but with line markers and ``#pragma``.
+    """A program without directives, but with line markers and ``#pragma``."""
 
-    Attributes
-    ----------
-    text : str
-        The text for the parser.
-    constants : dict of str to str
-        Names that are not replaced in the text -> their expressions.
-    pieces : dict
-        (path, line) -> pieces of the line, as (column in the text, column in the file, whether it
-        replaces a macro), columns from 1.
-    """
-
-    text: str
-    constants: dict[str, str]
+    text: str  # the text for the parser
+    constants: dict[str, str]  # names that are not replaced in the text -> their expressions
+    # (path, line) -> pieces of the line, as (column in the text, column in the file, whether it
+    # replaces a macro), columns from 1.
     pieces: dict[tuple[str, int], list[tuple[int, int, bool]]]
 
     def column(self, path: str, line: int, column: int) -> int:

@@ -28,15 +28,7 @@ _INT = Type("int")
 
 @dataclass(eq=False)
 class Function:
-    """A function of the program that runs on the device.
-
-    Attributes
-    ----------
-    name : str
-    node : pycparser.c_ast.FuncDef
-    parameters : list of Symbol
-    result : Type
-    """
+    """A function of the program that runs on the device."""
 
     name: str
     node: c_ast.FuncDef
@@ -47,25 +39,15 @@ class Function:
 
 @dataclass
 class Resolved:
-    """A program with all names resolved.
-
-    Attributes
-    ----------
-    unit : Unit
-    functions : dict of str to Function
-        Each function after those that it calls; the entry is the last.
-    symbols : dict
-        Node of a name (or of a declaration) -> Symbol.
-    types : dict
-        Node of an expression -> Type.
-    calls : dict
-        Node of a call -> the Function or Twin that is called.
-    """
+    """A program with all names resolved."""
 
     unit: Unit
+    # Each function after those that it calls; the entry is the last.
     functions: dict[str, Function] = field(default_factory=dict)
+    # Node of a name (or of a declaration) -> Symbol.
     symbols: dict[c_ast.Node, Symbol] = field(default_factory=dict)
-    types: dict[c_ast.Node, Type] = field(default_factory=dict)
+    types: dict[c_ast.Node, Type] = field(default_factory=dict)  # node of an expression -> Type
+    # Node of a call -> the Function or Twin that is called.
     calls: dict[c_ast.Node, Function | Twin] = field(default_factory=dict)
 
     @property

@@ -53,21 +53,12 @@ TYPEDEFS = {
 
 @dataclass(frozen=True)
 class Type:
-    """Type of a variable, a parameter or an expression.
+    """Type of a variable, a parameter or an expression."""
 
-    Attributes
-    ----------
-    base : str
-        OpenCL's name of the arithmetic type, or "void".
-    dims : tuple of int
-        Lengths of an array; of a pointer, those of what it points to.
-    pointer : bool
-        Whether it is a parameter declared as ``x[]`` or ``*x``.
-    """
-
-    base: str
+    base: str  # OpenCL's name of the arithmetic type, or "void"
+    # Lengths of an array; of a pointer, those of what it points to.
     dims: tuple[int, ...] = ()
-    pointer: bool = False
+    pointer: bool = False  # whether it is a parameter declared as `x[]` or `*x`
 
     @property
     def is_scalar(self) -> bool:

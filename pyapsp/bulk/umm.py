@@ -42,14 +42,9 @@ _LEAST = 1e-13
 
 @dataclass(frozen=True)
 class Line:
-    """Time as a function of the number of instances, a + b p.
+    """Time as a function of the number of instances, a + b p."""
 
-    Attributes
-    ----------
-    a, b : float
-        Coefficients, in the unit of the times.
-    """
-
+    # Coefficients, in the unit of the times.
     a: float
     b: float
 
@@ -60,21 +55,11 @@ class Line:
 
 @dataclass(frozen=True)
 class MemoryMachine:
-    """A memory machine.
+    """A memory machine."""
 
-    Attributes
-    ----------
-    width : float
-        Words of an address group, and threads of a warp (w).
-    latency : float
-        Stages of the pipeline (l).
-    unit : float
-        Seconds of a time unit.
-    """
-
-    width: float
-    latency: float
-    unit: float = 1.0
+    width: float  # words of an address group, and threads of a warp (w)
+    latency: float  # stages of the pipeline (l)
+    unit: float = 1.0  # seconds of a time unit
 
     def time(self, t: int, n: int, arrangement: Arrangement) -> Line:
         """Return the time of a program as a function of the number of its instances.

@@ -21,34 +21,16 @@ Fault: TypeAlias = Callable[[], "str | None"]
 
 @dataclass(frozen=True)
 class Area:
-    """One area.
-
-    Attributes
-    ----------
-    id : str
-    input : str
-        What is run.
-    n : int
-        Number of `unit`.
-    unit : str
-        In the plural.
-    dtype : str
-        Number type of the answer.
-    oracle : str
-        What the answer is compared with.
-    needs : tuple of str
-        Packages beside those that pyapsp always has.
-    solve : callable
-        Runs it on a device, and returns the function that compares the answer.
-    """
+    """One area."""
 
     id: str
-    input: str
-    n: int
-    unit: str
-    dtype: str
-    oracle: str
-    needs: tuple[str, ...]
+    input: str  # what is run
+    n: int  # number of `unit`
+    unit: str  # in the plural
+    dtype: str  # number type of the answer
+    oracle: str  # what the answer is compared with
+    needs: tuple[str, ...]  # packages beside those that pyapsp always has
+    # Runs it on a device, and returns the function that compares the answer.
     solve: Callable[[Device], Fault]
 
 

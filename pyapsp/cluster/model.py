@@ -38,40 +38,19 @@ _PASS, _RESIDENT_PASS, _CLOSING = 1e-2, 3e-3, 0.8
 
 @dataclass(frozen=True)
 class Rates:
-    """Measured rates of a rank; the rates of a run are those of its slowest rank.
+    """Measured rates of a rank; the rates of a run are those of its slowest rank."""
 
-    Attributes
-    ----------
-    product : float
-        Updates of min-plus products a second.
-    up, down : float
-        Bytes between host and device a second; infinite if they share memory.
-    host : float
-        Bytes of the matrix that the host copies a second.
-    link : float
-        Bytes a second from one rank to another.
-    latency : float
-        Seconds until the first byte.
-    disk : float
-        Bytes a second of each rank to the file of the answer.
-    memory : int
-        Bytes of the device.
-    unit : int
-        What a pivot block is a multiple of.
-    shared : bool
-        Whether kernels and copies use the same cores.
-    """
-
-    product: float
+    product: float  # updates of min-plus products a second
+    # Bytes between host and device a second; infinite if they share memory.
     up: float
     down: float
-    host: float
-    link: float
-    latency: float
-    disk: float
-    memory: int
-    unit: int = 64
-    shared: bool = False
+    host: float  # bytes of the matrix that the host copies a second
+    link: float  # bytes a second from one rank to another
+    latency: float  # seconds until the first byte
+    disk: float  # bytes a second of each rank to the file of the answer
+    memory: int  # bytes of the device
+    unit: int = 64  # what a pivot block is a multiple of
+    shared: bool = False  # whether kernels and copies use the same cores
 
     @classmethod
     def of(cls, content: Mapping[str, Json]) -> Rates:
@@ -104,36 +83,20 @@ _LIKE = Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1)
 
 @dataclass(frozen=True)
 class Prediction:
-    """A predicted run.
-
-    Attributes
-    ----------
-    n, ranks, block : int
-    layout : str
-        "rows" or "grid".
-    resident : bool
-        Whether the rows stay on the device.
-    seconds : float
-        Of the passes.
-    update, opening, broadcast : float
-        What each takes in all passes, also where it overlaps.
-    writing : float
-        Seconds to write the answer.
-    bound : str
-        "product", "copies" or "chain".
-    """
+    """A predicted run."""
 
     n: int
     ranks: int
     block: int
-    layout: str
-    resident: bool
-    seconds: float
+    layout: str  # "rows" or "grid"
+    resident: bool  # whether the rows stay on the device
+    seconds: float  # of the passes
+    # What each takes in all passes, also where it overlaps.
     update: float
     opening: float
     broadcast: float
-    writing: float
-    bound: str
+    writing: float  # seconds to write the answer
+    bound: str  # "product", "copies" or "chain"
 
 
 def predict(

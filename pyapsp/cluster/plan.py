@@ -29,29 +29,15 @@ _ALIKE = 0.25
 
 @dataclass(frozen=True)
 class DensePlan:
-    """What the ranks have agreed on, and the cut of this one.
-
-    Attributes
-    ----------
-    product : Product
-    cut : Cut or None
-        None: the rows of all ranks stay in the memory of their devices.
-    device_bytes : int
-    block : int
-    spans : list of (int, int)
-        The rows of each rank.
-    predicted : Prediction
-    rates : Rates
-        Of the slowest rank.
-    """
+    """What the ranks have agreed on, and the cut of this one."""
 
     product: Product
-    cut: Cut | None
+    cut: Cut | None  # None: the rows of all ranks stay in the memory of their devices
     device_bytes: int
     block: int
-    spans: list[tuple[int, int]]
+    spans: list[tuple[int, int]]  # the rows of each rank
     predicted: Prediction
-    rates: Rates
+    rates: Rates  # of the slowest rank
 
 
 def planned(

@@ -28,31 +28,19 @@ _TOGETHER, _MOST_TOGETHER = 0.02, 1000
 
 @dataclass(frozen=True)
 class Energy:
-    """The energy of one launch, or of one run, of a train.
+    """The energy of one launch, or of one run, of a train."""
 
-    Attributes
-    ----------
-    joules : float or None
-        All energy of the device during a launch; None without a sensor.
-    idle_joules : float or None
-        The part that an idle device uses in the same time.
-    watts, peak_watts : float or None
-        Mean power, and the largest reading.
-    error : float or None
-        Of the energy, as a fraction of it: the difference between the counter and the integral of
-        the power, if there are both, or how well the ends of the train are known.
-    seconds : float
-        Of one launch.
-    launches, samples : int
-        Of the train.
-    """
-
+    # All energy of the device during a launch; None without a sensor.
     joules: float | None
-    idle_joules: float | None
+    idle_joules: float | None  # the part that an idle device uses in the same time
+    # Mean power, and the largest reading.
     watts: float | None
     peak_watts: float | None
+    # Of the energy, as a fraction of it: the difference between the counter and the integral of the
+    # power, if there are both, or how well the ends of the train are known.
     error: float | None
-    seconds: float
+    seconds: float  # of one launch
+    # Of the train.
     launches: int
     samples: int
 

@@ -63,21 +63,14 @@ _platforms: list[cl.Platform] | None = None
 
 @dataclass(frozen=True)
 class Implementation:
-    """The library of one OpenCL implementation and how it was found.
+    """The library of one OpenCL implementation and how it was found."""
 
-    Parameters
-    ----------
-    library : str
-        Path of the library, or a name for the dynamic linker.
-    origin : {"user", "system", "loader", "environment", "wheel", "library"}
-        The user's environment variable; an ``.icd`` file of the system, beside the loader
-        itself, or of the Python environment; an installed wheel; the dynamic linker's path.
-    icd : pathlib.Path or None
-        The ``.icd`` file that names it; None if there is none and pyapsp writes one.
-    """
-
-    library: str
+    library: str  # path of the library, or a name for the dynamic linker
+    # "user", "system", "loader", "environment", "wheel" or "library". The user's environment
+    # variable; an `.icd` file of the system, beside the loader itself, or of the Python
+    # environment; an installed wheel; the dynamic linker's path.
     origin: str
+    # The `.icd` file that names it; None if there is none and pyapsp writes one.
     icd: Path | None = None
 
 

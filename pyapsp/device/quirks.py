@@ -35,34 +35,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Runtime:
-    """An OpenCL implementation that can be installed in a place where the loader does not look.
+    """An OpenCL implementation that can be installed in a place where the loader does not look."""
 
-    Parameters
-    ----------
-    name : str
-        Its usual name.
-    platform : str
-        A word in the name of its platform, in small letters.
-    library : str
-        Its library: a pattern of file names in `distribution`, or without a distribution the name
-        under which the dynamic linker finds it.
-    distribution : str or None
-        The Python distribution that contains the library; None if it comes with a driver.
-    install : str
-        How to install it.
-    cache : (str, str) or None
-        The cache folder that must be writable, or the runtime has no devices: the environment
-        variable that sets it, and its default, a folder in the user's folder for caches.
-    linker : str or None
-        How to install the linker that it calls to build a kernel. Without one it ends the process.
-    """
-
-    name: str
-    platform: str
+    name: str  # its usual name
+    platform: str  # a word in the name of its platform, in small letters
+    # Its library: a pattern of file names in `distribution`, or without a distribution the name
+    # under which the dynamic linker finds it.
     library: str
+    # The Python distribution that contains the library; None if it comes with a driver.
     distribution: str | None
-    install: str
+    install: str  # how to install it
+    # The cache folder that must be writable, or the runtime has no devices: the environment
+    # variable that sets it, and its default, a folder in the user's folder for caches.
     cache: tuple[str, str] | None = None
+    # How to install the linker that it calls to build a kernel. Without one it ends the process.
     linker: str | None = None
 
 

@@ -31,20 +31,12 @@ _POWERCAP = Path("/sys/class/powercap")
 
 
 class Sample(NamedTuple):
-    """What a sensor shows at a time.
+    """What a sensor shows at a time."""
 
-    Attributes
-    ----------
-    seconds : float
-        By `time.perf_counter`.
-    joules : float or None
-        The counter of energy; None if the sensor has none.
-    watts : float or None
-        The power; None if the sensor does not show it.
-    """
-
-    seconds: float
+    seconds: float  # by `time.perf_counter`
+    # The counter of energy; None if the sensor has none.
     joules: float | None
+    # The power; None if the sensor does not show it.
     watts: float | None
 
 

@@ -24,18 +24,10 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True)
 class Column:
-    """An array with one item for each edge.
+    """An array with one item for each edge."""
 
-    Parameters
-    ----------
-    dtype : numpy.dtype
-        Of a value, or a structured type of several values.
-    names : tuple of str
-        The names of the values.
-    """
-
-    dtype: np.dtype
-    names: tuple[str, ...]
+    dtype: np.dtype  # of a value, or a structured type of several values
+    names: tuple[str, ...]  # the names of the values
 
     @property
     def type(self) -> str:

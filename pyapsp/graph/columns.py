@@ -44,31 +44,18 @@ KNOWN = "source and target (or from and to, tail and head, u and v, ...), weight
 
 @dataclass(frozen=True)
 class Columns:
-    """The places of the columns, from 0.
+    """The places of the columns, from 0."""
 
-    Attributes
-    ----------
-    width : int
-        Number of columns in each line.
-    tail, head : int
-    weight : int or None
-        None: every arc has the weight 1.
-    direction : int or None
-        The column that tells for each arc whether it is directed, if there is one.
-    reverse : int or None
-        The column with the weight of the reverse of each arc. Beside it, a negative weight means
-        that there is no arc.
-    oneway : int or None
-        The column that tells whether an arc has no reverse.
-    """
-
-    width: int
+    width: int  # number of columns in each line
     tail: int = 0
     head: int = 1
-    weight: int | None = None
+    weight: int | None = None  # None: every arc has the weight 1
+    # The column that tells for each arc whether it is directed, if there is one.
     direction: int | None = None
+    # The column with the weight of the reverse of each arc. Beside it, a negative weight means that
+    # there is no arc.
     reverse: int | None = None
-    oneway: int | None = None
+    oneway: int | None = None  # the column that tells whether an arc has no reverse
 
 
 def may_be_weight(name: str) -> bool:

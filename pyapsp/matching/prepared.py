@@ -36,21 +36,13 @@ def log_table() -> NDArray[np.uint32]:
 
 @dataclass(frozen=True)
 class Target:
-    """A target with vertices in another order.
+    """A target with vertices in another order."""
 
-    Parameters
-    ----------
-    offsets, neighbours : int32 ndarray
-        As in `Network`.
-    vertices : (n,) int64 ndarray
-        The vertex of the network for each vertex here.
-    ranges : dict of a label to (int, int), or None
-        The range of vertices with a label. None if there are matrices of similarities.
-    """
-
+    # As in `Network`.
     offsets: NDArray[np.int32]
     neighbours: NDArray[np.int32]
-    vertices: NDArray[np.int64]
+    vertices: NDArray[np.int64]  # (n,): the vertex of the network for each vertex here
+    # The range of vertices with a label. None if there are matrices of similarities.
     ranges: dict[Hashable, tuple[int, int]] | None
 
     @property
@@ -61,21 +53,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Query:
-    """A query for a target.
-
-    Parameters
-    ----------
-    network : Network
-    low, high : (nodes,) int32 ndarray
-        The range of target vertices that may be similar to each node.
-    similarities : (nodes, n) uint32 ndarray, or None
-        Similarities in units of 1 / ONE.
-    """
+    """A query for a target."""
 
     network: Network
+    # (nodes,): the range of target vertices that may be similar to each node.
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    similarities: NDArray[np.uint32] | None
+    similarities: NDArray[np.uint32] | None  # (nodes, n): similarities in units of 1 / ONE
 
     @property
     def nodes(self) -> int:

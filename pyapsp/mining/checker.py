@@ -84,28 +84,15 @@ class Form:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a kind on the device.
-
-    Attributes
-    ----------
-    buffer : pyopencl.Buffer
-    count : int
-        Number of rows.
-    length : int
-        Elements of a row, with padding.
-    used : int
-        Elements of a row that have instants.
-    dtype : numpy.dtype
-    unknown : bool
-        Whether values may be unknown: each row of bits is followed by one that says which are
-        known, and NaN is an unknown number.
-    """
+    """Rows of a kind on the device."""
 
     buffer: cl.Buffer
-    count: int
-    length: int
-    used: int
+    count: int  # number of rows
+    length: int  # elements of a row, with padding
+    used: int  # elements of a row that have instants
     dtype: np.dtype
+    # Whether values may be unknown: each row of bits is followed by one that says which are known,
+    # and NaN is an unknown number.
     unknown: bool = False
 
 

@@ -37,18 +37,11 @@ _SET = np.array([bin(byte).count("1") for byte in range(256)])
 
 @dataclass
 class Survivors:
-    """Entries of a batch of which a statement still holds.
+    """Entries of a batch of which a statement still holds."""
 
-    Attributes
-    ----------
-    entries : (m, arity) ndarray of uint32
-        Rows, increasing in an entry; the entries are sorted.
-    words : (m,) ndarray of uint32
-        The statements that hold.
-    """
-
+    # (m, arity): rows, increasing in an entry; the entries are sorted.
     entries: NDArray[np.uint32]
-    words: NDArray[np.uint32]
+    words: NDArray[np.uint32]  # (m,): the statements that hold
 
     def keep(self) -> Survivors:
         """Return those entries of which a statement holds."""
@@ -58,25 +51,14 @@ class Survivors:
 
 @dataclass
 class Facts:
-    """What is known about the variables of one kind.
+    """What is known about the variables of one kind."""
 
-    Attributes
-    ----------
-    constant : (v,) ndarray of int8
-        0 or 1 for a Boolean that never changes, else -1.
-    equal : (v,) ndarray of int64
-        The first variable that a variable is always equal to.
-    group, sign : (v,) ndarray
-        The first variable that a Boolean is always equal to (sign 0) or different from (1).
-    classes : bool
-        Whether `equal`, `group` and `sign` are known.
-    """
-
-    constant: NDArray[np.int64]
-    equal: NDArray[np.int64]
+    constant: NDArray[np.int64]  # (v,): 0 or 1 for a Boolean that never changes, else -1
+    equal: NDArray[np.int64]  # (v,): the first variable that a variable is always equal to
+    # (v,): the first variable that a Boolean is always equal to (sign 0) or different from (1).
     group: NDArray[np.int64] = field(init=False)
     sign: NDArray[np.int64] = field(init=False)
-    classes: bool = False
+    classes: bool = False  # whether `equal`, `group` and `sign` are known
 
     @classmethod
     def none(cls, variables: int) -> Facts:

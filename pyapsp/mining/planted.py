@@ -27,27 +27,14 @@ _LARGEST = 100
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a trace is made.
+    """How a trace is made."""
 
-    Attributes
-    ----------
-    variables : int
-        Number of Boolean and of numeric variables.
-    ordered : int
-        Numbers in ranges of increasing order; 0: all numbers are random.
-    constant : int
-        Constant Booleans.
-    scale : float
-        Factor of all numbers, a power of two.
-    published : dict of str to int
-        Published number of invariants of each template set.
-    """
-
-    variables: int
+    variables: int  # number of Boolean and of numeric variables
+    # Numbers in ranges of increasing order; 0: all numbers are random.
     ordered: int
-    constant: int
-    scale: float
-    published: dict[str, int]
+    constant: int  # constant Booleans
+    scale: float  # factor of all numbers, a power of two
+    published: dict[str, int]  # published number of invariants of each template set
 
 
 #: The traces of table 20.2.

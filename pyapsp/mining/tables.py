@@ -44,21 +44,12 @@ _HEADER = 2**20
 
 @dataclass(frozen=True)
 class Part:
-    """What of a file is read.
+    """What of a file is read."""
 
-    Attributes
-    ----------
-    instants : int or None
-        Rows of a piece; None: all.
-    variables : sequence of str or None
-        The columns to read.
-    exclude : sequence of str or None
-        Names or patterns of columns that are not read.
-    """
-
+    # Rows of a piece; None: all.
     instants: int | None
-    variables: Sequence[str] | None = None
-    exclude: Sequence[str] | None = None
+    variables: Sequence[str] | None = None  # the columns to read
+    exclude: Sequence[str] | None = None  # names or patterns of columns that are not read
 
 
 def csv(path: Path, part: Part) -> Columns:

@@ -73,19 +73,11 @@ class Statement:
 
 @dataclass(frozen=True)
 class Batch:
-    """Statements about the same entries, which one kernel checks.
+    """Statements about the same entries, which one kernel checks."""
 
-    Attributes
-    ----------
-    kind : {"boolean", "numeric"}
-    arity : int
-    statements : tuple of Statement
-        At most `MOST`.
-    """
-
-    kind: str
+    kind: str  # "boolean" or "numeric"
     arity: int
-    statements: tuple[Statement, ...]
+    statements: tuple[Statement, ...]  # at most `MOST`
 
     @cached_property
     def reordered(self) -> dict[tuple[int, ...], list[int]]:

@@ -22,23 +22,14 @@ Paths: TypeAlias = dict[Node, list[Node]]
 
 @dataclass(frozen=True)
 class Row:
-    """The vertices reached from a source, in order of distance; the source is the first.
-
-    Attributes
-    ----------
-    source : int
-    reached : list of int
-    distances : list of int or float
-        The distance of each of these. As in NetworkX, that of the source is an integer, even if the
-        others are floats.
-    before : list of int or None
-        The predecessor of each vertex of the graph.
-    """
+    """The vertices reached from a source, in order of distance; the source is the first."""
 
     source: int
     reached: list[int]
+    # The distance of each of these. As in NetworkX, that of the source is an integer, even if the
+    # others are floats.
     distances: list[float]
-    before: list[int] | None
+    before: list[int] | None  # the predecessor of each vertex of the graph
 
     def lengths(self, G: ConvertedGraph) -> Lengths:
         """Return a dictionary from node to distance."""

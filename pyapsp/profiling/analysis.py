@@ -27,24 +27,14 @@ _TIMED = 6
 
 @dataclass(frozen=True)
 class SiteFacts:
-    """What a place of the source does with memory in a launch.
-
-    Attributes
-    ----------
-    site : Site
-    executions : float
-        How often items execute it.
-    efficiency : float
-        Useful bytes over those of the sectors that it touches, or the passes over the banks that
-        it needs over those that it takes.
-    wasted : float
-        Bytes of sectors that nobody asked for, or passes over the banks for conflicts.
-    """
+    """What a place of the source does with memory in a launch."""
 
     site: Site
-    executions: float
+    executions: float  # how often items execute it
+    # Useful bytes over those of the sectors that it touches, or the passes over the banks that it
+    # needs over those that it takes.
     efficiency: float
-    wasted: float
+    wasted: float  # bytes of sectors that nobody asked for, or passes over the banks for conflicts
 
 
 @dataclass(frozen=True)
@@ -58,21 +48,14 @@ class Waits:
     overlap. The condition and the step of a loop are a chain of operations, and no warp guesses how
     a branch goes; but a loop that always has the same number of turns may have none when it is
     compiled.
-
-    Attributes
-    ----------
-    each : ndarray of shape (recorded warps, 6)
-        Waits of a warp for global memory beyond the first cache, for that cache, for atomic
-        operations on global memory, for local memory alone, at barriers, and for operations of the
-        control of loops.
-    every : int
-        One of this many warps was recorded.
-    warps : float
-        Warps that are on the device at the same time; infinite if it is not known.
     """
 
+    # For each recorded warp, its waits for global memory beyond the first cache, for that cache, for
+    # atomic operations on global memory, for local memory alone, at barriers, and for operations of
+    # the control of loops.
     each: NDArray[np.float64]
-    every: int
+    every: int  # one of this many warps was recorded
+    # Warps that are on the device at the same time; infinite if it is not known.
     warps: float
 
     def seconds(self, delays: Sequence[float]) -> float:
@@ -86,54 +69,28 @@ class Waits:
 
 @dataclass(frozen=True)
 class LaunchTrace:
-    """What is known of one launch.
-
-    Attributes
-    ----------
-    kernel : str
-    shape : Shape
-    local_bytes : int
-        Local memory of a group.
-    operations : dict of str to float
-        Executed operations by class, see `instrument.Block`.
-    accesses : Accesses
-        Of the whole launch; scaled up if not all groups were recorded.
-    footprint : float
-        Bytes of the different sectors of global memory that it accesses, at most those of its
-        buffers.
-    criteria : Criteria
-        Those of the kernel alone: without host_sync, transfer and intensity.
-    sites : list of SiteFacts
-        Largest waste first.
-    divergent : list of (Block, float)
-        Blocks, and the operations for which the warps had room while lanes were idle; largest
-        first.
-    waiting : float
-        The share of the time of warps that they wait at barriers.
-    recorded : float
-        The smallest part of the groups that a trace has.
-    atomics : tuple of float
-        Sectors of global memory that atomic operations of warps touch, and how many of these
-        operations have the same address, at most.
-    waits : Waits or None
-        None on a CPU, whose cores go on while memory is read.
-    work : Work or None
-        What the cores of a CPU do; None on other devices.
-    """
+    """What is known of one launch."""
 
     kernel: str
     shape: Shape
-    local_bytes: int
-    operations: dict[str, float]
+    local_bytes: int  # local memory of a group
+    operations: dict[str, float]  # executed operations by class, see `instrument.Block`
+    # Of the whole launch; scaled up if not all groups were recorded.
     accesses: Accesses
+    # Bytes of the different sectors of global memory that it accesses, at most those of its
+    # buffers.
     footprint: float
-    criteria: Criteria
-    sites: list[SiteFacts]
+    criteria: Criteria  # those of the kernel alone: without host_sync, transfer and intensity
+    sites: list[SiteFacts]  # largest waste first
+    # Blocks, and the operations for which the warps had room while lanes were idle; largest first.
     divergent: list[tuple[Block, float]]
-    waiting: float
-    recorded: float
+    waiting: float  # the share of the time of warps that they wait at barriers
+    recorded: float  # the smallest part of the groups that a trace has
+    # Sectors of global memory that atomic operations of warps touch, and how many of these
+    # operations have the same address, at most.
     atomics: tuple[float, float] = (0.0, 0.0)
-    waits: Waits | None = None
+    waits: Waits | None = None  # None on a CPU, whose cores go on while memory is read
+    # What the cores of a CPU do; None on other devices.
     work: Work | None = None
 
 

@@ -35,21 +35,13 @@ _OF_CURVES = "f32.add"
 
 @dataclass(frozen=True)
 class Shape:
-    """How often an operation is done at the same time.
+    """How often an operation is done at the same time."""
 
-    Parameters
-    ----------
-    groups, group : int
-        Work-groups, and work-items of each.
-    width : int
-        Values of a vector.
-    chains, steps : int
-        Chains of a work-item, and the steps of each in a round.
-    """
-
+    # Work-groups, and work-items of each.
     groups: int = 1
     group: int = 1
-    width: int = 1
+    width: int = 1  # values of a vector
+    # Chains of a work-item, and the steps of each in a round.
     chains: int = 1
     steps: int = _STEPS - 1
 

@@ -17,55 +17,34 @@ _ARITHMETIC = ("int", "float", "double", "half", "special")
 
 @dataclass(frozen=True)
 class Branch:
-    """What decides whether a block runs.
+    """What decides whether a block runs."""
 
-    Attributes
-    ----------
-    outer : int
-        The block whose end decides.
-    loop : bool
-        Whether the block is the body of a loop: it may run more often than the outer one, and each
-        execution of the outer one leaves the loop once.
-    """
-
-    outer: int
+    outer: int  # the block whose end decides
+    # Whether the block is the body of a loop: it may run more often than the outer one, and each
+    # execution of the outer one leaves the loop once.
     loop: bool = False
 
 
 @dataclass(frozen=True)
 class Block:
-    """A basic block: source that runs as a whole.
+    """A basic block: source that runs as a whole."""
 
-    Attributes
-    ----------
-    function, file : str
-        Where it is.
-    line : int
-        Of its start.
-    operations : mapping of str to int
-        Class -> number. Classes are int, float, double, half, special (elementary functions),
-        load, store, atomic, "local load" and so on, constant, branch, barrier and assembly.
-    vectors : mapping of str to int
-        Those of `operations` that are of vectors.
-    branch : Branch or None
-        None if it runs whenever the block before it does, or whenever the other way of a branch is
-        not taken.
-    saved : int
-        Bytes of private variables that are live across its barriers, added up over these.
-    control : int or None
-        The body of the loop of which it is the condition or the step.
-    around : int or None
-        The block around the outermost loop with ``#pragma unroll`` that it is in.
-    """
-
+    # Where it is.
     function: str
     file: str
-    line: int
+    line: int  # of its start
+    # Class -> number. Classes are int, float, double, half, special (elementary functions), load,
+    # store, atomic, "local load" and so on, constant, branch, barrier and assembly.
     operations: Mapping[str, int]
+    # Those of `operations` that are of vectors.
     vectors: Mapping[str, int] = field(default_factory=dict)
+    # None if it runs whenever the block before it does, or whenever the other way of a branch is
+    # not taken.
     branch: Branch | None = None
+    # Bytes of private variables that are live across its barriers, added up over these.
     saved: int = 0
-    control: int | None = None
+    control: int | None = None  # the body of the loop of which it is the condition or the step
+    # The block around the outermost loop with `#pragma unroll` that it is in.
     around: int | None = None
 
     @property
@@ -81,53 +60,29 @@ class Block:
 
 @dataclass(frozen=True)
 class Site:
-    """A place of the source that accesses global or local memory.
+    """A place of the source that accesses global or local memory."""
 
-    Attributes
-    ----------
-    file, line : str, int
-        Where it is.
-    text : str
-        The source of the accessed expression.
-    space : {"global", "local"}
-    kind : {"load", "store", "update", "atomic"}
-        An update is a load and a store.
-    offset, size : int
-        Which bytes are accessed, from the recorded address on.
-    block : int
-        Its block.
-    level : int or None
-        How many loads of the block, each with the value of another one, come before it: 0 for none.
-        None if no item waits for it: a store, or an atomic operation whose result is not used.
-    """
-
+    # Where it is.
     file: str
     line: int
-    text: str
-    space: str
+    text: str  # the source of the accessed expression
+    space: str  # "global" or "local"
+    # "load", "store", "update" or "atomic". An update is a load and a store.
     kind: str
+    # Which bytes are accessed, from the recorded address on.
     offset: int
     size: int
     block: int
+    # How many loads of the block, each with the value of another one, come before it: 0 for none.
+    # None if no item waits for it: a store, or an atomic operation whose result is not used.
     level: int | None = None
 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """A program with probes in a kernel.
+    """A program with probes in a kernel."""
 
-    Attributes
-    ----------
-    text : str
-        OpenCL C for the compiler of the device.
-    blocks : tuple of Block
-        Of the kernel and of the functions that it calls.
-    sites : tuple of Site
-    parameters : tuple of Parameter
-        Of the kernel.
-    """
-
-    text: str
-    blocks: tuple[Block, ...]
+    text: str  # OpenCL C for the compiler of the device
+    blocks: tuple[Block, ...]  # of the kernel and of the functions that it calls
     sites: tuple[Site, ...]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...]  # of the kernel

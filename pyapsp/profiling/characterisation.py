@@ -25,14 +25,9 @@ _NEXT = 2.0  # the latency of the second cache is at least so many times that of
 
 @dataclass(frozen=True)
 class Curve:
-    """A function through measured points, constant outside them.
+    """A function through measured points, constant outside them."""
 
-    Attributes
-    ----------
-    x, y : tuple of float
-        The points; x increases. y is a multiple of 0.001.
-    """
-
+    # The points; x increases. y is a multiple of 0.001.
     x: tuple[float, ...]
     y: tuple[float, ...]
 
@@ -61,35 +56,21 @@ class Curve:
 
 @dataclass(frozen=True)
 class Core:
-    """What a core of a processor needs for an operation, in seconds, while all cores work.
+    """What a core of a processor needs for an operation, in seconds, while all cores work."""
 
-    Attributes
-    ----------
-    scalar : float
-        An operation of single values, as kernels of graphs have them.
-    vectors : mapping of str to float
-        An operation of an element of a full vector, by class.
-    surprise : float
-        A branch that is predicted wrongly, beside the operation.
-    far : tuple of (float, float)
-        Bytes that are read at random, and what a load needs beyond one from the first cache.
-    atomic, barrier, group : float
-        An atomic operation, a barrier of a work-item, and the start of a group.
-    transfer : float
-        An access to a line of memory that another core has written, beyond the access.
-    saved : tuple of (float, float)
-        Bytes of the private values of a group that are live across a barrier, and what a byte needs
-        beyond the barrier.
-    """
-
-    scalar: float
-    vectors: Mapping[str, float]
-    surprise: float
+    scalar: float  # an operation of single values, as kernels of graphs have them
+    vectors: Mapping[str, float]  # an operation of an element of a full vector, by class
+    surprise: float  # a branch that is predicted wrongly, beside the operation
+    # Bytes that are read at random, and what a load needs beyond one from the first cache.
     far: tuple[tuple[float, float], ...]
+    # An atomic operation, a barrier of a work-item, and the start of a group.
     atomic: float
     barrier: float
     group: float
+    # An access to a line of memory that another core has written, beyond the access.
     transfer: float = 0.0
+    # Bytes of the private values of a group that are live across a barrier, and what a byte needs
+    # beyond the barrier.
     saved: tuple[tuple[float, float], ...] = ()
 
     def far_seconds(self, footprint: float) -> float:
@@ -103,24 +84,13 @@ class Core:
 
 @dataclass(frozen=True)
 class Delays:
-    """How long a work-item waits, in seconds, beside that for loads.
+    """How long a work-item waits, in seconds, beside that for loads."""
 
-    Attributes
-    ----------
-    atomic : float
-        For the result of an atomic operation on global memory.
-    local : float
-        For an access to local memory.
-    barriers : tuple of (float, float)
-        The work-items of a group, and what a barrier needs.
-    operation : float
-        For the result of an operation of integers.
-    """
-
-    atomic: float = 0.0
-    local: float = 0.0
+    atomic: float = 0.0  # for the result of an atomic operation on global memory
+    local: float = 0.0  # for an access to local memory
+    # The work-items of a group, and what a barrier needs.
     barriers: tuple[tuple[float, float], ...] = ()
-    operation: float = 0.0
+    operation: float = 0.0  # for the result of an operation of integers
 
     def at_barrier(self, items: int) -> float:
         """Return what a barrier of a group of so many work-items needs."""
@@ -129,45 +99,23 @@ class Delays:
 
 @dataclass(frozen=True)
 class Characterisation:
-    """A device by its profile.
+    """A device by its profile."""
 
-    Attributes
-    ----------
-    divergence : Curve
-        Relative speed at executed over possible instructions.
-    local : Curve
-        Relative speed at needed over taken passes of the banks of local memory.
-    memory : Curve
-        Relative bandwidth at the bytes of an access of an item.
-    arithmetic : Curve
-        Relative speed at the number of independent chains of instructions.
-    rates : mapping of str to float
-        Operations per second by class, and accesses per second: ``local``, ``atomic`` of
-        neighbouring words, ``same atomic`` of one word.
-    bandwidth : tuple of (float, float)
-        Bytes that are read again and again, and the bytes per second.
-    launch : float
-        Seconds of a launch.
-    latency : tuple of (float, float)
-        Bytes that are read again and again, and the seconds of a load.
-    waits : Delays
-    units : int
-        Compute units.
-    core : Core or None
-        None if the device is no processor (CPU).
-    """
-
-    divergence: Curve
-    local: Curve
-    memory: Curve
-    arithmetic: Curve
+    divergence: Curve  # relative speed at executed over possible instructions
+    local: Curve  # relative speed at needed over taken passes of the banks of local memory
+    memory: Curve  # relative bandwidth at the bytes of an access of an item
+    arithmetic: Curve  # relative speed at the number of independent chains of instructions
+    # Operations per second by class, and accesses per second: `local`, `atomic` of neighbouring
+    # words, `same atomic` of one word.
     rates: Mapping[str, float]
+    # Bytes that are read again and again, and the bytes per second.
     bandwidth: tuple[tuple[float, float], ...]
-    launch: float
+    launch: float  # seconds of a launch
+    # Bytes that are read again and again, and the seconds of a load.
     latency: tuple[tuple[float, float], ...] = ()
     waits: Delays = Delays()
-    units: int = 1
-    core: Core | None = None
+    units: int = 1  # compute units
+    core: Core | None = None  # None if the device is no processor (CPU)
 
     @classmethod
     def of(cls, profile: Mapping[str, object]) -> Characterisation:

@@ -36,52 +36,27 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Units:
-    """The limits of the compute units of a device.
+    """The limits of the compute units of a device."""
 
-    Attributes
-    ----------
-    count : int
-        Number of compute units.
-    items, groups : int
-        Most work-items and most work-groups that are resident in a unit.
-    width : int
-        Items of a warp.
-    local_bytes : int
-        Local memory of a unit.
-    registers : int or None
-        Registers of a unit; None if they do not limit it or are not known.
-    register_step : int
-        A warp gets a multiple of this many registers.
-    """
-
-    count: int
+    count: int  # number of compute units
+    # Most work-items and most work-groups that are resident in a unit.
     items: int
     groups: int
-    width: int
-    local_bytes: int
+    width: int  # items of a warp
+    local_bytes: int  # local memory of a unit
+    # Registers of a unit; None if they do not limit it or are not known.
     registers: int | None = None
-    register_step: int = 1
+    register_step: int = 1  # a warp gets a multiple of this many registers
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The shape and the needs of a launch.
+    """The shape and the needs of a launch."""
 
-    Attributes
-    ----------
-    group : int
-        Items of a group.
-    groups : int
-        Number of groups.
-    local_bytes : int
-        Local memory of a group.
-    registers : int or None
-        Registers of an item; None if not known.
-    """
-
-    group: int
-    groups: int
-    local_bytes: int = 0
+    group: int  # items of a group
+    groups: int  # number of groups
+    local_bytes: int = 0  # local memory of a group
+    # Registers of an item; None if not known.
     registers: int | None = None
 
 
@@ -95,86 +70,49 @@ class Span:
 
 @dataclass(frozen=True)
 class Activity:
-    """What the warps of one unit did, in cycles of its clock.
+    """What the warps of one unit did, in cycles of its clock."""
 
-    Attributes
-    ----------
-    active_warps : float
-        The sum over cycles of the warps that were active.
-    active_cycles : float
-        Cycles with at least one active warp.
-    elapsed : float
-        Cycles from the start of the first warp to the end of the last.
-    """
-
-    active_warps: float
-    active_cycles: float
-    elapsed: float
+    active_warps: float  # the sum over cycles of the warps that were active
+    active_cycles: float  # cycles with at least one active warp
+    elapsed: float  # cycles from the start of the first warp to the end of the last
 
 
 @dataclass(frozen=True)
 class Accesses:
-    """What the warps of a launch read and wrote.
+    """What the warps of a launch read and wrote."""
 
-    Attributes
-    ----------
-    useful : int
-        Bytes of global memory that items asked for.
-    lines, sectors : int
-        Cache lines and sectors that these accesses touch, each counted once per access of a warp.
-    line, sector : int
-        Their bytes.
-    ideal_local, local : int
-        Passes over the banks of local memory that the accesses need without conflicts, and that
-        they take.
-    """
-
-    useful: int
+    useful: int  # bytes of global memory that items asked for
+    # Cache lines and sectors that these accesses touch, each counted once per access of a warp.
     lines: int
     sectors: int
+    # Their bytes.
     line: int
     sector: int
+    # Passes over the banks of local memory that the accesses need without conflicts, and that they
+    # take.
     ideal_local: int = 0
     local: int = 0
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """The values of the eleven criteria; None if one could not be measured.
+    """The values of the eleven criteria; None if one could not be measured."""
 
-    Attributes
-    ----------
-    occupancy : float or None
-        Resident items over the most that the device can have (OCC).
-    host_sync : float or None
-        Time in kernels over the time from the first to the last (HSync).
-    device_sync : float or None
-        1 without waiting at barriers (DSync).
-    divergence : float or None
-        Executed instructions over those that the warps had room for (TDiv).
-    l1_granularity, l2_granularity : float or None
-        Useful bytes over the bytes of the cache lines, or sectors, that are touched.
-    warp_balance, unit_balance : float or None
-        How evenly work is spread over the warps of a unit (LB_W), and over units (LB_SM).
-    local_efficiency : float or None
-        1 without bank conflicts.
-    intensity : float or None
-        Use of the arithmetic and the load-store units (CI).
-    transfer : float or None
-        Overlap of copies with kernels (DT).
-    """
-
-    occupancy: float | None = None
+    occupancy: float | None = None  # resident items over the most that the device can have (OCC)
+    # Time in kernels over the time from the first to the last (HSync).
     host_sync: float | None = None
-    device_sync: float | None = None
+    device_sync: float | None = None  # 1 without waiting at barriers (DSync)
+    # Executed instructions over those that the warps had room for (TDiv).
     divergence: float | None = None
+    # Useful bytes over the bytes of the cache lines, or sectors, that are touched.
     l1_granularity: float | None = None
     l2_granularity: float | None = None
+    # How evenly work is spread over the warps of a unit (LB_W), and over units (LB_SM).
     warp_balance: float | None = None
     unit_balance: float | None = None
-    local_efficiency: float | None = None
-    intensity: float | None = None
-    transfer: float | None = None
+    local_efficiency: float | None = None  # 1 without bank conflicts
+    intensity: float | None = None  # use of the arithmetic and the load-store units (CI)
+    transfer: float | None = None  # overlap of copies with kernels (DT)
 
     def known(self) -> dict[str, float]:
         """Return the criteria that have a value, by name."""

@@ -45,19 +45,11 @@ _JUMPS_TO = {
 
 @dataclass(frozen=True)
 class Loop:
-    """The instructions of a loop.
+    """The instructions of a loop."""
 
-    Parameters
-    ----------
-    instruction_set : {"x86", "sass", "ptx"}
-    mnemonics : tuple of str
-        In their order, without operands.
-    vector_bytes : int
-        Of the widest vector register that is used; 0 if there is none.
-    """
-
-    instruction_set: str
-    mnemonics: tuple[str, ...]
+    instruction_set: str  # "x86", "sass" or "ptx"
+    mnemonics: tuple[str, ...]  # in their order, without operands
+    # Of the widest vector register that is used; 0 if there is none.
     vector_bytes: int = 0
 
     def count(self, pattern: str) -> int:

@@ -28,58 +28,27 @@ _MOST_ROUNDS = 2**30
 
 @dataclass(frozen=True)
 class Effort:
-    """How long a benchmark is timed.
+    """How long a benchmark is timed."""
 
-    Parameters
-    ----------
-    seconds : float
-        The least time of a run.
-    repeat : int
-        The runs of which the median counts.
-    """
-
-    seconds: float = 0.02
-    repeat: int = 5
+    seconds: float = 0.02  # the least time of a run
+    repeat: int = 5  # the runs of which the median counts
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Something that does the same work in each of its rounds.
+    """Something that does the same work in each of its rounds."""
 
-    Parameters
-    ----------
-    name : str
-        The curve or the table that it belongs to.
-    parameters : dict
-        Where in the curve it is.
-    unit : str
-        Of its work, for instance ``"operations"``.
-    work : float
-        Units of work of a round.
-    run : callable
-        Runs so many rounds and returns the seconds.
-    fault : callable
-        Says what is wrong with the answer of the last run, of so many rounds; None if it is right.
-    facts : callable
-        Further facts for the row, after a run.
-    least : int
-        The least number of rounds that is timed.
-    close : callable
-        Frees what the benchmark holds of the host.
-    metered : bool
-        Whether its energy is measured, where there is a sensor.
-    """
-
-    name: str
-    parameters: Record
-    unit: str
-    work: float
-    run: Callable[[int], float]
+    name: str  # the curve or the table that it belongs to
+    parameters: Record  # where in the curve it is
+    unit: str  # of its work, for instance `"operations"`
+    work: float  # units of work of a round
+    run: Callable[[int], float]  # runs so many rounds and returns the seconds
+    # Says what is wrong with the answer of the last run, of so many rounds; None if it is right.
     fault: Callable[[int], str | None]
-    facts: Callable[[], Record] = dict
-    least: int = 1
-    close: Callable[[], None] = lambda: None
-    metered: bool = False
+    facts: Callable[[], Record] = dict  # further facts for the row, after a run
+    least: int = 1  # the least number of rounds that is timed
+    close: Callable[[], None] = lambda: None  # frees what the benchmark holds of the host
+    metered: bool = False  # whether its energy is measured, where there is a sensor
 
 
 def one_launch(

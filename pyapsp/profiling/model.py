@@ -42,59 +42,35 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Advice:
-    """What a criterion could gain.
-
-    Attributes
-    ----------
-    criterion : str
-    value : float
-        The criterion of chapter 13.
-    speedup : float
-        As the thesis defines it; it can be below 1 where only a share of the time is concerned.
-    gain : float
-        The speedup of the whole by Amdahl's law: with the share of the time that is concerned.
-    hint : str
-    """
+    """What a criterion could gain."""
 
     criterion: str
-    value: float
+    value: float  # the criterion of chapter 13
+    # As the thesis defines it; it can be below 1 where only a share of the time is concerned.
     speedup: float
+    # The speedup of the whole by Amdahl's law: with the share of the time that is concerned.
     gain: float
     hint: str
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """What limits a kernel.
+    """What limits a kernel."""
 
-    Attributes
-    ----------
-    times : dict of str to float
-        Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics; and
-        latency, the seconds that warps wait. On a CPU, also branches, barriers and groups (their
-        starts), and no latency.
-    bound : str
-        The part that needs longest.
-    predicted : float
-        Seconds of this part, on a CPU of all parts that take turns, and of the launch.
-    potential : float
-        The measured time over that of memory or of arithmetic, whichever takes longer.
-    memory_throughput, arithmetic_throughput : float
-        Achieved over attainable.
-    intensity : float
-        The criterion CI of chapter 12.
-    advice : list of Advice
-        Largest gain first.
-    """
-
+    # Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics; and
+    # latency, the seconds that warps wait. On a CPU, also branches, barriers and groups (their
+    # starts), and no latency.
     times: dict[str, float]
-    bound: str
+    bound: str  # the part that needs longest
+    # Seconds of this part, on a CPU of all parts that take turns, and of the launch.
     predicted: float
+    # The measured time over that of memory or of arithmetic, whichever takes longer.
     potential: float
+    # Achieved over attainable.
     memory_throughput: float
     arithmetic_throughput: float
-    intensity: float
-    advice: list[Advice]
+    intensity: float  # the criterion CI of chapter 12
+    advice: list[Advice]  # largest gain first
 
 
 def analyse(

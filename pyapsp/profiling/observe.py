@@ -31,66 +31,37 @@ _BETWEEN = ("write", "read")
 
 @dataclass(frozen=True)
 class Command:
-    """A command that the device has run.
+    """A command that the device has run."""
 
-    Attributes
-    ----------
-    kind : {"kernel", "write", "read", "copy", "fill", "map"}
-    name : str
-        That of the kernel, or the kind.
-    queue : int
-        Number of the queue, in the order of their first commands.
-    start, end : float
-        Seconds by the clock of the device.
-    size : int
-        Bytes that are moved; for a kernel its work-items.
-    """
-
-    kind: str
-    name: str
-    queue: int
+    kind: str  # "kernel", "write", "read", "copy", "fill" or "map"
+    name: str  # that of the kernel, or the kind
+    queue: int  # number of the queue, in the order of their first commands
+    # Seconds by the clock of the device.
     start: float
     end: float
+    # Bytes that are moved; for a kernel its work-items.
     size: int
 
 
 @dataclass(frozen=True)
 class Launched:
-    """A launch before it happens.
+    """A launch before it happens."""
 
-    Attributes
-    ----------
-    program : Program or None
-        Where the kernel is from; None if pyapsp has not built it.
-    kernel : pyopencl.Kernel
-    queue : pyopencl.CommandQueue
-    items : tuple of int
-    group : tuple of int or None
-    arguments : sequence
-    moved : bool
-        Whether the items begin at an offset.
-    """
-
+    # Where the kernel is from; None if pyapsp has not built it.
     program: Program | None
     kernel: cl.Kernel
     queue: cl.CommandQueue
     items: tuple[int, ...]
     group: tuple[int, ...] | None
     arguments: Sequence[Argument]
-    moved: bool = False
+    moved: bool = False  # whether the items begin at an offset
 
 
 @dataclass
 class Timeline:
-    """The commands of a run.
+    """The commands of a run."""
 
-    Attributes
-    ----------
-    untimed : int
-        Commands in queues without profiling, or that failed.
-    """
-
-    untimed: int = 0
+    untimed: int = 0  # commands in queues without profiling, or that failed
     _pending: list[tuple[str, str, int, int, cl.Event]] = field(default_factory=list)
     _queues: dict[int, int] = field(default_factory=dict)
     _buffers: dict[int, int] = field(default_factory=dict)

@@ -55,27 +55,14 @@ _WITHOUT = (
 
 @dataclass(frozen=True)
 class Unit:
-    """A parsed program.
+    """A parsed program."""
 
-    Attributes
-    ----------
-    text : str
-        The program with all macros replaced; positions in the tree are offsets in it.
-    root : clang.cindex.Cursor
-        The tree.
-    lines : tuple of int
-        For each line of the text, the line of the source.
-    source : str
-        The source, with markers of lines if it was assembled.
-    name : str
-        The file, for a source without markers.
-    """
-
+    # The program with all macros replaced; positions in the tree are offsets in it.
     text: str
-    root: cindex.Cursor
-    lines: tuple[int, ...]
-    source: str
-    name: str
+    root: cindex.Cursor  # the tree
+    lines: tuple[int, ...]  # for each line of the text, the line of the source
+    source: str  # the source, with markers of lines if it was assembled
+    name: str  # the file, for a source without markers
 
     def place(self, line: int) -> tuple[str, int]:
         """Return file and line of the source for a line of the text, from 1."""

@@ -44,22 +44,12 @@ _CLASSES = {TypeKind.FLOAT: "float", TypeKind.DOUBLE: "double", TypeKind.HALF: "
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a kernel.
-
-    Attributes
-    ----------
-    name : str
-    type : str
-        The type of a number, or that of what a pointer points to, without qualifiers.
-    bytes : int
-        The size of that type.
-    space : {"global", "local", "constant"} or None
-        The address space of a pointer; None for a number.
-    """
+    """A parameter of a kernel."""
 
     name: str
-    type: str
-    bytes: int
+    type: str  # the type of a number, or that of what a pointer points to, without qualifiers
+    bytes: int  # the size of that type
+    # The address space of a pointer; None for a number.
     space: Space | None
 
 

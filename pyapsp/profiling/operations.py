@@ -27,61 +27,33 @@ _INTEGERS = (("i32", "int32", "d", "32"), ("i64", "int64", "q", "64"), ("u16", "
 
 @dataclass(frozen=True)
 class Instructions:
-    """The instructions of a step in one instruction set.
+    """The instructions of a step in one instruction set."""
 
-    Parameters
-    ----------
-    pattern : str
-        Regular expression of the whole mnemonic.
-    counts : tuple of float
-        How many such instructions a step may have: compilers choose between forms. 0.5 is one for
-        the steps of two chains.
-    """
-
-    pattern: str
+    pattern: str  # regular expression of the whole mnemonic
+    # How many such instructions a step may have: compilers choose between forms. 0.5 is one for the
+    # steps of two chains.
     counts: tuple[float, ...] = (1,)
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One class of operations for one number type.
+    """One class of operations for one number type."""
 
-    Parameters
-    ----------
-    id : str
-        Type and class, for instance ``"f32.add"``.
-    dtype : str
-    expression : str
-        The next value of a chain in OpenCL C, from x, y, b and c. ``{w}`` is the width of vectors
-        in the names of conversions.
-    step : callable
-        The same with NumPy.
-    count : int
-        The operations of a step: 2 if it is a pair, such as a sum and a minimum.
-    start : tuple of float
-        x and y of the first chain; others begin with larger values.
-    operands : tuple of float
-        b, c, and d: b becomes b + d after each round.
-    error : float
-        By how much of its size an answer may differ: functions are approximations.
-    vectors : bool
-        Whether processors with vectors have vector instructions for it.
-    odd : bool
-        Whether an even number of steps restores the value.
-    instructions : mapping of str to Instructions
-        By instruction set: "x86", "sass", "ptx".
-    """
-
-    id: str
+    id: str  # type and class, for instance `"f32.add"`
     dtype: str
+    # The next value of a chain in OpenCL C, from x, y, b and c. `{w}` is the width of vectors in
+    # the names of conversions.
     expression: str
-    step: _Step
-    count: int = 1
+    step: _Step  # the same with NumPy
+    count: int = 1  # the operations of a step: 2 if it is a pair, such as a sum and a minimum
+    # x and y of the first chain; others begin with larger values.
     start: tuple[float, float] = (5, 7)
+    # b, c, and d: b becomes b + d after each round.
     operands: tuple[float, float, float] = (1, 1, 0)
-    error: float = 0.0
-    vectors: bool = True
-    odd: bool = False
+    error: float = 0.0  # by how much of its size an answer may differ: functions are approximations
+    vectors: bool = True  # whether processors with vectors have vector instructions for it
+    odd: bool = False  # whether an even number of steps restores the value
+    # By instruction set: "x86", "sass", "ptx".
     instructions: Mapping[str, Instructions] = field(default_factory=dict)
 
     def starts(self) -> tuple[np.ndarray, np.ndarray]:

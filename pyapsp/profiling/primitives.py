@@ -43,20 +43,12 @@ _HALF = _LARGEST // 2
 
 @dataclass(frozen=True)
 class Implementation:
-    """An implementation of a primitive.
-
-    Attributes
-    ----------
-    primitive, name : str
-    reference : callable
-        The answer for some numbers, with NumPy.
-    prepare : callable
-        Builds kernels and copies the numbers; returns what computes the answer, and what reads it.
-    """
+    """An implementation of a primitive."""
 
     primitive: str
     name: str
-    reference: Callable[[_Ints], _Ints]
+    reference: Callable[[_Ints], _Ints]  # the answer for some numbers, with NumPy
+    # Builds kernels and copies the numbers; returns what computes the answer, and what reads it.
     prepare: Callable[[Device, _Ints], tuple[Callable[[], object], Callable[[object], _Ints]]]
 
 

@@ -69,23 +69,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class BlockCounts:
-    """How often items executed basic blocks.
+    """How often items executed basic blocks."""
 
-    Attributes
-    ----------
-    program : Instrumented
-        With its blocks.
-    shape : Shape
-    counts : ndarray of shape (items, blocks)
-        The items of a group are neighbours.
-    every : int
-        One of this many groups was recorded.
-    """
-
-    program: Instrumented
+    program: Instrumented  # with its blocks
     shape: Shape
-    counts: NDArray[np.int64]
-    every: int
+    counts: NDArray[np.int64]  # (items, blocks): the items of a group are neighbours
+    every: int  # one of this many groups was recorded
 
     @cached_property
     def executions(self) -> NDArray[np.float64]:
@@ -104,17 +93,11 @@ class BlockCounts:
 
 @dataclass(frozen=True)
 class WarpTimes:
-    """When warps ran; element k of each array is about warp k.
+    """When warps ran; element k of each array is about warp k."""
 
-    Attributes
-    ----------
-    unit : ndarray of int64
-        The compute unit; -1 if the device does not tell.
-    start, end, waiting : ndarray of int64
-        Cycles: from the first item of a warp to its last, and the mean of its items at barriers.
-    """
-
+    # The compute unit; -1 if the device does not tell.
     unit: NDArray[np.int64]
+    # Cycles: from the first item of a warp to its last, and the mean of its items at barriers.
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     waiting: NDArray[np.float64]
@@ -127,24 +110,14 @@ class WarpTimes:
 
 @dataclass(frozen=True)
 class AddressLog:
-    """Accesses to memory, with the site of each.
-
-    Attributes
-    ----------
-    trace : AddressTrace
-    site : ndarray of int64
-        Numbers of the sites of the program.
-    scales : ndarray
-        The accesses of each site in the whole launch over those that were recorded: 1 if all groups
-        were recorded.
-    every : int
-        One of this many groups was recorded.
-    """
+    """Accesses to memory, with the site of each."""
 
     trace: AddressTrace
-    site: NDArray[np.int64]
+    site: NDArray[np.int64]  # numbers of the sites of the program
+    # The accesses of each site in the whole launch over those that were recorded: 1 if all groups
+    # were recorded.
     scales: NDArray[np.float64]
-    every: int
+    every: int  # one of this many groups was recorded
 
 
 class Recorder:

@@ -31,28 +31,15 @@ _Whole = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AddressTrace:
-    """Accesses of items to memory; element k of each array is about access k.
+    """Accesses of items to memory; element k of each array is about access k."""
 
-    Attributes
-    ----------
-    warp : ndarray of int64
-        The warp of the item, by a number in the launch.
-    moment : ndarray of int64
-        Accesses of a warp with the same number are one access of the warp: same place in the
-        program, same iterations of the loops around it.
-    address : ndarray of int64
-        The first byte.
-    size : ndarray of int64
-        Bytes.
-    local : ndarray of bool
-        Whether it is local memory.
-    """
-
-    warp: _Whole
+    warp: _Whole  # the warp of the item, by a number in the launch
+    # Accesses of a warp with the same number are one access of the warp: same place in the program,
+    # same iterations of the loops around it.
     moment: _Whole
-    address: _Whole
-    size: _Whole
-    local: NDArray[np.bool_]
+    address: _Whole  # the first byte
+    size: _Whole  # bytes
+    local: NDArray[np.bool_]  # whether it is local memory
 
     def where(self, which: NDArray[np.bool_]) -> AddressTrace:
         """Return some of the accesses."""

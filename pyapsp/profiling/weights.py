@@ -38,25 +38,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted weights, and how well they explain the speedups.
+    """Fitted weights, and how well they explain the speedups."""
 
-    Attributes
-    ----------
-    weights : mapping of str to int
-        Multiples of 5, the largest 100.
-    r2 : float
-        The share of the variance of the scaled speedups that the quality explains.
-    ranks : mapping of str to float or None
-        For each primitive, Spearman's correlation of quality and speedup; None if all its
-        implementations have the same quality or speedup.
-    left_out : float
-        The root of the mean square error of the quality, in units of the speedup over the best of
-        its primitive, for primitives that the fit did not use.
-    """
-
-    weights: Mapping[str, int]
-    r2: float
+    weights: Mapping[str, int]  # multiples of 5, the largest 100
+    r2: float  # the share of the variance of the scaled speedups that the quality explains
+    # For each primitive, Spearman's correlation of quality and speedup; None if all its
+    # implementations have the same quality or speedup.
     ranks: Mapping[str, float | None]
+    # The root of the mean square error of the quality, in units of the speedup over the best of its
+    # primitive, for primitives that the fit did not use.
     left_out: float
 
 

@@ -38,39 +38,24 @@ _LINE = 64  # bytes of a line of the caches of most processors
 
 @dataclass(frozen=True)
 class Work:
-    """What the groups of a launch do; arrays have an element for each recorded group.
+    """What the groups of a launch do; arrays have an element for each recorded group."""
 
-    Attributes
-    ----------
-    scalars : ndarray
-        Operations of single values.
-    vectors : dict of str to ndarray
-        Elements of arithmetic of vectors, by class.
-    surprises, atomics, barriers, saved : ndarray
-        Branches that are predicted wrongly; atomic operations; barriers of work-items, and the
-        bytes that are live across these.
-    state : float
-        Bytes of a group that are live across a barrier, at most.
-    far : float
-        Accesses of the launch that are neither in the line of the access before it at the same
-        place of the program, nor in the next one.
-    shared : float
-        Accesses of the launch to lines that another group has accessed before, of which one has
-        written.
-    groups : int
-        Groups of the launch.
-    """
-
-    scalars: _Each
-    vectors: dict[str, _Each]
+    scalars: _Each  # operations of single values
+    vectors: dict[str, _Each]  # elements of arithmetic of vectors, by class
+    # Branches that are predicted wrongly; atomic operations; barriers of work-items, and the bytes
+    # that are live across these.
     surprises: _Each
     atomics: _Each
     barriers: _Each
     saved: _Each
-    state: float
+    state: float  # bytes of a group that are live across a barrier, at most
+    # Accesses of the launch that are neither in the line of the access before it at the same place
+    # of the program, nor in the next one.
     far: float
+    # Accesses of the launch to lines that another group has accessed before, of which one has
+    # written.
     shared: float
-    groups: int
+    groups: int  # groups of the launch
 
     def seconds(self, core: Core, footprint: float, units: int) -> dict[str, float]:
         """Return the seconds of each part, and those of the whole as ``cores``.

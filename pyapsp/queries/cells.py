@@ -152,16 +152,10 @@ def nearest(
 
 @dataclass(frozen=True)
 class Labels:
-    """The k nearest starts of each vertex.
+    """The k nearest starts of each vertex."""
 
-    Attributes
-    ----------
-    costs : (n, k) ndarray
-    targets : (n, k) int32 ndarray
-    """
-
-    costs: np.ndarray
-    targets: np.ndarray
+    costs: np.ndarray  # (n, k)
+    targets: np.ndarray  # (n, k) int32
 
 
 def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:

@@ -319,24 +319,13 @@ def within_blocks(
 
 @dataclass(frozen=True)
 class Block:
-    """Sparse rows, one after the other.
+    """Sparse rows, one after the other."""
 
-    Attributes
-    ----------
-    lengths : (k,) int64 ndarray
-        The number of values of each row.
-    vertices : (c,) int32 ndarray
-        Those of all rows; in each row in the order of their numbers.
-    costs : (c,) ndarray
-        Their distances.
-    befores : (c,) int32 ndarray or None
-        Their predecessors.
-    """
-
-    lengths: np.ndarray
+    lengths: np.ndarray  # (k,) int64: the number of values of each row
+    # (c,) int32: those of all rows; in each row in the order of their numbers.
     vertices: np.ndarray
-    costs: np.ndarray
-    befores: np.ndarray | None
+    costs: np.ndarray  # (c,): their distances
+    befores: np.ndarray | None  # (c,) int32: their predecessors
 
     @property
     def arrays(self) -> list[np.ndarray]:

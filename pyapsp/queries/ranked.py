@@ -152,35 +152,20 @@ def yen(
 
 @dataclass(frozen=True)
 class _Spur:
-    """A search for a path that leaves a known one.
+    """A search for a path that leaves a known one."""
 
-    Attributes
-    ----------
-    root : list of int
-        The vertices before the spur, which are avoided.
-    start, target : int
-        The spur, and the end.
-    taken : list of int
-        Vertices that follow the spur in known paths.
-    """
-
-    root: list[int]
+    root: list[int]  # the vertices before the spur, which are avoided
+    # The spur, and the end.
     start: int
     target: int
-    taken: list[int]
+    taken: list[int]  # vertices that follow the spur in known paths
 
 
 @dataclass
 class _Ranked:
-    """The paths of a pair: those that are known, and candidates for the next.
+    """The paths of a pair: those that are known, and candidates for the next."""
 
-    Attributes
-    ----------
-    paths : list
-        Lengths and vertices, the shortest first.
-    """
-
-    paths: list[tuple[np.generic, list[int]]]
+    paths: list[tuple[np.generic, list[int]]]  # lengths and vertices, the shortest first
     _offers: list[tuple[np.generic, list[int], int]] = field(default_factory=list)
     _left: int = 0  # where the last path leaves the one it comes from
     _ended: bool = False

@@ -440,18 +440,11 @@ class _Routes:
 
 @dataclass(frozen=True)
 class Found:
-    """What is found for pairs.
+    """What is found for pairs."""
 
-    Attributes
-    ----------
-    distances : (p,) ndarray
-    routes : _Routes
-    counts : (p,) uint64 ndarray or None
-        The number of shortest paths; the largest number stands for more.
-    """
-
-    distances: np.ndarray
+    distances: np.ndarray  # (p,)
     routes: _Routes
+    # (p,) uint64: the number of shortest paths; the largest number stands for more.
     counts: np.ndarray | None
 
 

@@ -35,20 +35,12 @@ _PAIRS = {"uint16": 0, "int16": 1, "float16": 2}
 
 @dataclass(frozen=True)
 class Roof:
-    """The peak rate of a device for one number type, with all operands in registers.
+    """The peak rate of a device for one number type, with all operands in registers."""
 
-    Attributes
-    ----------
-    rate : float
-        Updates per second: the largest of `forms`.
-    forms : dict of str to float
-        The rate of each form of the update: ``minimum`` (that of the type), ``bits`` (floats
-        compared as integers, right for non-negative ones), ``bits of three`` (two sums and one
-        minimum of three, on GPUs), ``packed`` (pairs of 16-bit values, see
-        `Capabilities.packed16`).
-    """
-
-    rate: float
+    rate: float  # updates per second: the largest of `forms`
+    # The rate of each form of the update: `minimum` (that of the type), `bits` (floats compared as
+    # integers, right for non-negative ones), `bits of three` (two sums and one minimum of three, on
+    # GPUs), `packed` (pairs of 16-bit values, see `Capabilities.packed16`).
     forms: dict[str, float] = field(default_factory=dict)
 
 

@@ -54,13 +54,9 @@ class Refusals:
 
     Which candidates need more memory than the device has, or fail their self test, depends on the
     device alone. A stall, or a driver that lacks memory, may be a matter of the moment.
-
-    Attributes
-    ----------
-    errors : list of (str, DeviceError)
-        The id of each method, and why it did not run.
     """
 
+    # The id of each method, and why it did not run.
     errors: list[tuple[str, DeviceError]] = field(default_factory=list)
 
     def add(self, method: Method, error: DeviceError) -> None:
@@ -99,21 +95,11 @@ class Refusals:
 
 @dataclass(frozen=True)
 class Solved:
-    """The result of a request.
+    """The result of a request."""
 
-    Attributes
-    ----------
-    answer : Answer
-        The answer, in the form that was asked for.
-    describe : callable
-        Makes the record.
-    reasons : tuple of str
-        What was chosen and why.
-    """
-
-    answer: Any
-    describe: Callable[[], Record]
-    reasons: tuple[str, ...]
+    answer: Any  # the answer, in the form that was asked for
+    describe: Callable[[], Record]  # makes the record
+    reasons: tuple[str, ...]  # what was chosen and why
 
     @cached_property
     def record(self) -> Record:

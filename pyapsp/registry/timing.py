@@ -40,25 +40,16 @@ class Turn:
 
 @dataclass
 class Contender:
-    """Something that is timed, for instance a method.
+    """Something that is timed, for instance a method."""
 
-    Attributes
-    ----------
-    name : str
-        Name for progress messages.
-    turn : callable
-        Runs once, checks the answer and returns a `Turn`. A `VerificationError` or a
-        `NegativeCycleError` ends the timing of all contenders, which have the same input. Another
-        `PyApspError` excludes this contender.
-    turns : list of Turn
-        The turns so far; the first is the warm-up.
-    error : PyApspError or None
-        The error that excluded this contender.
-    """
-
-    name: str
+    name: str  # name for progress messages
+    # Runs once, checks the answer and returns a `Turn`. A `VerificationError` or a
+    # `NegativeCycleError` ends the timing of all contenders, which have the same input. Another
+    # `PyApspError` excludes this contender.
     turn: Callable[[], Turn]
+    # The turns so far; the first is the warm-up.
     turns: list[Turn] = field(default_factory=list, init=False, repr=False)
+    # The error that excluded this contender.
     error: PyApspError | None = field(default=None, init=False, repr=False)
 
     @property

@@ -85,12 +85,7 @@ _SIMPLE: dict[tuple[str, int], Instruction] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """The opcodes of a bytecode, without its operands.
-
-    Attributes
-    ----------
-    instructions : tuple of Instruction
-    """
+    """The opcodes of a bytecode, without its operands."""
 
     instructions: tuple[Instruction, ...]
 
@@ -133,19 +128,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Bytecodes of the same shape.
-
-    Attributes
-    ----------
-    shape : Shape
-    slots : (n, p) ndarray of int32
-        The slots that each bytecode reads and assigns, in the order of their use.
-    constants : (n, q) ndarray of float64
-    """
+    """Bytecodes of the same shape."""
 
     shape: Shape
+    # (n, p): the slots that each bytecode reads and assigns, in the order of their use.
     slots: NDArray[np.int32]
-    constants: NDArray[np.float64]
+    constants: NDArray[np.float64]  # (n, q)
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -158,21 +146,11 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Codes:
-    """Numbered bytecodes.
+    """Numbered bytecodes."""
 
-    Attributes
-    ----------
-    bundles : list of Bundle
-        One for each shape.
-    places : (n, 2) ndarray of int32
-        Bundle and row of each bytecode.
-    reads : (m, 2) ndarray of int
-        The number of a bytecode, and a slot that it reads.
-    """
-
-    bundles: list[Bundle]
-    places: NDArray[np.int32]
-    reads: NDArray[np.int64]
+    bundles: list[Bundle]  # one for each shape
+    places: NDArray[np.int32]  # (n, 2): bundle and row of each bytecode
+    reads: NDArray[np.int64]  # (m, 2): the number of a bytecode, and a slot that it reads
 
 
 def compiled(
@@ -262,22 +240,13 @@ class _Operand:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """The bytecode of a form.
-
-    Attributes
-    ----------
-    shape : Shape
-    variables : ndarray of int
-        The places of the variables that it reads, among the names of the form.
-    constants : ndarray of float64
-        Those that are numbers in the form.
-    named, names : ndarray of int
-        Which of the constants have names, and the places of these.
-    """
+    """The bytecode of a form."""
 
     shape: Shape
+    # The places of the variables that it reads, among the names of the form.
     variables: NDArray[np.int64]
-    constants: NDArray[np.float64]
+    constants: NDArray[np.float64]  # those that are numbers in the form
+    # Which of the constants have names, and the places of these.
     named: NDArray[np.int64]
     names: NDArray[np.int64]
 

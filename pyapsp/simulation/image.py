@@ -32,25 +32,16 @@ _Number = TypeVar("_Number", np.int32, np.float64)
 
 @dataclass(frozen=True)
 class Image:
-    """The bytecodes of a layout in arrays.
-
-    Attributes
-    ----------
-    words, indices : ndarray of int32
-    values : ndarray of float64
-    starts : ndarray of int32
-        Where the bytecode of each work-item begins in `words`, phase by phase; -1: nowhere.
-    sums : (warps, 2) ndarray of int32
-        The number of terms of the sum of each warp, and where they are in `indices`.
-    phases : list of tuple of int
-        The first work-item of each phase, and how many it has: a multiple of the width.
-    """
+    """The bytecodes of a layout in arrays."""
 
     words: NDArray[np.int32]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
+    # Where the bytecode of each work-item begins in `words`, phase by phase; -1: nowhere.
     starts: NDArray[np.int32]
+    # (warps, 2): the number of terms of the sum of each warp, and where they are in `indices`.
     sums: NDArray[np.int32]
+    # The first work-item of each phase, and how many it has: a multiple of the width.
     phases: list[tuple[int, int]]
 
 

@@ -52,27 +52,16 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Plan:
-    """The times of a simulation.
-
-    Attributes
-    ----------
-    start, step : float
-    steps : int
-        The number of steps; for an adaptive method, of their longest length.
-    every : int
-        The steps from one output to the next.
-    readback : int or None
-        The steps after which outputs are read from the device; None: chosen.
-    tolerances : tuple of float or None
-        Absolute and relative, for an adaptive method.
-    """
+    """The times of a simulation."""
 
     start: float
     step: float
+    # The number of steps; for an adaptive method, of their longest length.
     steps: int
-    every: int
+    every: int  # the steps from one output to the next
+    # The steps after which outputs are read from the device; None: chosen.
     readback: int | None = None
-    tolerances: tuple[float, float] | None = None
+    tolerances: tuple[float, float] | None = None  # absolute and relative, for an adaptive method
 
     @property
     def times(self) -> NDArray[np.float64]:

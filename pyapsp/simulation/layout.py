@@ -70,16 +70,10 @@ class Optimisations:
 
 @dataclass(frozen=True)
 class Phase:
-    """Bytecodes that do not depend on each other.
-
-    Attributes
-    ----------
-    bundles : list of Bundle
-    order : (m, 2) ndarray of int32
-        Bundle and row of the bytecode of each work-item, or -1 for a work-item without one.
-    """
+    """Bytecodes that do not depend on each other."""
 
     bundles: list[Bundle]
+    # (m, 2): bundle and row of the bytecode of each work-item, or -1 for a work-item without one.
     order: NDArray[np.int32]
 
     @property
@@ -90,29 +84,15 @@ class Phase:
 
 @dataclass(frozen=True)
 class Layout:
-    """The phases of a model for warps of a width.
+    """The phases of a model for warps of a width."""
 
-    Attributes
-    ----------
-    phases : list of Phase
-        The last one has the derivatives.
-    resets : Phase or None
-        What states get after a step.
-    states, functions : int
-        How many there are.
-    slots : dict of str to int
-        The slot of each variable: states first, then functions.
-    width : int
-        Work-items of a warp.
-    options : Optimisations
-    """
-
-    phases: list[Phase]
-    resets: Phase | None
+    phases: list[Phase]  # the last one has the derivatives
+    resets: Phase | None  # what states get after a step
+    # How many there are.
     states: int
     functions: int
-    slots: dict[str, int]
-    width: int
+    slots: dict[str, int]  # the slot of each variable: states first, then functions
+    width: int  # work-items of a warp
     options: Optimisations
 
     @property

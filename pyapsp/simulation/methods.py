@@ -20,24 +20,15 @@ Reals: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """An explicit method of s stages.
-
-    Attributes
-    ----------
-    name : str
-    nodes : (s,) ndarray
-        The time of each stage, in steps.
-    rows : (s, s) ndarray
-        Row i has the weights of slopes 0 to i: in the state of stage i + 1, and in the last row in
-        the state after the step.
-    error : (s,) ndarray or None
-        Weights of the slopes in the estimate of the error. Then the last stage is at the state
-        after the step, which row s - 2 gives, and is the first stage of the next step.
-    """
+    """An explicit method of s stages."""
 
     name: str
-    nodes: NDArray[np.float64]
+    nodes: NDArray[np.float64]  # (s,): the time of each stage, in steps
+    # (s, s): row i has the weights of slopes 0 to i: in the state of stage i + 1, and in the last
+    # row in the state after the step.
     rows: NDArray[np.float64]
+    # (s,): weights of the slopes in the estimate of the error. Then the last stage is at the state
+    # after the step, which row s - 2 gives, and is the first stage of the next step.
     error: NDArray[np.float64] | None = None
 
     @property

@@ -29,29 +29,15 @@ __all__ = ["Translation", "translation"]
 
 @dataclass(frozen=True)
 class Translation:
-    """A model in OpenCL C, without the header.
+    """A model in OpenCL C, without the header."""
 
-    Attributes
-    ----------
-    text : str
-        A kernel ``phase_N`` for each phase, or one kernel ``steps``.
-    slots : ndarray of int32
-    values : ndarray of float64
-        The tables.
-    sums : (warps, 2) ndarray of int32
-        The terms of the sum of each warp, phase by phase, and where they are in `slots`.
-    items : list of int
-        The ids of each phase.
-    rounds : list of int
-        How often a warp loads terms in each phase.
-    """
-
-    text: str
+    text: str  # a kernel `phase_N` for each phase, or one kernel `steps`
     slots: NDArray[np.int32]
-    values: NDArray[np.float64]
+    values: NDArray[np.float64]  # the tables
+    # (warps, 2): the terms of the sum of each warp, phase by phase, and where they are in `slots`.
     sums: NDArray[np.int32]
-    items: list[int]
-    rounds: list[int]
+    items: list[int]  # the ids of each phase
+    rounds: list[int]  # how often a warp loads terms in each phase
 
 
 def translation(layout: Layout, *, lanes: int, ranges: bool, many: bool = False) -> Translation:

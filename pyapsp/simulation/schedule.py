@@ -34,27 +34,18 @@ SUMMED = 32
 
 @dataclass(frozen=True)
 class Model:
-    """A system in bytecode.
+    """A system in bytecode."""
 
-    Attributes
-    ----------
-    states, functions : tuple of str
-        Their names. The slot of a variable is its position in ``states + functions``.
-    codes : Codes
-        The bytecodes of functions, derivatives and resets. An assignment to the slot of a state
-        is its derivative, or its new value.
-    phases : list of list of list of int
-        For each phase the threads, each with the numbers of its bytecodes in order. The last one
-        has the derivatives.
-    resets : list of list of int
-        What states get after a step.
-    """
-
+    # Their names. The slot of a variable is its position in `states + functions`.
     states: tuple[str, ...]
     functions: tuple[str, ...]
+    # The bytecodes of functions, derivatives and resets. An assignment to the slot of a state is
+    # its derivative, or its new value.
     codes: Codes
+    # For each phase the threads, each with the numbers of its bytecodes in order. The last one has
+    # the derivatives.
     phases: list[list[list[int]]]
-    resets: list[list[int]]
+    resets: list[list[int]]  # what states get after a step
 
 
 def check(system: System) -> None:

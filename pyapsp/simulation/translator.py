@@ -85,12 +85,7 @@ class Tables:
 
 @dataclass
 class Block:
-    """The text for a bundle: statements that compute bytecode i.
-
-    Attributes
-    ----------
-    lines : list of str
-    """
+    """The text for a bundle: statements that compute bytecode i."""
 
     lines: list[str] = field(default_factory=list)
 

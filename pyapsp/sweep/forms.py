@@ -28,22 +28,15 @@ _COPIES = 4
 
 @dataclass(frozen=True)
 class Form:
-    """One of the two schemes.
+    """One of the two schemes."""
 
-    Parameters
-    ----------
-    scheme : {"naive", "interleaved"}
-        "naive": the arrays of a task are contiguous, and neighbouring work-items run one task;
-        "interleaved": entries j of V tasks are contiguous, and neighbouring work-items run
-        different tasks.
-    lanes : int
-        V; 1 in the naive scheme.
-    width : int
-        Lanes that one work-item runs as a vector: V if the body supports vectors, else 1.
-    """
-
+    # "naive": the arrays of a task are contiguous, and neighbouring work-items run one task;
+    # "interleaved": entries j of V tasks are contiguous, and neighbouring work-items run different
+    # tasks.
     scheme: str
+    # V; 1 in the naive scheme.
     lanes: int
+    # Lanes that one work-item runs as a vector: V if the body supports vectors, else 1.
     width: int = 1
 
     @property
@@ -54,26 +47,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of the launches of a step.
+    """The shape of the launches of a step."""
 
-    Parameters
-    ----------
-    tasks : int
-        Tasks of a group.
-    width : int
-        Tasks of a work-item.
-    threads : int
-        Threads of each of these tasks that a group runs at a time.
-    aggregate : int
-        Threads that a work-item runs one after the other.
-    staged : tuple of (str, int)
-        Common arrays in local memory, and the number of their entries there.
-    """
-
-    tasks: int
-    width: int
-    threads: int
-    aggregate: int
+    tasks: int  # tasks of a group
+    width: int  # tasks of a work-item
+    threads: int  # threads of each of these tasks that a group runs at a time
+    aggregate: int  # threads that a work-item runs one after the other
+    # Common arrays in local memory, and the number of their entries there.
     staged: tuple[tuple[str, int], ...]
 
     @property

@@ -32,23 +32,13 @@ _SPARE = 1 / 16
 
 @dataclass(frozen=True)
 class Plan:
-    """A form, and the tasks of a slice.
-
-    Parameters
-    ----------
-    form : Form
-    tasks : int
-        Tasks of a slice; a multiple of the lanes.
-    slots : int
-        Slices on the device at a time: 3 if transfers overlap with kernels, else 1.
-    device_bytes : int
-        Bytes of the buffers.
-    """
+    """A form, and the tasks of a slice."""
 
     form: Form
+    # Tasks of a slice; a multiple of the lanes.
     tasks: int
-    slots: int
-    device_bytes: int
+    slots: int  # slices on the device at a time: 3 if transfers overlap with kernels, else 1
+    device_bytes: int  # bytes of the buffers
 
 
 def is_arranged(array: Array, form: Form) -> bool:

@@ -24,15 +24,9 @@ __all__ = ["Counts", "TriangleMethod", "TriangleOptions", "too_large"]
 
 @dataclass(frozen=True)
 class TriangleOptions(Options):
-    """The checked arguments of a call for triangles.
+    """The checked arguments of a call for triangles."""
 
-    Attributes
-    ----------
-    per_vertex : bool
-        Whether the triangles of each vertex are counted too.
-    """
-
-    per_vertex: bool = True
+    per_vertex: bool = True  # whether the triangles of each vertex are counted too
 
     @property
     def what(self) -> int:
@@ -42,17 +36,10 @@ class TriangleOptions(Options):
 
 @dataclass(frozen=True)
 class Counts(Answer):
-    """Numbers of triangles.
-
-    Attributes
-    ----------
-    total : int
-    per_vertex : (n,) int64 ndarray or None
-        The triangles of each vertex.
-    """
+    """Numbers of triangles."""
 
     total: int = field(kw_only=True)
-    per_vertex: np.ndarray | None = field(kw_only=True)
+    per_vertex: np.ndarray | None = field(kw_only=True)  # (n,) int64: the triangles of each vertex
 
 
 def too_large(name: str, about: Graph) -> PyApspError | None:

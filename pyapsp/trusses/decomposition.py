@@ -31,52 +31,33 @@ _State = TypeVar("_State", bound=Hashed)
 
 @dataclass(frozen=True)
 class TrussOptions(Options):
-    """The checked arguments of a call for trusses.
+    """The checked arguments of a call for trusses."""
 
-    Attributes
-    ----------
-    k : int or None
-        The truss that is wanted, at least 3; None for the trussness of every edge.
-    """
-
+    # The truss that is wanted, at least 3; None for the trussness of every edge.
     k: int | None = None
 
 
 @dataclass(frozen=True)
 class Trussness(Answer):
-    """The trussness of each arc: that of its edge.
+    """The trussness of each arc: that of its edge."""
 
-    Attributes
-    ----------
-    values : (m,) int32 ndarray
-        The largest k such that the edge is in the k-truss; 0 for self-loops. If one truss was asked
-        for: its k for its edges, 0 for the others.
-    starts : (n + 1,) int64 ndarray or None
-        Where the rows of the truss that was asked for begin, if the method counts its arcs.
-    """
-
+    # (m,) int32: the largest k such that the edge is in the k-truss; 0 for self-loops. If one truss
+    # was asked for: its k for its edges, 0 for the others.
     values: np.ndarray = field(kw_only=True)
+    # (n + 1,) int64: where the rows of the truss that was asked for begin, if the method counts its
+    # arcs.
     starts: np.ndarray | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
 class Removal:
-    """The state from which edges are removed.
-
-    Attributes
-    ----------
-    queue : pyopencl.CommandQueue
-    rows : Rows
-        Both arcs of each edge, with its number.
-    up : Rows
-        One arc of each edge, with its tail; the place of the arc is the number of the edge.
-    values : pyopencl.Buffer
-        An int for each edge: the k of the options or 0. The method writes the answer to it.
-    """
+    """The state from which edges are removed."""
 
     queue: cl.CommandQueue
-    rows: Rows
+    rows: Rows  # both arcs of each edge, with its number
+    # One arc of each edge, with its tail; the place of the arc is the number of the edge.
     up: Rows
+    # An int for each edge: the k of the options or 0. The method writes the answer to it.
     values: cl.Buffer
 
 

@@ -23,23 +23,14 @@ _ITEMS = 2048
 
 @dataclass(frozen=True)
 class Rows:
-    """Compressed rows on the device.
+    """Compressed rows on the device."""
 
-    Attributes
-    ----------
-    first : pyopencl.Buffer
-        n + 1 ints: the arcs of vertex v are ``first[v] .. first[v + 1]``.
-    heads : pyopencl.Buffer
-        m ints, in increasing order in each row.
-    n, m : int
-    values : pyopencl.Buffer or None
-        An int for each arc: its tail in oriented rows, else the number of its edge.
-    """
-
+    # n + 1 ints: the arcs of vertex v are `first[v] .. first[v + 1]`.
     first: cl.Buffer
-    heads: cl.Buffer
+    heads: cl.Buffer  # m ints, in increasing order in each row
     n: int
     m: int
+    # An int for each arc: its tail in oriented rows, else the number of its edge.
     values: cl.Buffer | None = None
 
 

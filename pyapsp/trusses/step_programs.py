@@ -14,28 +14,14 @@ __all__ = ["StepPrograms"]
 
 @dataclass(frozen=True)
 class StepPrograms:
-    """The kernels of a method that removes edges in steps.
+    """The kernels of a method that removes edges in steps."""
 
-    Attributes
-    ----------
-    weak : Program
-        With the kernel of ``cl/trusses/weak.h``.
-    counter : IntersectCounter
-    left : Selection
-    items : int
-        Work-items of a launch that goes over all edges.
-    longest : int
-        No row of the graph is longer.
-    passes : tuple of Intersections
-        Both passes of truss-delta over the removed edges.
-    """
-
-    weak: Program
+    weak: Program  # with the kernel of `cl/trusses/weak.h`
     counter: IntersectCounter
     left: Selection
-    items: int
-    longest: int
-    passes: tuple[Intersections, ...] = ()
+    items: int  # work-items of a launch that goes over all edges
+    longest: int  # no row of the graph is longer
+    passes: tuple[Intersections, ...] = ()  # both passes of truss-delta over the removed edges
 
     @property
     def hash(self) -> str:

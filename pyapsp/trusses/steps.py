@@ -30,42 +30,25 @@ ALIVE = 2**31 - 1
 
 @dataclass
 class Steps:
-    """The edges that are left, on the device.
-
-    Attributes
-    ----------
-    plan : Plan
-    queue : pyopencl.CommandQueue
-    rows : Rows
-        Both arcs of each edge that is left, with its number.
-    up : Rows
-        One arc of each edge that is left, with its number.
-    tails, ends : pyopencl.Buffer
-        The vertices of each edge of the graph.
-    supports, marks, values : pyopencl.Buffer
-        The triangles of each edge, its mark and its trussness.
-    list : pyopencl.Buffer
-        The edges that the step removed.
-    edges, left, step : int
-        Edges of the graph; how many are left; the number of the step.
-    remaining : RemainingInHornet or None
-        What is left, if it is in a Hornet.
-    """
+    """The edges that are left, on the device."""
 
     plan: Plan[Graph, TrussOptions, StepPrograms]
     queue: cl.CommandQueue
-    rows: Rows
-    up: Rows
+    rows: Rows  # both arcs of each edge that is left, with its number
+    up: Rows  # one arc of each edge that is left, with its number
+    # The vertices of each edge of the graph.
     tails: cl.Buffer
     ends: cl.Buffer
+    # The triangles of each edge, its mark and its trussness.
     supports: cl.Buffer
     marks: cl.Buffer
     values: cl.Buffer
-    list: cl.Buffer
+    list: cl.Buffer  # the edges that the step removed
+    # Edges of the graph; how many are left; the number of the step.
     edges: int
     left: int
     step: int = 0
-    remaining: RemainingInHornet | None = None
+    remaining: RemainingInHornet | None = None  # what is left, if it is in a Hornet
 
     def find(self, least: int, value: int) -> int:
         """Mark the edges with less than `least` triangles, and return their number."""

@@ -41,26 +41,15 @@ MEMORY = 2**31  # that a process may add to what it has
 
 @dataclass(frozen=True)
 class Reader:
-    """What is tried.
-
-    Parameters
-    ----------
-    name : str
-    bases : callable
-        Makes sound files in a folder, and returns their contents.
-    read : callable
-        Of a path; raises only errors of pyapsp.
-    file : str
-        The name of the spoiled file.
-    share : int
-        Inputs of this reader, of 100.
-    """
+    """What is tried."""
 
     name: str
+    # Makes sound files in a folder, and returns their contents.
     bases: Callable[[Path], list[bytes]]
+    # Of a path; raises only errors of pyapsp.
     read: Callable[[Path], object]
-    file: str
-    share: int
+    file: str  # the name of the spoiled file
+    share: int  # inputs of this reader, of 100
 
 
 def _graphs() -> list[Graph]:

@@ -34,16 +34,9 @@ class Times(dict[_Key, float]):
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds.
+    """Whether a claim holds."""
 
-    Attributes
-    ----------
-    holds : bool or None
-        None if it is not decided: not measured, or not on enough devices.
-    numbers : str
-    """
-
-    holds: bool | None
+    holds: bool | None  # None if it is not decided: not measured, or not on enough devices
     numbers: str = ""
 
 
@@ -55,19 +48,11 @@ Answers: TypeAlias = Mapping[str, Callable[[_Facts], Verdict]]
 
 @dataclass(frozen=True)
 class Claim:
-    """Whether a statement holds.
+    """Whether a statement holds."""
 
-    Attributes
-    ----------
-    id : str
-        Its number in ``exhibits.toml``, which has the text; after a comma what it is answered for.
-    holds : bool or None
-        None if it is not decided.
-    numbers : str
-    """
-
+    # Its number in `exhibits.toml`, which has the text; after a comma what it is answered for.
     id: str
-    holds: bool | None
+    holds: bool | None  # None if it is not decided
     numbers: str = ""
 
 

@@ -28,37 +28,20 @@ __all__ = ["Contender", "Judge", "Solver"]
 
 @dataclass(frozen=True)
 class Contender:
-    """A method with its parameters.
+    """A method with its parameters."""
 
-    Attributes
-    ----------
-    label : dict
-        Its coordinates in a table, by which it differs from the others.
-    method : Method
-    device : Device
-    phases : callable or None
-        Takes the number of launches in a round and returns the name of each. If it is given, the
-        method is a `FloydWarshall`.
-    roof : bool
-        Whether the roof of the number type on the device is an upper bound for this contender.
-    helpers : tuple of Device
-        Further devices, for a method that uses more than one.
-    memory_limit : int or None
-        Most bytes to use on each device.
-    predecessors : bool
-        Whether it also computes predecessors.
-    limit : float or None
-        Seconds after which a turn is stopped, if the method reports progress.
-    """
-
-    label: Label
+    label: Label  # its coordinates in a table, by which it differs from the others
     method: Method
     device: Device
+    # Takes the number of launches in a round and returns the name of each. If it is given, the
+    # method is a `FloydWarshall`.
     phases: Callable[[int], Sequence[str]] | None = None
+    # Whether the roof of the number type on the device is an upper bound for this contender.
     roof: bool = True
-    helpers: tuple[Device, ...] = ()
-    memory_limit: int | None = None
-    predecessors: bool = False
+    helpers: tuple[Device, ...] = ()  # further devices, for a method that uses more than one
+    memory_limit: int | None = None  # most bytes to use on each device
+    predecessors: bool = False  # whether it also computes predecessors
+    # Seconds after which a turn is stopped, if the method reports progress.
     limit: float | None = None
 
 

@@ -43,24 +43,12 @@ Found = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of experiments: values that a user can choose.
+    """A setting of experiments: values that a user can choose."""
 
-    Attributes
-    ----------
-    summary : str
-        The meaning of the values, and the default.
-    kind : type
-        Type of the values: int, or float.
-    most : float
-        The largest value.
-    several : bool
-        Whether there may be more than one.
-    """
-
-    summary: str
-    kind: type[int] | type[float] = int
-    most: float = float("inf")
-    several: bool = True
+    summary: str  # the meaning of the values, and the default
+    kind: type[int] | type[float] = int  # type of the values: int, or float
+    most: float = float("inf")  # the largest value
+    several: bool = True  # whether there may be more than one
 
     def check(self, name: str, owner: str, values: Sequence[float]) -> None:
         """Check values.
@@ -110,29 +98,16 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Request:
-    """The options of a run of an experiment.
-
-    Attributes
-    ----------
-    device : Device
-    settings : mapping
-        Name of a setting -> values.
-    repeat : int
-        Number of timed turns.
-    limit : float or None
-        Seconds after which a search from sources is stopped, and no further profile of a kernel is
-        begun.
-    progress : callable
-        Called with the name of what runs next.
-    meter : EnergyMeter or None
-        Measures the energy of experiments that are `Experiment.metered`.
-    """
+    """The options of a run of an experiment."""
 
     device: Device
-    settings: Settings = field(default_factory=dict)
-    repeat: int = 3
+    settings: Settings = field(default_factory=dict)  # name of a setting -> values
+    repeat: int = 3  # number of timed turns
+    # Seconds after which a search from sources is stopped, and no further profile of a kernel is
+    # begun.
     limit: float | None = None
-    progress: Callable[[str], None] = lambda text: None
+    progress: Callable[[str], None] = lambda text: None  # called with the name of what runs next
+    # Measures the energy of experiments that are `Experiment.metered`.
     meter: EnergyMeter | None = None
 
     def chosen(self, name: str, default: Sequence[int]) -> list[int]:
@@ -142,48 +117,27 @@ class Request:
 
 @dataclass(frozen=True)
 class Case:
-    """Runners with the same input.
+    """Runners with the same input."""
 
-    Attributes
-    ----------
-    about : dict
-        Facts about the input; ``reference`` names the reference of the answers.
-    runners : list of Runner
-    conclusion : callable
-        Takes the records of the runs, and returns further facts.
-    """
-
+    # Facts about the input; `reference` names the reference of the answers.
     about: Mapping[str, Json]
     runners: Sequence[Runner]
+    # Takes the records of the runs, and returns further facts.
     conclusion: Callable[[list[dict[str, Any]]], Mapping[str, Json]] = lambda runs: {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment(ABC):
-    """One set of runs, for some tables and figures of a paper.
+    """One set of runs, for some tables and figures of a paper."""
 
-    Attributes
-    ----------
-    exhibits : str
-        The names of these tables and figures.
-    methods : tuple of str
-        Ids of the methods that are timed, or names of bulk programs or of sweeps.
-    sizes : tuple of int
-        The default values of n in the workflow; they are for a CPU.
-    settings : tuple of str
-        Names, of `SETTINGS`, of its settings.
-    least : int
-        The smallest n.
-    metered : bool
-        Whether it measures energy, if there is a sensor.
-    """
-
-    exhibits: str
+    exhibits: str  # the names of these tables and figures
+    # Ids of the methods that are timed, or names of bulk programs or of sweeps.
     methods: tuple[str, ...]
+    # The default values of n in the workflow; they are for a CPU.
     sizes: tuple[int, ...]
-    settings: tuple[str, ...] = ()
-    least: int = 2
-    metered: bool = False
+    settings: tuple[str, ...] = ()  # names, of `SETTINGS`, of its settings
+    least: int = 2  # the smallest n
+    metered: bool = False  # whether it measures energy, if there is a sensor
 
     @abstractmethod
     def cases(self, n: int, request: Request) -> Iterator[Case]:
@@ -233,22 +187,12 @@ class Experiment(ABC):
 
 @dataclass(frozen=True)
 class Task:
-    """The input and options of the contenders of an experiment.
-
-    Attributes
-    ----------
-    graph : Graph
-    options : AllPairsOptions
-    settings : mapping
-        Name of a setting -> values.
-    limit : float or None
-        Seconds after which a search from sources is stopped.
-    """
+    """The input and options of the contenders of an experiment."""
 
     graph: Graph
     options: AllPairsOptions
-    settings: Settings
-    limit: float | None = None
+    settings: Settings  # name of a setting -> values
+    limit: float | None = None  # seconds after which a search from sources is stopped
 
     @property
     def device(self) -> Device:
@@ -262,25 +206,14 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class OnGraphs(Experiment):
-    """Methods on graphs of n vertices.
+    """Methods on graphs of n vertices."""
 
-    Attributes
-    ----------
-    graphs : callable
-        Takes n and the settings, and yields the graphs, each with its coordinates in a table.
-    dtype : str
-    contenders : callable
-        Yields the contenders for a graph.
-    extra : callable
-        Returns further facts about a graph.
-    facts : callable
-        Returns facts about its distances.
-    """
-
+    # Takes n and the settings, and yields the graphs, each with its coordinates in a table.
     graphs: Callable[[int, Settings], Iterator[tuple[Label, Graph]]]
     dtype: str
-    contenders: Callable[[Task], Iterator[Contender]]
-    extra: Callable[[Task], Record] = lambda task: {}
+    contenders: Callable[[Task], Iterator[Contender]]  # yields the contenders for a graph
+    extra: Callable[[Task], Record] = lambda task: {}  # returns further facts about a graph
+    # Returns facts about its distances.
     facts: Callable[[np.ndarray], Record] = lambda distances: {}
 
     def cases(self, n: int, request: Request) -> Iterator[Case]:
@@ -313,17 +246,10 @@ class OnGraphs(Experiment):
 
 @dataclass(frozen=True, kw_only=True)
 class InTurns(Experiment):
-    """An experiment without graphs, of a size n.
+    """An experiment without graphs, of a size n."""
 
-    Attributes
-    ----------
-    make : callable
-        Takes n and the request, and yields the cases.
-    memory : callable
-        Takes n and the settings, and returns an estimate of the host memory in bytes.
-    """
-
-    make: Callable[[int, Request], Iterator[Case]]
+    make: Callable[[int, Request], Iterator[Case]]  # takes n and the request, and yields the cases
+    # Takes n and the settings, and returns an estimate of the host memory in bytes.
     memory: Callable[[int, Settings], float] = lambda n, settings: 16e9
 
     def cases(self, n: int, request: Request) -> Iterator[Case]:

@@ -34,36 +34,23 @@ _VERDICTS = ("yes", "no", "not decided")
 
 @dataclass(frozen=True)
 class Entry:
-    """An exhibit on a device, or one that no device has a record of.
-
-    Attributes
-    ----------
-    source, name, title : str
-    command : str
-        What measures it.
-    device, date : str
-        Empty without a record.
-    published, measured : int
-        The number of published values and of ours.
-    pair : tuple or None
-        What, the published value, ours, and the median of ours over published.
-    verdicts : dict
-        Claims by verdict: yes, no, not decided.
-    missing : str
-        The kinds of devices without a record of it.
-    """
+    """An exhibit on a device, or one that no device has a record of."""
 
     source: str
     name: str
     title: str
-    command: str
+    command: str  # what measures it
+    # Empty without a record.
     device: str = ""
     date: str = ""
+    # The number of published values and of ours.
     published: int = 0
     measured: int = 0
+    # What, the published value, ours, and the median of ours over published.
     pair: tuple[str, float, float, float] | None = None
+    # Claims by verdict: yes, no, not decided.
     verdicts: dict[str, list[str]] = field(default_factory=dict)
-    missing: str = ""
+    missing: str = ""  # the kinds of devices without a record of it
 
 
 def _recorded(source: str, folder: Path) -> list[Measured]:

@@ -29,17 +29,10 @@ class Document(TypedDict):
 
 @dataclass(frozen=True)
 class Measured:
-    """The documents of ``python -m papers measure`` for one source on one device.
+    """The documents of ``python -m papers measure`` for one source on one device."""
 
-    Attributes
-    ----------
-    documents : dict
-        Experiment -> n -> document.
-    others : sequence of Measured
-        The same of other devices, for statements about several devices.
-    """
-
-    documents: dict[str, dict[int, Document]]
+    documents: dict[str, dict[int, Document]]  # experiment -> n -> document
+    # The same of other devices, for statements about several devices.
     others: Sequence[Measured] = ()
 
     @classmethod

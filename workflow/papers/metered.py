@@ -88,14 +88,10 @@ class Metered(InTurns):
     """An experiment of `Repeated` runners, some of which are repeated after the turns.
 
     A record has ``energy``, with `COLUMNS`: None without a sensor.
-
-    Attributes
-    ----------
-    chosen : callable
-        Returns those of the runners whose energy is measured; by default all.
     """
 
     metered: bool = True
+    # Returns those of the runners whose energy is measured; by default all.
     chosen: Callable[[Sequence[Repeated]], Iterable[Repeated]] = tuple
 
     def measure(self, n: int, request: Request) -> Found:

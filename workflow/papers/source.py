@@ -25,18 +25,12 @@ class Source:
     A source with several topics has a folder for each. A folder has ``experiments.py`` with
     ``EXPERIMENTS``, name -> experiment; ``exhibits.toml`` with the text and the figure of each
     exhibit; ``exhibits.py`` with ``ROWS``, name -> function of its rows; and ``published.csv``.
-
-    Attributes
-    ----------
-    name : str
-        Name of its folder, with hyphens; names of experiments begin with it.
-    title : str
-    topics : tuple of str
-        Subfolders of its folder, one for each topic; empty if there are no topics.
     """
 
+    # Name of its folder, with hyphens; names of experiments begin with it.
     name: str
     title: str
+    # Subfolders of its folder, one for each topic; empty if there are no topics.
     topics: tuple[str, ...] = ()
 
     @cached_property

@@ -39,23 +39,13 @@ _ALLOWED = (
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure of a paper.
+    """One table or figure of a paper."""
 
-    Attributes
-    ----------
-    name : str
-        Name of its files, e.g. ``"table-4.6"``.
-    title : str
-    caption : str
-        Explains the columns, and names values that the paper does not give.
-    table : pandas.DataFrame
-        The values; missing if not measured or not published.
-    drawing : Drawing, matplotlib.figure.Figure or None
-    """
-
+    # Name of its files, e.g. `"table-4.6"`.
     name: str
     title: str
-    caption: str
+    caption: str  # explains the columns, and names values that the paper does not give
+    # The values; missing if not measured or not published.
     table: pd.DataFrame
     drawing: Drawing | Figure | None = None
 
@@ -70,43 +60,24 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure.
+    """One line of a figure."""
 
-    Attributes
-    ----------
-    column : str
-        The column of the table with its values.
-    published : bool
-        Whether the values are published; such lines are dashed.
-    where : dict
-        The rows of its values: other column -> value.
-    name : str
-        Its name in the legend. Default: the name of the column.
-    """
-
-    column: str
+    column: str  # the column of the table with its values
+    # Whether the values are published; such lines are dashed.
     published: bool = False
-    where: Mapping[str, Value] | None = None
+    where: Mapping[str, Value] | None = None  # the rows of its values: other column -> value
+    # Its name in the legend. Default: the name of the column.
     name: str = ""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that shows columns of a table against another.
+    """A figure that shows columns of a table against another."""
 
-    Attributes
-    ----------
-    x : str
-        The column of the horizontal axis.
-    panels : mapping of str to sequence of Line
-        Label of the vertical axis -> lines. Lines without values are left out.
-    logarithmic : str
-        The logarithmic axes: "", "x", "y" or "xy".
-    """
-
-    x: str
+    x: str  # the column of the horizontal axis
+    # Label of the vertical axis -> lines. Lines without values are left out.
     panels: Mapping[str, Sequence[Line]]
-    logarithmic: str = ""
+    logarithmic: str = ""  # the logarithmic axes: "", "x", "y" or "xy"
 
     def of(self, table: pd.DataFrame) -> Figure:
         """Draw the figure."""
@@ -158,21 +129,13 @@ def table_of(rows: Rows) -> pd.DataFrame:
 
 
 class Filled(NamedTuple):
-    """The rows of an exhibit whose text or figure depends on the measurements.
+    """The rows of an exhibit whose text or figure depends on the measurements."""
 
-    Attributes
-    ----------
-    rows : iterable of mapping
-        Column -> value. They have our values and the published ones.
-    words : mapping
-        Name -> value for the title, the caption and the values of lines.
-    figure : matplotlib.figure.Figure or None
-        A figure that no `Drawing` describes.
-    """
-
+    # Column -> value. They have our values and the published ones.
     rows: Rows
+    # Name -> value for the title, the caption and the values of lines.
     words: Mapping[str, Value | None] = {}
-    figure: Figure | None = None
+    figure: Figure | None = None  # a figure that no `Drawing` describes
 
 
 #: Makes the rows of an exhibit of measurements, or the answers to its claims.
@@ -203,22 +166,12 @@ class _Spec(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Table:
-    """An entry of ``exhibits.toml``, and the function of ``exhibits.py`` that makes its rows.
+    """An entry of ``exhibits.toml``, and the function of ``exhibits.py`` that makes its rows."""
 
-    Attributes
-    ----------
-    experiment : str
-        The exhibit is left out if this is not measured.
-    spec : dict
-        Its name, title and caption; ``figure``: what is drawn; ``claims``: name -> text.
-    words : dict
-        Name -> value for texts.
-    rows : callable
-    """
-
-    experiment: str
+    experiment: str  # the exhibit is left out if this is not measured
+    # Its name, title and caption; `figure`: what is drawn; `claims`: name -> text.
     spec: _Spec
-    words: Mapping[str, Value]
+    words: Mapping[str, Value]  # name -> value for texts
     rows: Maker
 
     @property

@@ -40,43 +40,21 @@ __all__ = ["Configuration", "FloydWarshall", "Prepared", "Run", "initial_predece
 
 @dataclass(frozen=True)
 class Configuration:
-    """A built variant.
+    """A built variant."""
 
-    Attributes
-    ----------
-    parameters : Parameters
-        All parameters of the method, with values.
-    program : Program
-    size : int
-        Rows of the matrix on the device: n, padded to what the kernels need.
-    rounds : int
-        Number of calls of `FloydWarshall.enqueue_round`, or of `enqueue_steps`.
-    steps : int
-        Number of steps of a round.
-    scratch : tuple of int
-        Bytes of further device buffers.
-    zeros : bool
-        Whether these buffers are filled with zeros before the first round.
-    layout : Layout or None
-        None: `size` values of the answer's dtype in a row, infinity past n.
-    product : Product or None
-        The product that makes the rounds.
-    pitch : int or None
-        Values from row to row, without a layout; None: `size`.
-    graphs : int
-        Number of matrices in the first buffer, one after the other, for `batched` methods.
-    """
-
-    parameters: Parameters
+    parameters: Parameters  # all parameters of the method, with values
     program: Program
-    size: int
-    rounds: int
-    steps: int = 1
-    scratch: tuple[int, ...] = ()
-    zeros: bool = True
+    size: int  # rows of the matrix on the device: n, padded to what the kernels need
+    rounds: int  # number of calls of `FloydWarshall.enqueue_round`, or of `enqueue_steps`
+    steps: int = 1  # number of steps of a round
+    scratch: tuple[int, ...] = ()  # bytes of further device buffers
+    zeros: bool = True  # whether these buffers are filled with zeros before the first round
+    # None: `size` values of the answer's dtype in a row, infinity past n.
     layout: Layout | None = None
-    product: Product | None = None
+    product: Product | None = None  # the product that makes the rounds
+    # Values from row to row, without a layout; None: `size`.
     pitch: int | None = None
+    # Number of matrices in the first buffer, one after the other, for `batched` methods.
     graphs: int = 1
 
 

@@ -42,23 +42,12 @@ _INTERVALS = ("auto", 0, 1, 10, 60, 600, 3600)
 
 @dataclass(frozen=True)
 class _Prepared:
-    """The state of a plan.
+    """The state of a plan."""
 
-    Attributes
-    ----------
-    array : (n, n) ndarray
-        Array for the distances.
-    team : Team
-    decisive : Decisive
-        The data of a checkpoint that a resumed run needs.
-    recovery : Recovery or None
-        Computes the predecessors.
-    """
-
-    array: np.ndarray
+    array: np.ndarray  # (n, n): array for the distances
     team: Team
-    decisive: Decisive
-    recovery: Recovery | None
+    decisive: Decisive  # the data of a checkpoint that a resumed run needs
+    recovery: Recovery | None  # computes the predecessors
 
 
 @register

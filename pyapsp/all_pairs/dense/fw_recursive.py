@@ -23,23 +23,16 @@ __all__ = ["FwRecursive", "Launch", "Piece", "launches", "pieces"]
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch of the recursion.
+    """One launch of the recursion."""
 
-    Attributes
-    ----------
-    work : {"close", "left", "right", "both", "add"}
-        ``close``: Floyd-Warshall on one tile. ``left``, ``right``, ``both``: multiply the blocks
-        beside a closed one by it, from that side. ``add``: update the opposite block by the product
-        of these two.
-    closed, other : tuple of int
-        The first tile and the one after the last, of the closed block and of the other half.
-    back : bool
-        Whether this is the second half of the recursion: products go from scratch to the distances.
-    """
-
+    # `close`: Floyd-Warshall on one tile. `left`, `right`, `both`: multiply the blocks beside a
+    # closed one by it, from that side. `add`: update the opposite block by the product of these
+    # two.
     work: Literal["close", "left", "right", "both", "add"]
+    # The first tile and the one after the last, of the closed block and of the other half.
     closed: tuple[int, int]
     other: tuple[int, int] = (0, 0)
+    # Whether this is the second half of the recursion: products go from scratch to the distances.
     back: bool = False
 
 
@@ -63,21 +56,13 @@ def launches(tiles: int, merged: bool) -> tuple[Launch, ...]:
 
 @dataclass(frozen=True)
 class Piece:
-    """A launch, or some of its groups.
-
-    Attributes
-    ----------
-    launch : Launch
-    first, count : int
-        The first group, and how many there are.
-    updates : int
-        What they have to do.
-    """
+    """A launch, or some of its groups."""
 
     launch: Launch
+    # The first group, and how many there are.
     first: int
     count: int
-    updates: int
+    updates: int  # what they have to do
 
 
 @lru_cache(maxsize=8)

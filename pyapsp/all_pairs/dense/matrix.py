@@ -34,21 +34,11 @@ _Decode: TypeAlias = Callable[[np.ndarray, np.ndarray], None]
 
 @dataclass(frozen=True)
 class Layout:
-    """The format of the matrix on the device, if its entries have not the dtype of the answer.
+    """The format of the matrix on the device, if its entries have not the dtype of the answer."""
 
-    Attributes
-    ----------
-    dtype : numpy.dtype
-        Type of a word.
-    columns : int
-        Words in a row.
-    padding : int or float
-        Value of the words that pad the matrix.
-    """
-
-    dtype: np.dtype
-    columns: int
-    padding: int | float
+    dtype: np.dtype  # type of a word
+    columns: int  # words in a row
+    padding: int | float  # value of the words that pad the matrix
 
 
 class DistanceMatrix:

@@ -51,52 +51,29 @@ _LARGEST = 64
 
 @dataclass(frozen=True)
 class Instructions:
-    """Instructions that a work-item executes, L = alpha + beta l.
+    """Instructions that a work-item executes, L = alpha + beta l."""
 
-    Attributes
-    ----------
-    alpha : float
-        Instructions per launch: addresses, and the work-item's part of the copy of the left factor.
-    beta : float
-        Instructions for each submatrix.
-    counted : {"text", "source"}
-        Whether they were counted in the text of the built program, or in the source.
-    """
-
+    # Instructions per launch: addresses, and the work-item's part of the copy of the left factor.
     alpha: float
-    beta: float
+    beta: float  # instructions for each submatrix
+    # Whether they were counted in the text of the built program, or in the source.
     counted: Literal["text", "source"] = "source"
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of the model: facts of the kernel and of the device.
+    """The inputs of the model: facts of the kernel and of the device."""
 
-    Attributes
-    ----------
-    size : int
-        Rows of the matrix (n), a multiple of 16.
-    tile : int
-        Rows of a tile (t).
-    instructions : Instructions
-    group : int
-        Work-items of a group (X).
-    resident : int
-        Groups that a compute unit executes at a time. The thesis counts warps, of W_g work-items:
-        Y = resident X / W_g.
-    units : int
-        Compute units (M_g).
-    rate : float
-        Instructions of work-items that a compute unit executes in a second (S_g H_g). It scales all
-        estimates by the same factor, so that it does not change the choice.
-    """
-
-    size: int
-    tile: int
+    size: int  # rows of the matrix (n), a multiple of 16
+    tile: int  # rows of a tile (t)
     instructions: Instructions
-    group: int
+    group: int  # work-items of a group (X)
+    # Groups that a compute unit executes at a time. The thesis counts warps, of W_g work-items: Y =
+    # resident X / W_g.
     resident: int
-    units: int
+    units: int  # compute units (M_g)
+    # Instructions of work-items that a compute unit executes in a second (S_g H_g). It scales all
+    # estimates by the same factor, so that it does not change the choice.
     rate: float
 
 

@@ -441,40 +441,22 @@ class Recovery:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The source of the rows of distances, and the target of the predecessors.
-
-    Attributes
-    ----------
-    queue : pyopencl.CommandQueue
-    watch : Stopwatch
-    matrix : pyopencl.Buffer
-        A slab, `columns` values in a row.
-    columns : int
-    height : int
-        Rows of the highest slab.
-    allowed : Tolerance
-        Of all distances.
-    slabs : callable
-        Yields the first row of each slab and the row after its last, once it is on the device.
-    deliver : callable
-        Called with these two row numbers, the predecessors of the slab on the device and, if some
-        rows must be checked, an array that is non-zero for them.
-    merged : callable
-        As for `Recovery.run_slabs`.
-    on_host : callable, optional
-        Does the first pass: returns compressed rows of the arcs that may be the last of a shortest
-        path.
-    """
+    """The source of the rows of distances, and the target of the predecessors."""
 
     queue: cl.CommandQueue
     watch: Stopwatch
-    matrix: cl.Buffer
+    matrix: cl.Buffer  # a slab, `columns` values in a row
     columns: int
-    height: int
-    allowed: Tolerance
+    height: int  # rows of the highest slab
+    allowed: Tolerance  # of all distances
+    # Yields the first row of each slab and the row after its last, once it is on the device.
     slabs: Callable[[], Iterator[tuple[int, int]]]
+    # Called with these two row numbers, the predecessors of the slab on the device and, if some
+    # rows must be checked, an array that is non-zero for them.
     deliver: Callable[[int, int, cl.Buffer, np.ndarray | None], None]
-    merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs
+    merged: Callable[[np.ndarray], np.ndarray] = lambda arcs: arcs  # as for `Recovery.run_slabs`
+    # Does the first pass: returns compressed rows of the arcs that may be the last of a shortest
+    # path.
     on_host: Callable[[], _Arcs] | None = None
 
 

@@ -30,28 +30,18 @@ _LAUNCH = 2**30
 
 @dataclass(frozen=True)
 class Region:
-    """The pivots of a round, and the part of a square matrix that is updated with them.
+    """The pivots of a round, and the part of a square matrix that is updated with them."""
 
-    Attributes
-    ----------
-    size : int
-        Rows and columns of the matrix on the device.
-    pitch : int
-        Values from row to row; `size` in the form of tiles.
-    first, depth : int
-        The first pivot and how many there are.
-    low, high : int
-        The rows and columns to be updated; in the form of panels all.
-    graphs : int
-        How many such matrices follow each other; so do their factors. For tiles.
-    """
-
-    size: int
+    size: int  # rows and columns of the matrix on the device
+    # Values from row to row; `size` in the form of tiles.
     pitch: int
+    # The first pivot and how many there are.
     first: int
     depth: int
+    # The rows and columns to be updated; in the form of panels all.
     low: int
     high: int
+    # How many such matrices follow each other; so do their factors. For tiles.
     graphs: int = 1
 
     @property
@@ -86,20 +76,13 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class RightFactor:
-    """The right factor of a product, in the order of its form, and a place in it.
-
-    Attributes
-    ----------
-    buffer : pyopencl.Buffer
-    depth, width : int
-        Its rows and columns.
-    row, column : int
-        The place.
-    """
+    """The right factor of a product, in the order of its form, and a place in it."""
 
     buffer: cl.Buffer
+    # Its rows and columns.
     depth: int
     width: int
+    # The place.
     row: int = 0
     column: int = 0
 

@@ -180,19 +180,12 @@ class MsBfs(TunableBlocks):
 
 @dataclass(frozen=True)
 class _Frontier:
-    """The size of a level.
+    """The size of a level."""
 
-    Attributes
-    ----------
-    widest, arcs : int
-        The largest number of arcs that leave one of its vertices, and the sum over all.
-    pairs : int
-        Number of pairs of a source and a vertex.
-    """
-
+    # The largest number of arcs that leave one of its vertices, and the sum over all.
     widest: int
     arcs: int
-    pairs: int
+    pairs: int  # number of pairs of a source and a vertex
 
 
 class _Searches:

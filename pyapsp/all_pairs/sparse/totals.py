@@ -17,23 +17,16 @@ _BINS = 2**28
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the finite distances from k sources.
+    """Sums over the finite distances from k sources."""
 
-    Attributes
-    ----------
-    largest : (k,) ndarray
-        The largest finite distance from each source, in the type of the distances; at least 0.
-    total : (k,) ndarray of int64 or float64
-        The sum of the finite distances; float32 on devices without double.
-    reached : (k,) ndarray of int64
-        The number of vertices that the source reaches, including itself.
-    counts : (bins,) ndarray of int64 or None
-        The number of distances in each bin, over all sources. Bin 0 includes the sources.
-    """
-
+    # (k,): the largest finite distance from each source, in the type of the distances; at least 0.
     largest: np.ndarray
+    # (k,) int64 or float64: the sum of the finite distances; float32 on devices without double.
     total: np.ndarray
+    # (k,) int64: the number of vertices that the source reaches, including itself.
     reached: np.ndarray
+    # (bins,) int64 or None: the number of distances in each bin, over all sources. Bin 0 includes
+    # the sources.
     counts: np.ndarray | None = None
 
 

@@ -29,21 +29,12 @@ _GROUP, _GROUPS, _PART, _ROWS = 128, 16, 2, 4
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What is counted.
+    """What is counted."""
 
-    Attributes
-    ----------
-    weighted : bool
-        Whether the weights, which are positive, are used. Otherwise each arc has length 1.
-    endpoints : bool
-        Whether a path also leads over its ends.
-    arcs : bool
-        Whether the sums are for arcs, and not for vertices.
-    """
-
+    # Whether the weights, which are positive, are used. Otherwise each arc has length 1.
     weighted: bool
-    endpoints: bool = False
-    arcs: bool = False
+    endpoints: bool = False  # whether a path also leads over its ends
+    arcs: bool = False  # whether the sums are for arcs, and not for vertices
 
 
 def check_counts(state: int) -> None:

@@ -23,47 +23,26 @@ Prepared = tuple[Callable[[], Any], Callable[[Any], Answer]]
 
 @dataclass(frozen=True)
 class Peer:
-    """A package to compare with.
+    """A package to compare with."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in tables.
-    dtype : str
-        The number type in which it computes.
-    calls : str
-        The function, with its package and module; or what was written for the comparison, if the
-        package has no such function. Tables show it.
-    prepare : callable
-        Takes an input and the options of a request; returns the call to be timed, and a function
-        that makes an `Answer` from its result.
-    problem : str
-        The id of the problem that it solves.
-    what : {"answer", "product"}
-        What a call computes: the answer, or one min-plus product of two n x n matrices.
-        Floyd-Warshall needs at least as many updates as the product.
-    package : str
-        Its name on PyPI. Default: `name`.
-    some : bool
-        Whether it can compute only the rows of some sources.
-    unweighted : bool
-        Whether it counts arcs, so that all weights must be 1.
-    non_negative : bool
-        Whether it is only right without negative weights.
-    oracle : callable or None
-        A function like `Problem.oracle`, if a call computes something other than the answer.
-    """
-
-    name: str
-    dtype: str
+    name: str  # its name in tables
+    dtype: str  # the number type in which it computes
+    # The function, with its package and module; or what was written for the comparison, if the
+    # package has no such function. Tables show it.
     calls: str
+    # Takes an input and the options of a request; returns the call to be timed, and a function that
+    # makes an `Answer` from its result.
     prepare: Callable[..., Prepared]
-    problem: str = "all-pairs"
+    problem: str = "all-pairs"  # the id of the problem that it solves
+    # "answer" or "product". What a call computes: the answer, or one min-plus product of two n x n
+    # matrices. Floyd-Warshall needs at least as many updates as the product.
     what: str = "answer"
+    # Its name on PyPI. Default: `name`.
     package: str = ""
-    some: bool = False
-    unweighted: bool = False
-    non_negative: bool = False
+    some: bool = False  # whether it can compute only the rows of some sources
+    unweighted: bool = False  # whether it counts arcs, so that all weights must be 1
+    non_negative: bool = False  # whether it is only right without negative weights
+    # A function like `Problem.oracle`, if a call computes something other than the answer.
     oracle: Callable[..., Callable[..., Check]] | None = None
 
     @property

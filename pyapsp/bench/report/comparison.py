@@ -50,29 +50,14 @@ STATES = ("ok", "wrong", "unchecked", "refused", "failed")
 
 
 class Beside(NamedTuple):
-    """The fastest function of another package beside a run.
+    """The fastest function of another package beside a run."""
 
-    Attributes
-    ----------
-    calls : str
-        The function.
-    compared : str
-        The function, with the type of its answer if the run has another.
-    same_type : bool
-        Whether both have the same type.
-    peer_seconds : float
-    ratio : float
-        Its time, divided by that of the run.
-    even : bool
-        Whether a turn of one took as long as a turn of the other: then the difference can be
-        chance.
-    """
-
-    calls: str
-    compared: str
-    same_type: bool
+    calls: str  # the function
+    compared: str  # the function, with the type of its answer if the run has another
+    same_type: bool  # whether both have the same type
     peer_seconds: float
-    ratio: float
+    ratio: float  # its time, divided by that of the run
+    # Whether a turn of one took as long as a turn of the other: then the difference can be chance.
     even: bool
 
 

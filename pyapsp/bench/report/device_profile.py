@@ -42,29 +42,14 @@ _BARS = {
 
 @dataclass(frozen=True)
 class _Curve:
-    """Benchmarks that are drawn against a parameter.
+    """Benchmarks that are drawn against a parameter."""
 
-    Attributes
-    ----------
-    benchmarks : tuple of str
-        Their names.
-    over : str
-        The parameter.
-    label : str
-        Of the parameter.
-    column : str
-        The value that is drawn.
-    caption : str
-    logarithmic : bool
-        Whether the axis of the values is.
-    """
-
-    benchmarks: tuple[str, ...]
-    over: str
-    label: str
-    column: str
+    benchmarks: tuple[str, ...]  # their names
+    over: str  # the parameter
+    label: str  # of the parameter
+    column: str  # the value that is drawn
     caption: str
-    logarithmic: bool = False
+    logarithmic: bool = False  # whether the axis of the values is
 
 
 _CURVES = {

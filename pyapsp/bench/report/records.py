@@ -92,44 +92,28 @@ _LEFT_OUT = ("problem", "input", "n", "what", "why")
 
 @dataclass(frozen=True)
 class Collected:
-    """The values of records and benches; unknown values are missing.
+    """The values of records and benches; unknown values are missing."""
 
-    Attributes
-    ----------
-    runs : pandas.DataFrame
-        A row for each run, ordered by problem, size and name of the input, method, dtype, device
-        and platform. Columns: ``problem``, ``unit``, those of `pyapsp.bench.report.tables.RUNS`,
-        and before ``why`` one for each other package, its time divided by that of the run.
-        Times are in seconds, rates in units per second. ``status`` is ok, wrong, unchecked, or
-        refused or failed: then there is no answer, ``why`` has the reason, and what is not known
-        of the device and the input is missing. ``automatic`` says whether "auto"
-        chose the method. ``bench`` is the number of the bench that timed it.
-    peers : pandas.DataFrame
-        Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
-        least_seconds, greatest_seconds, rate, verified, oracle, bench.
-    devices : pandas.DataFrame
-        name, platform, kind, driver, version, processor (for which kernels are compiled), units,
-        memory (bytes; the most that a record has).
-    graphs : pandas.DataFrame
-        The result of `pyapsp.bench.report.graphs.described`, without areas.
-    left_out : pandas.DataFrame
-        problem, input, n, what, why.
-    software : pandas.DataFrame
-        name and version of the packages that the runs depend on, and of the host's processor.
-    dates : tuple of str
-        The days of the runs, the first day first.
-    asked : dict of str to str
-        What was asked of each problem beside its input, if something was.
-    """
-
+    # A row for each run, ordered by problem, size and name of the input, method, dtype, device and
+    # platform. Columns: `problem`, `unit`, those of `pyapsp.bench.report.tables.RUNS`, and before
+    # `why` one for each other package, its time divided by that of the run. Times are in seconds,
+    # rates in units per second. `status` is ok, wrong, unchecked, or refused or failed: then there
+    # is no answer, `why` has the reason, and what is not known of the device and the input is
+    # missing. `automatic` says whether "auto" chose the method. `bench` is the number of the bench
+    # that timed it.
     runs: pd.DataFrame
+    # Other packages: problem, input, n, name, version, what, calls, dtype, median_seconds,
+    # least_seconds, greatest_seconds, rate, verified, oracle, bench.
     peers: pd.DataFrame
+    # name, platform, kind, driver, version, processor (for which kernels are compiled), units,
+    # memory (bytes; the most that a record has).
     devices: pd.DataFrame
-    graphs: pd.DataFrame
-    left_out: pd.DataFrame
+    graphs: pd.DataFrame  # the result of `pyapsp.bench.report.graphs.described`, without areas
+    left_out: pd.DataFrame  # problem, input, n, what, why
+    # name and version of the packages that the runs depend on, and of the host's processor.
     software: pd.DataFrame
-    dates: tuple[str, ...]
-    asked: dict[str, str]
+    dates: tuple[str, ...]  # the days of the runs, the first day first
+    asked: dict[str, str]  # what was asked of each problem beside its input, if something was
 
 
 def collect(paths: Sequence[str | os.PathLike[str]]) -> Collected:

@@ -89,21 +89,12 @@ def _verdict(value: bool | None) -> str:
 
 
 class Column(NamedTuple):
-    """One column of a table.
+    """One column of a table."""
 
-    Attributes
-    ----------
-    heading : str
-        The heading in formatted tables; CSV files have the column's name.
-    show : callable
-        Makes the text of a cell from its value.
-    number : bool
-        Whether the values are sorted as numbers and aligned to the right.
-    """
-
+    # The heading in formatted tables; CSV files have the column's name.
     heading: str
-    show: Callable[..., str] = _text
-    number: bool = False
+    show: Callable[..., str] = _text  # makes the text of a cell from its value
+    number: bool = False  # whether the values are sorted as numbers and aligned to the right
 
 
 _TIME = (seconds, True)

@@ -112,29 +112,18 @@ def read(source: Source, *, weighted: bool | str | None = None) -> ArcList:
 
 
 class _Table(NamedTuple):
-    """The columns of all rows.
+    """The columns of all rows."""
 
-    Attributes
-    ----------
-    lines : list of str
-        The lines by which the layout was decided, for messages.
-    layout : Layout
-    tails, heads : ndarray
-        The ids: integers, or strings as objects.
-    weights : ndarray or None
-    texts : ndarray or None
-        How the ids of all tails and heads are written, if they may not be plain integers.
-    others : dict of str to ndarray
-        The columns "direction", "oneway" and "reverse", if there are.
-    """
-
-    lines: list[str]
+    lines: list[str]  # the lines by which the layout was decided, for messages
     layout: Layout
+    # The ids: integers, or strings as objects.
     tails: np.ndarray
     heads: np.ndarray
+
     weights: np.ndarray | None
+    # How the ids of all tails and heads are written, if they may not be plain integers.
     texts: NDArray[np.object_] | None
-    others: dict[str, np.ndarray]
+    others: dict[str, np.ndarray]  # the columns "direction", "oneway" and "reverse", if there are
 
 
 def _by_pandas(suffix: str, content: bytes, weighted: bool | str | None) -> _Table | None:

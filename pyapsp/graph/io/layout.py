@@ -53,36 +53,21 @@ _TAKEN_OUT = re.compile(r"^[#%][+-]?[0-9]+$|\s|:$")
 
 @dataclass(frozen=True)
 class Layout:
-    """The facts that are needed to parse the rows of an edge list.
+    """The facts that are needed to parse the rows of an edge list."""
 
-    Attributes
-    ----------
-    separator : str or None
-        None: white space.
-    first, start : int
-        Number of lines before the first line that is no comment, and before the first arc.
-    columns : Columns
-    whole : bool
-        Whether both ids of the first arc are integers. Then all ids must be integers.
-    directed : bool
-        False if the comments say that the graph is undirected.
-    names : tuple of str or None
-        The names of the ends in the header, if the header might also be an arc.
-    bare : bool
-        Whether the columns have no names.
-    rows : sequence of str
-        The lines with arcs, without comments at their ends.
-    """
-
-    separator: str | None
+    separator: str | None  # None: white space
+    # Number of lines before the first line that is no comment, and before the first arc.
     first: int
     start: int
+
     columns: Columns
+    # Whether both ids of the first arc are integers. Then all ids must be integers.
     whole: bool
-    directed: bool
+    directed: bool  # False if the comments say that the graph is undirected
+    # The names of the ends in the header, if the header might also be an arc.
     names: tuple[str, str] | None
-    bare: bool
-    rows: Sequence[str] = ()
+    bare: bool  # whether the columns have no names
+    rows: Sequence[str] = ()  # the lines with arcs, without comments at their ends
 
 
 def decide(suffix: str, lines: Sequence[str], weighted: bool | str | None) -> Layout | None:

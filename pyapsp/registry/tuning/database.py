@@ -50,54 +50,32 @@ _looked: ContextVar[Unchanging | None] = ContextVar("looked", default=None)
 
 @dataclass(frozen=True)
 class Row:
-    """The fastest parameters found for one method, device, type and size.
+    """The fastest parameters found for one method, device, type and size."""
 
-    Attributes
-    ----------
-    method : str
-        Its id.
-    platform, kind, architecture, device : str
-        The device: platform name, "gpu", "cpu" or "accelerator", `Device.architecture` and
-        `Device.plain_name`.
-    dtype : str
-        Number type of the distances.
-    predecessors : bool
-        Whether the kernels computed predecessors.
-    family : str
-        The family, of `Problem.families`, of the random input that was timed.
-    n : int
-        Size of that input: the number of vertices of a graph.
-    parameters : dict
-        Every parameter of the method.
-    rate : float
-        The work of the problem (`Problem.work`) divided by the seconds of planning and running,
-        with transfers.
-    driver, pyapsp, commit, kernels : str or None
-        The versions that were measured: the driver, this package, its commit, and a hash of the
-        kernel files.
-    objective : str
-        What the parameters minimise, one of `OBJECTIVES`. The rate is that of these parameters.
-    quick : bool
-        Whether only a few sets were timed, by ``pyapsp tune --quick``.
-    """
-
-    method: str
+    method: str  # its id
+    # The device: platform name, "gpu", "cpu" or "accelerator", `Device.architecture` and
+    # `Device.plain_name`.
     platform: str
     kind: str
     architecture: str
     device: str
-    dtype: str
-    predecessors: bool
-    family: str
-    n: int
-    parameters: dict[str, int | str]
+    dtype: str  # number type of the distances
+    predecessors: bool  # whether the kernels computed predecessors
+    family: str  # the family, of `Problem.families`, of the random input that was timed
+    n: int  # size of that input: the number of vertices of a graph
+    parameters: dict[str, int | str]  # every parameter of the method
+    # The work of the problem (`Problem.work`) divided by the seconds of planning and running, with
+    # transfers.
     rate: float
+    # The versions that were measured: the driver, this package, its commit, and a hash of the
+    # kernel files.
     driver: str | None = None
     pyapsp: str | None = None
     commit: str | None = None
     kernels: str | None = None
+    # What the parameters minimise, one of `OBJECTIVES`. The rate is that of these parameters.
     objective: str = OBJECTIVES[0]
-    quick: bool = False
+    quick: bool = False  # whether only a few sets were timed, by `pyapsp tune --quick`
 
     @property
     def place(self) -> tuple[str | bool | int, ...]:

@@ -28,27 +28,15 @@ _DEATHS = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one parameter set.
-
-    Attributes
-    ----------
-    parameters : Parameters
-    state : {"ok", "slow", "wrong", "failed"}
-        "slow": the answer was right, but the set was timed at most once, because it was much slower
-        than the best.
-    seconds : float or None
-        Median time in kernels, or an estimate if slow.
-    detail : str
-        The wrong answer, or the error.
-    joules : float or None
-        The energy of a run, if it was measured.
-    """
+    """The outcome of one parameter set."""
 
     parameters: Parameters
+    # "ok", "slow", "wrong" or "failed". "slow": the answer was right, but the set was timed at most
+    # once, because it was much slower than the best.
     state: str
-    seconds: float | None = None
-    detail: str = ""
-    joules: float | None = None
+    seconds: float | None = None  # median time in kernels, or an estimate if slow
+    detail: str = ""  # the wrong answer, or the error
+    joules: float | None = None  # the energy of a run, if it was measured
 
     @property
     def cost(self) -> Cost:

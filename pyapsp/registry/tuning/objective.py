@@ -12,17 +12,10 @@ OBJECTIVES = ("time", "energy", "edp")
 
 
 class Cost(NamedTuple):
-    """What a run takes.
-
-    Attributes
-    ----------
-    seconds : float
-    joules : float or None
-        None: not measured.
-    """
+    """What a run takes."""
 
     seconds: float
-    joules: float | None = None
+    joules: float | None = None  # None: not measured
 
     def of(self, objective: str) -> float:
         """Return what an objective minimises; infinite if it was not measured."""

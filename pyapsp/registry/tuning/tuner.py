@@ -67,31 +67,17 @@ _FINALISTS, _GAIN = 5, 1.03
 
 @dataclass(frozen=True)
 class Report:
-    """The result of a run of the tuner.
+    """The result of a run of the tuner."""
 
-    Attributes
-    ----------
-    row : Row
-        The best set, for a database.
-    default : dict
-        The parameters that the method uses without a database.
-    costs : dict
-        Parameter set (see `pyapsp.registry.tuning.space.key`) -> its cost in the final measurement,
-        best first.
-    outcomes : list of Outcome
-        All measurements, those of earlier runs included.
-    resumed : int
-        How many of these are of earlier runs.
-    complete : bool
-        Whether every legal set was measured.
-    """
-
-    row: Row
-    default: Parameters
+    row: Row  # the best set, for a database
+    default: Parameters  # the parameters that the method uses without a database
+    # Parameter set (see `pyapsp.registry.tuning.space.key`) -> its cost in the final measurement,
+    # best first.
     costs: dict[Key, Cost]
+    # All measurements, those of earlier runs included.
     outcomes: list[Outcome] = field(default_factory=list)
-    resumed: int = 0
-    complete: bool = False
+    resumed: int = 0  # how many of these are of earlier runs
+    complete: bool = False  # whether every legal set was measured
 
 
 class Tuner:

@@ -20,32 +20,20 @@ DEPTH = 400
 
 @dataclass
 class Draft:
-    """The definitions of a model, as a front end finds them. Each name is defined once.
+    """The definitions of a model, as a front end finds them. Each name is defined once."""
 
-    Attributes
-    ----------
-    path : path-like
-        The file, for errors.
-    parameters : dict of str to float
-        Values that a user may set.
-    definitions : dict of str to Expression
-        Values that follow from others.
-    frozen : dict of str to Expression
-        Values that keep what the expression gives at the start.
-    initial, derivatives, resets, units
-        As in :class:`System`.
-    unset : set of str
-        Quantities without a value, which is an error where an expression uses one.
-    """
-
-    path: str | PathLike[str]
-    parameters: dict[str, float] = field(default_factory=dict)
+    path: str | PathLike[str]  # the file, for errors
+    parameters: dict[str, float] = field(default_factory=dict)  # values that a user may set
+    # Values that follow from others.
     definitions: dict[str, Expression] = field(default_factory=dict)
+    # Values that keep what the expression gives at the start.
     frozen: dict[str, Expression] = field(default_factory=dict)
+    # As in `System`.
     initial: dict[str, Expression] = field(default_factory=dict)
     derivatives: dict[str, Expression] = field(default_factory=dict)
     resets: dict[str, Expression] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
+    # Quantities without a value, which is an error where an expression uses one.
     unset: set[str] = field(default_factory=set)
 
     def finish(

@@ -17,25 +17,14 @@ DEPTH = 400
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An element of a document, with the line on which it begins.
+    """An element of a document, with the line on which it begins."""
 
-    Attributes
-    ----------
-    name, namespace : str
-        Local name and URI.
-    attributes : dict of str to str
-        Values by local name.
-    line : int
-        From 1.
-    parts : list of str or Element
-        The content, in order.
-    """
-
+    # Local name and URI.
     name: str
     namespace: str
-    attributes: dict[str, str]
-    line: int
-    parts: list[str | Element] = field(default_factory=list)
+    attributes: dict[str, str]  # values by local name
+    line: int  # from 1
+    parts: list[str | Element] = field(default_factory=list)  # the content, in order
 
     @property
     def children(self) -> list[Element]:

@@ -21,29 +21,16 @@ _CARRYING = {"functional", "forwarding"}
 
 @dataclass
 class Module:
-    """A module, or the copy of one that an instance makes.
+    """A module, or the copy of one that an instance makes."""
 
-    Attributes
-    ----------
-    element : Element
-        Where it is defined.
-    path : str
-        The file, for errors.
-    label : str
-        Its name in names of quantities. It is unique.
-    parent : str
-        Identifier of the capsule that it is in, empty if none.
-    changed : dict of str to Element
-        What an instance gives for a quantity, by the identifier of the quantity.
-    sources : dict of str to list of Port
-        For each port, the ports that edges lead from.
-    """
-
-    element: Element
-    path: str
+    element: Element  # where it is defined
+    path: str  # the file, for errors
+    # Its name in names of quantities. It is unique.
     label: str = ""
-    parent: str = ""
+    parent: str = ""  # identifier of the capsule that it is in, empty if none
+    # What an instance gives for a quantity, by the identifier of the quantity.
     changed: dict[str, Element] = field(default_factory=dict)
+    # For each port, the ports that edges lead from.
     sources: dict[str, list[Port]] = field(default_factory=dict)
 
     @property

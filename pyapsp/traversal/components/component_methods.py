@@ -28,32 +28,20 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Labels(Answer):
-    """The component of each vertex.
+    """The component of each vertex."""
 
-    Attributes
-    ----------
-    labels : (n,) int32 ndarray, or DeviceRows
-        Components are numbered from 0 in the order of their smallest vertices. `DeviceRows`, one
-        row, only if they are `ComponentOptions.device_labels`.
-    """
-
+    # (n,) int32: components are numbered from 0 in the order of their smallest vertices.
+    # `DeviceRows`, one row, only if they are `ComponentOptions.device_labels`.
     labels: Any = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class ComponentOptions(Options):
-    """The checked arguments of a call for components.
+    """The checked arguments of a call for components."""
 
-    Attributes
-    ----------
-    weak : bool
-        Whether the directions of arcs are ignored.
-    device_labels : DeviceRows or None
-        The labels, one row, if they stay on the device. A method may return them as its labels;
-        otherwise the labels are copied to them.
-    """
-
-    weak: bool = False
+    weak: bool = False  # whether the directions of arcs are ignored
+    # The labels, one row, if they stay on the device. A method may return them as its labels;
+    # otherwise the labels are copied to them.
     device_labels: DeviceRows | None = None
 
     def on_device(self, n: int) -> ComponentOptions:
@@ -71,14 +59,9 @@ class ComponentOptions(Options):
 
 @dataclass(frozen=True)
 class Arcs(Requirements):
-    """The requirements of a method for arcs.
+    """The requirements of a method for arcs."""
 
-    Attributes
-    ----------
-    symmetric : bool
-        Whether every arc must have its reverse, unless directions are ignored.
-    """
-
+    # Whether every arc must have its reverse, unless directions are ignored.
     symmetric: bool = False
 
 

@@ -28,20 +28,11 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Offsets:
-    """Items that own units: item i owns the units ``values[i]`` to ``values[i + 1]``.
+    """Items that own units: item i owns the units ``values[i]`` to ``values[i + 1]``."""
 
-    Parameters
-    ----------
-    values : (n + 1,) int32 ndarray
-        The first is 0, and none is smaller than the one before.
-    name : str or None
-        For records.
-    family : str
-        One of `FAMILIES`; the kind of tuning rows to prefer.
-    """
-
-    values: np.ndarray
-    name: str | None = "offsets"
+    values: np.ndarray  # (n + 1,) int32: the first is 0, and none is smaller than the one before
+    name: str | None = "offsets"  # for records
+    # One of `FAMILIES`; the kind of tuning rows to prefer.
     family: str = "uniform"
 
     @property

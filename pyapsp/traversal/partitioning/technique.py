@@ -38,14 +38,9 @@ def resident(device: Device, of_unit: int) -> int:
 
 @dataclass(frozen=True)
 class Owners(Answer):
-    """The owner of each unit.
+    """The owner of each unit."""
 
-    Attributes
-    ----------
-    owners : (units,) int32 ndarray
-    """
-
-    owners: np.ndarray = field(kw_only=True)
+    owners: np.ndarray = field(kw_only=True)  # (units,) int32
 
 
 class Run:

@@ -78,57 +78,31 @@ _BUILTINS = {
 
 @dataclass(frozen=True)
 class Usage:
-    """What a kernel takes.
+    """What a kernel takes."""
 
-    Parameters
-    ----------
-    registers : int
-        Registers of a work-item; on Intel's GPUs of a hardware thread, which has many work-items.
-    spilled : int
-        Bytes for a work-item that are stored to memory because registers are missing.
-    private : int
-        Bytes of other private memory of a work-item: arrays whose index is not a constant.
-    scalars : int
-        Scalar registers that are saved in vector registers, which costs instructions and no memory.
-    local : int
-        Bytes of local memory of a work-group.
-    occupancy : int
-        Hardware threads that fit at once, in per cent of the most.
-    """
-
+    # Registers of a work-item; on Intel's GPUs of a hardware thread, which has many work-items.
     registers: int
-    spilled: int
+    spilled: int  # bytes for a work-item that are stored to memory because registers are missing
+    # Bytes of other private memory of a work-item: arrays whose index is not a constant.
     private: int
+    # Scalar registers that are saved in vector registers, which costs instructions and no memory.
     scalars: int
-    local: int
-    occupancy: int
+    local: int  # bytes of local memory of a work-group
+    occupancy: int  # hardware threads that fit at once, in per cent of the most
 
 
 @dataclass(frozen=True)
 class Target:
-    """A GPU to compile for.
+    """A GPU to compile for."""
 
-    Parameters
-    ----------
-    name : str
-        As its compiler names it.
-    vendor : {"AMD", "NVIDIA", "Intel"}
-    product : str
-        A product that has it.
-    threads : int
-        The most hardware threads of a scheduler (AMD), of a multiprocessor (NVIDIA), of a vector
-        engine (Intel).
-    local : int
-        Bytes of local memory of a multiprocessor, for the occupancy (NVIDIA).
-    able : mapping
-        The capabilities that differ from those of other GPUs of the vendor.
-    """
-
-    name: str
-    vendor: str
-    product: str
+    name: str  # as its compiler names it
+    vendor: str  # "AMD", "NVIDIA" or "Intel"
+    product: str  # a product that has it
+    # The most hardware threads of a scheduler (AMD), of a multiprocessor (NVIDIA), of a vector
+    # engine (Intel).
     threads: int
-    local: int = 0
+    local: int = 0  # bytes of local memory of a multiprocessor, for the occupancy (NVIDIA)
+    # The capabilities that differ from those of other GPUs of the vendor.
     able: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     def device(self) -> Pretended:

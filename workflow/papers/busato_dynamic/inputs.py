@@ -18,23 +18,16 @@ __all__ = ["GRAPHS", "StandIn", "power_graph", "public_graphs", "stand_in"]
 
 @dataclass(frozen=True)
 class StandIn:
-    """What is known of a graph of table 18.2.
+    """What is known of a graph of table 18.2."""
 
-    Attributes
-    ----------
-    rows, entries : float
-        Millions.
-    deviation : float
-        Standard deviation of the lengths of rows. The thesis does not give it: it is about that of
-        the public matrix.
-    matrix : bool
-        Whether lengths are near their mean, as in a matrix of finite elements; otherwise they have
-        a long tail, and their logarithms a normal distribution.
-    """
-
+    # Millions.
     rows: float
     entries: float
+    # Standard deviation of the lengths of rows. The thesis does not give it: it is about that of
+    # the public matrix.
     deviation: float
+    # Whether lengths are near their mean, as in a matrix of finite elements; otherwise they have a
+    # long tail, and their logarithms a normal distribution.
     matrix: bool = False
 
 

@@ -26,21 +26,13 @@ _RESIDENT = 2048
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a program.
-
-    Attributes
-    ----------
-    kernel : str
-    few : bool
-        Whether there are as many groups as the device runs at the same time, and not a work-item
-        for each number.
-    defines : mapping of str to int
-        Macros, beside those of the shape.
-    """
+    """A version of a program."""
 
     kernel: str
+    # Whether there are as many groups as the device runs at the same time, and not a work-item for
+    # each number.
     few: bool = False
-    defines: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int] = field(default_factory=dict)  # macros, beside those of the shape
 
 
 @dataclass(frozen=True)

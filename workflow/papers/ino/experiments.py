@@ -37,32 +37,18 @@ _SEARCHED = 2**23
 
 @dataclass(frozen=True)
 class _Application:
-    """An application with its data.
+    """An application with its data."""
 
-    Attributes
-    ----------
-    make : callable
-        Makes the sweep, with options of `Sweep`.
-    tasks : int
-    own, common : dict of str to ndarray
-        The arrays of each task, and the common arrays.
-    output : str
-        The output that is compared.
-    checked, right : ndarray
-        The tasks whose outputs are compared, and their right outputs.
-    reference : str
-        The package that computed these.
-    tolerance : float
-    """
-
-    make: Callable[..., Sweep]
+    make: Callable[..., Sweep]  # makes the sweep, with options of `Sweep`
     tasks: int
+    # The arrays of each task, and the common arrays.
     own: dict[str, np.ndarray]
     common: dict[str, np.ndarray]
-    output: str
+    output: str  # the output that is compared
+    # The tasks whose outputs are compared, and their right outputs.
     checked: np.ndarray
     right: np.ndarray
-    reference: str
+    reference: str  # the package that computed these
     tolerance: float = 0.0
     facts: Record = field(default_factory=dict)
 

@@ -29,24 +29,15 @@ class Remark(IntFlag):
 
 @dataclass(frozen=True)
 class Buffers:
-    """Device buffers of some graphs.
+    """Device buffers of some graphs."""
 
-    Attributes
-    ----------
-    weights, distances : pyopencl.Buffer
-        n x n values of each graph. They may be the same.
-    remarks : pyopencl.Buffer
-        An int for each graph, 0 before.
-    scratch : list of pyopencl.Buffer
-    before : pyopencl.Buffer or None
-        Predecessors, n x n ints of each graph, if they are wanted. Then weights and distances have
-        separate buffers.
-    """
-
+    # n x n values of each graph. They may be the same.
     weights: cl.Buffer
     distances: cl.Buffer
-    remarks: cl.Buffer
+    remarks: cl.Buffer  # an int for each graph, 0 before
     scratch: list[cl.Buffer]
+    # Predecessors, n x n ints of each graph, if they are wanted. Then weights and distances have
+    # separate buffers.
     before: cl.Buffer | None = None
 
 

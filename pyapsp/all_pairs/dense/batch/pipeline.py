@@ -75,23 +75,12 @@ class Job(ABC):
 
 @dataclass(frozen=True)
 class Done(Generic[J]):
-    """A finished job.
-
-    Attributes
-    ----------
-    job : Job
-    remarks : (m,) int32 ndarray
-        `Remark` of each graph, without `Remark.NEGATIVE`.
-    form : Form
-        The form that solved it.
-    kernel_seconds : float
-        From the start of the first kernel to the end of the last.
-    """
+    """A finished job."""
 
     job: J
-    remarks: np.ndarray
-    form: Form
-    kernel_seconds: float
+    remarks: np.ndarray  # (m,) int32: `Remark` of each graph, without `Remark.NEGATIVE`
+    form: Form  # the form that solved it
+    kernel_seconds: float  # from the start of the first kernel to the end of the last
 
 
 class Pipeline:

@@ -25,47 +25,26 @@ _PASS, _CLOSE, _CLOSING = 1e-3, 6e-5, 0.8
 
 @dataclass(frozen=True)
 class Rate:
-    """The speed of a device.
+    """The speed of a device."""
 
-    Attributes
-    ----------
-    product : float
-        Updates of min-plus products a second.
-    link : float
-        Bytes a second between the device and the host; infinite if they share memory.
-    """
-
-    product: float
+    product: float  # updates of min-plus products a second
+    # Bytes a second between the device and the host; infinite if they share memory.
     link: float
 
 
 @dataclass(frozen=True)
 class Division:
-    """Rows of the matrix, cut into blocks, and the device of each block.
+    """Rows of the matrix, cut into blocks, and the device of each block."""
 
-    Attributes
-    ----------
-    n, size : int
-        Vertices, and columns of the matrix on the devices: n, padded.
-    block : int
-        Rows of a block, and pivots of a pass; a multiple of the unit.
-    unit : int
-        What the pivots of the last block are padded to a multiple of.
-    members : tuple of int
-        The numbers of the devices that have rows.
-    owners : tuple of int
-        The device of each block: its place in `members`.
-    seconds : float
-        Predicted for all passes.
-    """
-
+    # Vertices, and columns of the matrix on the devices: n, padded.
     n: int
     size: int
+    # Rows of a block, and pivots of a pass; a multiple of the unit.
     block: int
-    unit: int
-    members: tuple[int, ...]
-    owners: tuple[int, ...]
-    seconds: float
+    unit: int  # what the pivots of the last block are padded to a multiple of
+    members: tuple[int, ...]  # the numbers of the devices that have rows
+    owners: tuple[int, ...]  # the device of each block: its place in `members`
+    seconds: float  # predicted for all passes
 
     def blocks(self, member: int) -> list[int]:
         """Return the numbers of the blocks of a device, by its place in `members`."""

@@ -44,28 +44,15 @@ Ranges: TypeAlias = Sequence[Sequence[int]]
 
 
 class Decisive(TypedDict):
-    """The data of a checkpoint that a resumed run needs, in addition to the progress.
+    """The data of a checkpoint that a resumed run needs, in addition to the progress."""
 
-    Attributes
-    ----------
-    block, unit : int
-        Pivots of a pass, and what they are a multiple of.
-    pivot : str
-        The parameter.
-    closer : int
-        The number of the device that closes pivot blocks.
-    closing : dict
-        The parameters of its product.
-    tuned : bool
-        Whether tuning rows were used.
-    """
-
+    # Pivots of a pass, and what they are a multiple of.
     block: int
     unit: int
-    pivot: str
-    closer: int
-    closing: dict[str, int | str]
-    tuned: bool
+    pivot: str  # the parameter
+    closer: int  # the number of the device that closes pivot blocks
+    closing: dict[str, int | str]  # the parameters of its product
+    tuned: bool  # whether tuning rows were used
 
 
 # the number of the pass, its rows that are not updated yet, and how many pivot blocks are open

@@ -94,29 +94,15 @@ class CutOptions:
 
 @dataclass(frozen=True)
 class Cut:
-    """A shape, and what it is expected to cost.
-
-    Attributes
-    ----------
-    shape : Shape
-    separated : bool
-    seconds : float
-    moved : int
-        Bytes to and from the device.
-    device_bytes : int
-    bound : str
-        What takes longest: "kernels", "transfers" or "host".
-    copying : float
-        The part of the time in which the host copies.
-    """
+    """A shape, and what it is expected to cost."""
 
     shape: Shape
     separated: bool
     seconds: float
-    moved: int
+    moved: int  # bytes to and from the device
     device_bytes: int
-    bound: str
-    copying: float
+    bound: str  # what takes longest: "kernels", "transfers" or "host"
+    copying: float  # the part of the time in which the host copies
 
 
 def best_cut(n: int, unit: int, machine: Machine, options: CutOptions, gain: float = 0.0) -> Cut:

@@ -11,33 +11,17 @@ __all__ = ["Shape", "up_to"]
 
 @dataclass(frozen=True)
 class Shape:
-    """How a matrix is cut for one device; all in values.
+    """How a matrix is cut for one device; all in values."""
 
-    Attributes
-    ----------
-    n : int
-        Rows and columns of the matrix.
-    size : int
-        The same, padded to what the kernels need.
-    block : int
-        Pivots of a pass.
-    rows : int
-        Rows that are updated at a time.
-    columns : int
-        Columns that are updated at a time: `size`, or fewer.
-    slots : int
-        Parts of the matrix that are on the device at once: one comes in, one is computed, one goes
-        out. Where the device is the host, copies beside kernels would only take their cores.
-    workers : int
-        One, or with look-ahead two, for even and odd passes; each has all these buffers.
-    """
-
-    n: int
-    size: int
-    block: int
-    rows: int
-    columns: int
+    n: int  # rows and columns of the matrix
+    size: int  # the same, padded to what the kernels need
+    block: int  # pivots of a pass
+    rows: int  # rows that are updated at a time
+    columns: int  # columns that are updated at a time: `size`, or fewer
+    # Parts of the matrix that are on the device at once: one comes in, one is computed, one goes
+    # out. Where the device is the host, copies beside kernels would only take their cores.
     slots: int = 3
+    # One, or with look-ahead two, for even and odd passes; each has all these buffers.
     workers: int = 1
 
     @property

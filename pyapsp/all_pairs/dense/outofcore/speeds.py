@@ -27,26 +27,17 @@ _SAMPLE, _FACTOR, _LONG_ENOUGH, _TURNS, _SAMPLED = 2**25, 2**26, 0.1, 3, (16, 64
 
 @dataclass(frozen=True)
 class Speeds:
-    """Speeds of a device and of the host, per second.
+    """Speeds of a device and of the host, per second."""
 
-    Attributes
-    ----------
-    products : tuple of (int, float)
-        Updates of the product of rectangles, by how many rows it has, fewest first.
-    up, down : float
-        Bytes to the device and back, each alone; infinite where the device uses host memory.
-    read, write : float
-        Bytes copied from the matrix and into it.
-    shared : bool
-        Whether kernels and copies use the same cores.
-    """
-
+    # Updates of the product of rectangles, by how many rows it has, fewest first.
     products: tuple[tuple[int, float], ...]
+    # Bytes to the device and back, each alone; infinite where the device uses host memory.
     up: float
     down: float
+    # Bytes copied from the matrix and into it.
     read: float
     write: float
-    shared: bool
+    shared: bool  # whether kernels and copies use the same cores
 
     @property
     def product(self) -> float:

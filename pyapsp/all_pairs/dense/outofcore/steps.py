@@ -45,28 +45,15 @@ Compute: TypeAlias = Callable[[cl.Buffer], list[cl.Event]]
 
 @dataclass(frozen=True)
 class Step:
-    """What to bring, what to compute, what to take back.
+    """What to bring, what to compute, what to take back."""
 
-    Attributes
-    ----------
-    bring : Part or None
-        None: the slot is filled with infinity if something is taken back by minimum.
-    compute : Compute
-    take : Part or None
-    minimum : bool
-        The matrix is replaced by the minimum of it and what is taken back.
-    finished : callable or None
-        Called when the matrix has it.
-    turn : int
-        The queue for the kernels.
-    """
-
+    # None: the slot is filled with infinity if something is taken back by minimum.
     bring: Part | None
     compute: Compute
     take: Part | None
-    minimum: bool = False
-    finished: Callable[[], None] | None = None
-    turn: int = 0
+    minimum: bool = False  # the matrix is replaced by the minimum of it and what is taken back
+    finished: Callable[[], None] | None = None  # called when the matrix has it
+    turn: int = 0  # the queue for the kernels
 
 
 class Steps:

@@ -53,30 +53,14 @@ class Member:
 
 @dataclass(frozen=True)
 class Team:
-    """The devices of a run, and their work.
+    """The devices of a run, and their work."""
 
-    Attributes
-    ----------
-    members : tuple of Member
-        The first one leads.
-    closer : int
-        Which of them closes the pivot blocks.
-    cut : Cut
-        Of the first.
-    unit : int
-        What every number of a cut is a multiple of.
-    seconds : float
-        Predicted for all of them.
-    notes : tuple of str
-        What was measured and why it was decided so.
-    """
-
-    members: tuple[Member, ...]
-    closer: int
-    cut: Cut
-    unit: int
-    seconds: float
-    notes: tuple[str, ...]
+    members: tuple[Member, ...]  # the first one leads
+    closer: int  # which of them closes the pivot blocks
+    cut: Cut  # of the first
+    unit: int  # what every number of a cut is a multiple of
+    seconds: float  # predicted for all of them
+    notes: tuple[str, ...]  # what was measured and why it was decided so
 
     def workers(self, matrix: Matrix, stack: ExitStack) -> list[list[Worker]]:
         """Return the workers of each member, ready for as long as a stack is open."""

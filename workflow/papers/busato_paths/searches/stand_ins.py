@@ -60,19 +60,11 @@ SECOND = [name for name, shape in NAMES.items() if shape.signed]
 
 @dataclass(frozen=True)
 class StandIn:
-    """A stand-in, and what is known of its distances.
-
-    Attributes
-    ----------
-    graph : Graph
-    positive : Graph
-        The same arcs, with the weights before the potential.
-    potential : (n,) int64 ndarray
-    """
+    """A stand-in, and what is known of its distances."""
 
     graph: Graph
-    positive: Graph
-    potential: np.ndarray
+    positive: Graph  # the same arcs, with the weights before the potential
+    potential: np.ndarray  # (n,) int64
 
     @cached_property
     def _levels(self) -> tuple[np.ndarray, np.ndarray]:

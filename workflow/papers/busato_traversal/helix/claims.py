@@ -88,26 +88,14 @@ def _searched(measured: Measured, experiment: str) -> Iterator[tuple[str, _About
 
 @dataclass(frozen=True)
 class _Best:
-    """One of some values is in the best configuration of such graphs.
-
-    Attributes
-    ----------
-    dimension : str
-    values : callable
-        Returns these values for a graph; none if nothing is said of it.
-    never : bool
-        Whether none of them is.
-    lanes : bool
-        Whether it is about the lanes of a warp, and so about warps of several.
-    of : tuple of str
-        What launches configurations that are compared.
-    """
+    """One of some values is in the best configuration of such graphs."""
 
     dimension: str
+    # Returns these values for a graph; none if nothing is said of it.
     values: Callable[[_About], Collection[str]]
-    never: bool = False
-    lanes: bool = False
-    of: tuple[str, ...] = SYNCS
+    never: bool = False  # whether none of them is
+    lanes: bool = False  # whether it is about the lanes of a warp, and so about warps of several
+    of: tuple[str, ...] = SYNCS  # what launches configurations that are compared
 
     def __call__(self, measured: Measured) -> Verdict:
         """Answer for all graphs."""
@@ -167,18 +155,11 @@ def _gains(technique: str, measured: Measured) -> Iterator[tuple[str, _About, fl
 
 @dataclass(frozen=True)
 class _Helps:
-    """A technique makes searches faster, or slower.
-
-    Attributes
-    ----------
-    technique : str
-    slower : bool
-    border : callable, optional
-        Returns the degree above which it helps; it hardly does for graphs without such a degree.
-    """
+    """A technique makes searches faster, or slower."""
 
     technique: str
     slower: bool = False
+    # Returns the degree above which it helps; it hardly does for graphs without such a degree.
     border: Callable[[_About], float] = lambda about: -1
 
     def __call__(self, measured: Measured) -> Verdict:

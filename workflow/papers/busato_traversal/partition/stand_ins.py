@@ -36,14 +36,7 @@ _STEPS, _BANDS = 50, 2000
 
 @dataclass(frozen=True)
 class Shape:
-    """The statistics of an input, as published.
-
-    Attributes
-    ----------
-    rows, entries : int
-    deviation : float
-    largest : int
-    """
+    """The statistics of an input, as published."""
 
     rows: int
     entries: int

@@ -40,34 +40,16 @@ _ARRANGEMENTS: tuple[Arrangement, ...] = ("column", "row")
 
 @dataclass(frozen=True)
 class _Algorithm:
-    """One of the programs.
+    """One of the programs."""
 
-    Attributes
-    ----------
-    program : str
-        Its name among `pyapsp.bulk.programs`.
-    define : str
-        The macro whose value is n.
-    words : callable
-        Takes n and returns the number of 32-bit words of an instance.
-    inputs : callable
-        Makes inputs for p instances of size n.
-    right : callable
-        Returns the right outputs.
-    output : str
-    reference : str
-        The package that computed these.
-    sizes : tuple of int
-        The values of n of the workflow; groups use the first.
-    """
-
-    program: str
-    define: str
-    words: Callable[[int], int]
-    inputs: Callable[[int, int], Arrays]
-    right: Callable[[Arrays], np.ndarray]
+    program: str  # its name among `pyapsp.bulk.programs`
+    define: str  # the macro whose value is n
+    words: Callable[[int], int]  # takes n and returns the number of 32-bit words of an instance
+    inputs: Callable[[int, int], Arrays]  # makes inputs for p instances of size n
+    right: Callable[[Arrays], np.ndarray]  # returns the right outputs
     output: str
-    reference: str
+    reference: str  # the package that computed these
+    # The values of n of the workflow; groups use the first.
     sizes: tuple[int, ...]
 
     def load(self, n: int, device: Device, arrangement: Arrangement | None = None) -> Program:
