@@ -7,6 +7,7 @@
  *
  *     SYNC()          wait for the group; its accesses to local and global memory are done
  *     LOCAL_SYNC()    the same for local memory alone
+ *     next_number     take the next number of a counter that groups share
  *     LOCAL_ADD       add to an int of local memory, and return its former value
  *     PREFETCH        the memory at this place is read soon
  *     BIT, HAS        the bit of a number in its word of a bit map, and whether it is set
@@ -33,6 +34,17 @@ static inline int local_add(__local int *place, const int value)
 #define LOCAL_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
 #define LOCAL_ADD(place, value) atomic_add(place, value)
 #endif
+
+/* Take the next number of a counter that groups share; called by the whole group. */
+static inline int next_number(volatile __global int *counter, __local int *taken)
+{
+    if (get_local_id(0) == 0)
+        *taken = atomic_inc(counter);
+    LOCAL_SYNC();
+    const int number = *taken;
+    LOCAL_SYNC();
+    return number;
+}
 
 #if PYAPSP_AHEAD > 0
 #define PREFETCH(place) __builtin_prefetch((const void *)(size_t)(place))

@@ -511,11 +511,7 @@ extend(__global const int *work, const uint stream, __global const int *info,
     c.items = items;
 
     for (;;) {
-        if (me == 0)
-            taken = atomic_inc(next);
-        LOCAL_SYNC();
-        const int number = taken;
-        LOCAL_SYNC();
+        const int number = next_number(next, &taken);
         if (number >= total)
             break;
         const int query = work[2 * number], place = work[2 * number + 1];

@@ -106,11 +106,7 @@ __kernel GROUP void hash_count(__global const int *first, __global const int *he
     const int item = get_local_id(0), lane = item % PYAPSP_WIDTH, warp = item / PYAPSP_WIDTH;
     const int all = *count;
     for (;;) {
-        if (item == 0)
-            taken = atomic_inc(next);
-        LOCAL_SYNC();
-        const int turn = taken;
-        LOCAL_SYNC();
+        const int turn = next_number(next, &taken);
         if (turn >= all)
             break;
         const int x = list[start + turn * step], row = up[x], length = up[x + 1] - row;

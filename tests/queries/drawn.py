@@ -1,6 +1,8 @@
-"""Random graphs for the tests of this folder."""
+"""Random graphs for the tests of this folder, and what a path of them must be."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,3 +17,15 @@ def drawn(seed, n=60, degree=2.5, kind="whole"):
     if kind == "real":
         weights = rng.random(tails.size) * (weights > 0)
     return Graph.from_arcs(n, tails, heads, weights, directed=bool(seed % 3))
+
+
+def assert_path(path, arcs, tail, head, distance):
+    """Check the ends and the length of a path, which is empty if there is none."""
+    if np.isinf(distance):
+        assert path == []
+        return
+    assert (path[0], path[-1]) == (tail, head)
+    length = 0.0
+    for arc in pairwise(path):
+        length += arcs[arc]
+    assert length == distance

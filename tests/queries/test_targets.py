@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
@@ -13,7 +11,7 @@ from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, generators
 from pyapsp.queries import targets
 
-from .drawn import drawn
+from .drawn import assert_path, drawn
 
 
 def scipy_rows(graph, cutoff=None):
@@ -51,14 +49,7 @@ def test_paths(room, monkeypatch, device):
         np.testing.assert_array_equal(found.distances, scipy_rows(graph)[tails, heads])
         for pair, (tail, head) in enumerate(zip(tails, heads, strict=True)):
             path = found.path(pair)
-            if np.isinf(found.distances[pair]):
-                assert path == []
-                continue
-            assert (path[0], path[-1]) == (tail, head)
-            length = 0.0
-            for arc in pairwise(path):
-                length += arcs[arc]
-            assert length == found.distances[pair]
+            assert_path(path, arcs, tail, head, found.distances[pair])
             assert path == near.path(head, tail)
 
 

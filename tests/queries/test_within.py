@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 
-from .drawn import drawn
+from .drawn import assert_path, drawn
 
 
 def dense(found):
@@ -90,15 +89,7 @@ def test_paths_have_the_length_of_the_distance(device):
         rows = dense(found)
         for row, source in enumerate([5, 0, 5]):
             for v in range(graph.n):
-                path = found.path(v, row)
-                if np.isinf(rows[row, v]):
-                    assert path == []
-                    continue
-                assert (path[0], path[-1]) == (source, v)
-                length = 0.0
-                for arc in pairwise(path):
-                    length += arcs[arc]
-                assert length == rows[row, v]
+                assert_path(found.path(v, row), arcs, source, v, rows[row, v])
 
 
 @pytest.mark.every(3)

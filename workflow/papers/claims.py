@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from papers.measured import Measured
 from papers.values import Value
 
 __all__ = [
     *("TOLERANCE", "UNMEASURED", "Answers", "Claim", "Times", "UnmeasuredError", "Verdict"),
-    *("near", "answered", "every", "judged", "listed", "reaches", "within"),
+    *("near", "answered", "every", "judged", "largest", "listed", "reaches", "within"),
 ]
 
 #: The factor that a number of a text, and words such as "near", "almost", "as fast as", "slightly"
@@ -44,6 +45,14 @@ class Verdict(NamedTuple):
 UNMEASURED = Verdict(None)
 #: Number of a claim -> the function that answers it.
 Answers: TypeAlias = Mapping[str, Callable[[_Facts], Verdict]]
+
+
+def largest(measured: Measured, experiment: str) -> int:
+    """Return the largest n of an experiment; raise `UnmeasuredError` if there is none."""
+    sizes = measured.sizes(experiment)
+    if not sizes:
+        raise UnmeasuredError(experiment)
+    return max(sizes)
 
 
 @dataclass(frozen=True)

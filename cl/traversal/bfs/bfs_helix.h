@@ -229,6 +229,16 @@ static inline int found_once(const int v, const int u, const int level, const se
 #endif
 }
 
+/* The sum of the counts of earlier work-items, and the total. Without PYAPSP_LOCAL, a work-item has at
+ * most one entry. */
+#if PYAPSP_LOCAL
+#define GROUP_BEFORE group_scan
+#define WARP_BEFORE warp_scan
+#else
+#define GROUP_BEFORE group_rank
+#define WARP_BEFORE warp_rank
+#endif
+
 /* Room for `count` entries of this work-item in a list. Called by the whole group. */
 static inline int claim(const int count, counters_t size, __local int *slots)
 {
@@ -236,11 +246,7 @@ static inline int claim(const int count, counters_t size, __local int *slots)
 #if PYAPSP_GROUP == 1
     return count ? atomic_add(size, count) : 0;
 #elif PYAPSP_ORDERED
-#if PYAPSP_LOCAL
-    const int before = group_scan(count, &total, slots);
-#else
-    const int before = group_rank(count, &total, slots);
-#endif
+    const int before = GROUP_BEFORE(count, &total, slots);
     int base = 0;
     if (GROUP_PLACE == 0)
         slots[0] = total ? atomic_add(size, total) : 0;
@@ -249,11 +255,7 @@ static inline int claim(const int count, counters_t size, __local int *slots)
     group_sync();
     return base + before;
 #else
-#if PYAPSP_LOCAL
-    const int before = warp_scan(count, &total, slots);
-#else
-    const int before = warp_rank(count, &total, slots);
-#endif
+    const int before = WARP_BEFORE(count, &total, slots);
     int base = 0;
     if (WARP_LANE == 0 && total)
         base = atomic_add(size, total);

@@ -8,7 +8,17 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near, reaches, within
+from papers.claims import (
+    Answers,
+    Times,
+    UnmeasuredError,
+    Verdict,
+    largest,
+    listed,
+    near,
+    reaches,
+    within,
+)
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
@@ -63,10 +73,7 @@ class Programs:
     def runs(self) -> Sequence[RunRecord]:
         """All runs."""
         experiment = f"busato-profiling-{self.name}"
-        sizes = self.measured.sizes(experiment)
-        if not sizes:
-            raise UnmeasuredError(experiment)
-        return list(self.measured.runs(experiment, max(sizes)))
+        return list(self.measured.runs(experiment, largest(self.measured, experiment)))
 
     @cached_property
     def times(self) -> Times[str]:

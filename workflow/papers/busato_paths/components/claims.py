@@ -7,7 +7,17 @@ from functools import partial
 
 from papers.busato_paths.components.experiments import PARAMETERS, SEARCHES, STRATEGIES, TRIMS
 from papers.busato_paths.components.stand_ins import NAMES
-from papers.claims import TOLERANCE, Answers, Times, UnmeasuredError, Verdict, listed, near, reaches
+from papers.claims import (
+    TOLERANCE,
+    Answers,
+    Times,
+    UnmeasuredError,
+    Verdict,
+    largest,
+    listed,
+    near,
+    reaches,
+)
 from papers.measured import Measured
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
@@ -58,16 +68,9 @@ def heat(times: Mapping[_Set, float]) -> dict[tuple[str, str], float]:
     }
 
 
-def _largest(measured: Measured) -> int:
-    sizes = measured.sizes(_EXPERIMENT)
-    if not sizes:
-        raise UnmeasuredError(_EXPERIMENT)
-    return max(sizes)
-
-
 def _sets(measured: Measured, name: str) -> Times[_Set]:
     """Return the seconds of each set on a graph."""
-    times = Times(parameters(measured, _largest(measured), name))
+    times = Times(parameters(measured, largest(measured, _EXPERIMENT), name))
     if not times:
         raise UnmeasuredError(name)
     return times
@@ -104,7 +107,7 @@ def _sc3(measured: Measured) -> Verdict:
 
 
 def _sc4(measured: Measured) -> Verdict:
-    n = _largest(measured)
+    n = largest(measured, _EXPERIMENT)
     gains = {
         name: Times(methods(measured, n, name))["tarjan"] / min(_sets(measured, name).values())
         for name in NAMES

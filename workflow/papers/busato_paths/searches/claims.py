@@ -7,7 +7,7 @@ from functools import partial
 from statistics import geometric_mean, mean
 
 from papers.busato_paths.searches.stand_ins import FIRST
-from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, reaches
+from papers.claims import Answers, Times, Verdict, largest, listed, reaches
 from papers.measured import Measured
 from papers.published import Published
 
@@ -34,16 +34,9 @@ def times(measured: Measured, n: int, graph: str) -> dict[str, float]:
     }
 
 
-def _largest(measured: Measured, experiment: str) -> int:
-    sizes = measured.sizes(experiment)
-    if not sizes:
-        raise UnmeasuredError(experiment)
-    return max(sizes)
-
-
 def _every(measured: Measured) -> dict[str, Times[str]]:
     """Return the seconds of each search on each graph."""
-    n = _largest(measured, _SEARCHES)
+    n = largest(measured, _SEARCHES)
     return {name: Times(times(measured, n, name)) for name in FIRST}
 
 
@@ -99,7 +92,7 @@ def _hb4(measured: Measured) -> Verdict:
 
 
 def _hb5(measured: Measured) -> Verdict:
-    inputs = measured.inputs(_SEARCHES, _largest(measured, _SEARCHES))
+    inputs = measured.inputs(_SEARCHES, largest(measured, _SEARCHES))
     arcs = Times({each["label"]["graph"]: each["arcs"] for each in inputs})
     rates = {name: arcs[name] / each["sssp-h-bf"] / 1e6 for name, each in _every(measured).items()}
     highest = max(rates, key=rates.__getitem__)
@@ -137,7 +130,7 @@ _GRAPHS = tuple(graph for _, _, graph, _ in _GAINS)
 
 def _gain(optimisation: str, graph: str, measured: Measured) -> Times[str]:
     """Return the time without over that with an optimisation: alone, and as the last one."""
-    n = _largest(measured, _OPTIMISATIONS)
+    n = largest(measured, _OPTIMISATIONS)
     pairs = with_and_without(measured, n, graph, optimisation)
     return Times({form: before / after for form, (before, after) in pairs.items()})
 
@@ -179,14 +172,14 @@ def counts(measured: Measured, n: int) -> dict[str, float]:
 
 
 def _hb12(measured: Measured) -> Verdict:
-    count = Times(counts(measured, _largest(measured, _OPTIMISATIONS)))
+    count = Times(counts(measured, largest(measured, _OPTIMISATIONS)))
     fewest = count["H-BF"] < count["queue"] < count["queue-less"] / 2
     return Verdict(fewest, listed(count))
 
 
 def _orders(name: str, method: str, least_n: int, measured: Measured) -> Verdict:
     """Answer whether a search does as many orders of magnitude more than Dijkstra's, rounded."""
-    n = _largest(measured, _OPTIMISATIONS)
+    n = largest(measured, _OPTIMISATIONS)
     count = Times(counts(measured, n))
     above = math.log10(count[name] / count["Dijkstra"])
     numbers = f"{above:.2g} orders"

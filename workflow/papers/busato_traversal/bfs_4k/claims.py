@@ -7,7 +7,7 @@ from functools import partial
 
 from papers.busato_traversal.bfs_4k.experiments import COMPARED, FEATURES, KNOBS
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES
-from papers.claims import Answers, Times, UnmeasuredError, Verdict, listed, near, within
+from papers.claims import Answers, Times, UnmeasuredError, Verdict, largest, listed, near, within
 from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
@@ -33,16 +33,9 @@ def fastest(measured: Measured, n: int, graph: str) -> dict[str, RunRecord]:
     return best
 
 
-def _largest(measured: Measured, experiment: str) -> int:
-    sizes = measured.sizes(experiment)
-    if not sizes:
-        raise UnmeasuredError(experiment)
-    return max(sizes)
-
-
 def _over_all(measured: Measured) -> Verdict:
     """Answer whether BFS-4K is faster than every other search of table 6.2 on every graph."""
-    n, leads = _largest(measured, _RIVALS), {}
+    n, leads = largest(measured, _RIVALS), {}
     for name in NAMES:
         runs = fastest(measured, n, name)
         times = Times({method: run["seconds"]["kernel"] for method, run in runs.items()})
@@ -54,7 +47,7 @@ def _over_all(measured: Measured) -> Verdict:
 
 
 def _level(measured: Measured, table: str, mapping: str) -> RunRecord:
-    n = _largest(measured, _LEVELS)
+    n = largest(measured, _LEVELS)
     run = measured.run(_LEVELS, n, mapping=mapping, table=table, store="visit")
     if run is None:
         raise UnmeasuredError(table)
@@ -109,7 +102,7 @@ def _duplicates(measured: Measured) -> Verdict:
 
 def _combined(measured: Measured) -> Verdict:
     """Answer whether the features are fastest together."""
-    n = _largest(measured, _FEATURES)
+    n = largest(measured, _FEATURES)
     times = Times(
         {
             run["label"]["features"]: run["seconds"]["kernel"]
@@ -125,7 +118,7 @@ def _combined(measured: Measured) -> Verdict:
 
 def _best_of(knob: str, quantity: str, measured: Measured) -> Verdict:
     """Answer whether a knob has the published best value."""
-    n = _largest(measured, _KNOBS)
+    n = largest(measured, _KNOBS)
     times: Mapping[float, float] = Times(
         {
             run["label"]["value"]: run["seconds"]["kernel"]

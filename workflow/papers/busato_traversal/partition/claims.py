@@ -18,6 +18,7 @@ from papers.claims import (
     UnmeasuredError,
     Verdict,
     every,
+    largest,
     listed,
     near,
     reaches,
@@ -114,10 +115,7 @@ class Facts:
 
     def largest(self, experiment: str) -> list[RunRecord]:
         """Return the runs of the largest n of another experiment."""
-        sizes = self.measured.sizes(experiment)
-        if not sizes:
-            raise UnmeasuredError(experiment)
-        return list(self.measured.runs(experiment, max(sizes)))
+        return list(self.measured.runs(experiment, largest(self.measured, experiment)))
 
     @cached_property
     def others(self) -> list[Facts]:

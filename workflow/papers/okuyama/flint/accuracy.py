@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from papers.experiment import Case, Request
-from papers.okuyama.flint.models import STEP, Model, of_size
+from papers.okuyama.flint.models import STEP, Model, about_model, of_size
 from papers.runner import Label, Runner, require_equal
 from pyapsp.base.json import Record
 from pyapsp.registry.timing import Turn
@@ -79,13 +79,7 @@ def _case(label: Label, system: System, steps: int, request: Request) -> Case:
         own: Label = {"engine": name, "dtype": dtype, "sum": kind or WITHOUT}
         return Runner({**label, **own}, turn)
 
-    about: Record = {
-        "label": label,
-        "functions": len(system.functions),
-        "equations": len(system.derivatives),
-        "steps": steps,
-        "reference": {"what": "the interpreter on one core, float64"},
-    }
+    about = about_model(label, system, steps, "the interpreter on one core, float64")
     # without a sum by a warp, all are the same
     kinds = SUMS if _has_sums(model.layout(Optimisations(), 1)) else (_TREE,)
     return Case(about, [runner(*each) for each in product(ENGINES, DTYPES, kinds)])

@@ -97,13 +97,7 @@ def _case(label: Label, system: System, naive: bool, request: Request) -> Case:
     for name, switches in programs.items():
         more = {"engine": "translator", "program": name}
         runners.append(device(TranslatedEngine, more, Optimisations(**switches)))
-    about: Record = {
-        "label": label,
-        "functions": len(system.functions),
-        "equations": len(system.derivatives),
-        "steps": _STEPS,
-        "reference": {"what": "the interpreter on one core"},
-    }
+    about = models.about_model(label, system, _STEPS, "the interpreter on one core")
     return Case(about, runners)
 
 

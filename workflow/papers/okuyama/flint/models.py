@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from papers.runner import Label
+from pyapsp.base.json import Record
 from pyapsp.simulation.engine import DeviceEngine
 from pyapsp.simulation.frontend import read_model
 from pyapsp.simulation.generators import (
@@ -26,7 +27,17 @@ from pyapsp.simulation.schedule import compile_model
 from pyapsp.simulation.system import System
 from pyapsp.simulation.values import at_start
 
-__all__ = ["FILE", "STEP", "Model", "line", "networks", "of_size", "relative", "shipped"]
+__all__ = [
+    "FILE",
+    "STEP",
+    "Model",
+    "about_model",
+    "line",
+    "networks",
+    "of_size",
+    "relative",
+    "shipped",
+]
 
 #: [O] 5.6: Euler's method with steps of 0.01 ms.
 STEP = 0.01
@@ -67,6 +78,17 @@ class Model:
 
     def _order(self, layout: Layout) -> list[str]:
         return sorted(self.initial, key=layout.slots.__getitem__)
+
+
+def about_model(label: Label, system: System, steps: int, reference: str) -> Record:
+    """Return the facts of an input: a system, its steps, and what computes the right answer."""
+    return {
+        "label": label,
+        "functions": len(system.functions),
+        "equations": len(system.derivatives),
+        "steps": steps,
+        "reference": {"what": reference},
+    }
 
 
 def relative(states: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

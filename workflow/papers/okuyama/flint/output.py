@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from papers.experiment import Case, Request
-from papers.okuyama.flint.models import STEP, of_size, relative
+from papers.okuyama.flint.models import STEP, about_model, of_size, relative
 from papers.runner import Label, Runner, require_equal
-from pyapsp.base.json import Record
 from pyapsp.errors import VerificationError
 from pyapsp.registry.timing import Turn
 from pyapsp.simulation.simulate import simulate
@@ -86,12 +85,6 @@ def _case(label: Label, system: System, steps: int, request: Request) -> Case:
         seconds = {"total": simulation + file, "simulation": simulation, "file": file}
         return Turn(seconds, {"bytes": size})
 
-    about: Record = {
-        "label": label,
-        "functions": len(system.functions),
-        "equations": len(system.derivatives),
-        "steps": steps,
-        "reference": {"what": "the interpreter on one core"},
-    }
+    about = about_model(label, system, steps, "the interpreter on one core")
     runners = [Runner({**label, "engine": engine}, partial(turn, engine)) for engine in ENGINES]
     return Case(about, runners)
