@@ -50,9 +50,9 @@ class Waits:
     compiled.
     """
 
-    # For each recorded warp, its waits for global memory beyond the first cache, for that cache, for
-    # atomic operations on global memory, for local memory alone, at barriers, and for operations of
-    # the control of loops.
+    # (recorded warps, 6): the waits of a warp for global memory beyond the first cache, for that
+    # cache, for atomic operations on global memory, for local memory alone, at barriers, and for
+    # operations of the control of loops.
     each: NDArray[np.float64]
     every: int  # one of this many warps was recorded
     # Warps that are on the device at the same time; infinite if it is not known.
