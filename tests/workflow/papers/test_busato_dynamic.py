@@ -8,7 +8,9 @@ import numpy as np
 import papers
 import pytest
 from papers.busato_dynamic import experiments
+from papers.busato_dynamic.dcsr import Dcsr
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
+from papers.busato_dynamic.lists import Aim, Custinger
 from papers.published import Published
 
 from pyapsp.dynamic import Hornet, analytics
@@ -73,23 +75,69 @@ def test_everything_is_beside_the_published_values(device, few, written):
     tables = written("busato-dynamic", documents)
     assert len(tables) == 9
     formats = tables["table-17.1"].set_index("format")
-    assert (formats.filter(like="ms: ours") > 0).all(axis=None)
+    times = formats.filter(like="ms: ours")
+    assert (times.drop("DCSR") > 0).all(axis=None)
+    assert (times.loc["DCSR"] > 0).tolist() == [True, False]  # it cannot delete
     assert formats.loc["CSR", "all edges written: ours"] == 3
     assert formats.loc["CSR", "memory over CSR, mean: ours"] == pytest.approx(1, rel=0.02)
     memory = tables["figure-18.5"].set_index("graph")
     assert memory.loc["dblp-2010", "utilisation of blocks, %: thesis"] == 78
     assert (memory.filter(like="utilisation, %: ours") <= 100).all(axis=None)
     assert memory["utilisation of blocks, %: ours"].between(50, 100).all()
+    # twice the edges, at least 8 for each vertex, and 20 bytes of it
+    assert (memory["cuSTINGER, over CSR: ours"] > 2).all()
+    made = tables["figure-18.6"].dropna()
+    assert len(made) == len(CHOSEN)
+    assert (made.filter(like=": ours") > 0).all(axis=None)
     rates = tables["figures-18.7-18.8"]
     assert set(rates["duplicates"]) == {"ignore", "keep"}
-    assert (rates.filter(like=": ours") > 0).all(axis=None)
+    assert set(rates["distribution"]) == {"uniform", "by degree"}
+    assert (rates.filter(like="million/s: ours") > 0).all(axis=None)
+    compared = rates[rates["insertion, system over its blocks: ours"].notna()]
+    assert set(compared["blocks"]) == set(experiments.UPDATERS.values())
+    assert set(compared["duplicates"]) == {"ignore"}
+    assert len(compared) == 2 * len(experiments.UPDATERS) * rates["batch"].nunique()
     both = tables["figures-18.9-18.10"].filter(like="over Hornet: ours")
+    assert both.shape[1] == 4
     assert (both > 0).all(axis=None)
     fixed = tables["table-19.3"]
     assert set(fixed["k"]) == {3, 4}
     assert {"truss-delta, ms: P100", "Graphulo, ms: thesis, Accumulo"} <= set(fixed.columns)
     trusses = tables["table-19.2"]
     assert (trusses.filter(like="ms: ours") > 0).all(axis=None)
+    # records of before the other systems were measured
+    for document in documents:
+        document["runs"] = [run for run in document["runs"] if is_of_before(run["label"])]
+    older = written("busato-dynamic", documents)
+    assert older.keys() == tables.keys()
+    assert set(older["figures-18.7-18.8"]["distribution"]) == {"uniform"}
+    claims = older["claims"].set_index("claim")["here: ours"]
+    assert set(claims[claims == "not decided"].index) == {f"DY{number}" for number in range(9, 16)}
+
+
+def is_of_before(label):
+    """Return whether a run is one of a Hornet or a format of the library; forget how it drew."""
+    others = {*experiments.RIVALS, experiments.SEGMENTS}
+    drawn = label.pop("distribution", "uniform")
+    return drawn == "uniform" and others.isdisjoint((label.get("format"), label.get("blocks")))
+
+
+def test_ends_by_degree_are_those_of_edges():
+    graph = stand_in("in-2004", 20_000)
+    degrees = np.diff(graph.indptr)
+    known = set(zip(*(each.tolist() for each in graph.arcs()[:2]), strict=True))
+    means = {}
+    for distribution in experiments.DISTRIBUTIONS:
+        ends = experiments._fresh(graph, 2000, 1, distribution)
+        pairs = set(zip(*(each.tolist() for each in ends), strict=True))
+        assert len(pairs) == 2000
+        assert not pairs & known
+        means[distribution] = degrees[ends[0]].mean() / degrees.mean()
+    assert means["uniform"] == pytest.approx(1, rel=0.1)
+    # the mean of degrees that are drawn by degree
+    by_degree = (degrees**2).mean() / degrees.mean() ** 2
+    assert by_degree > 3
+    assert means["by degree"] == pytest.approx(by_degree, rel=0.1)
 
 
 def with_a_clique(folder, size):
@@ -125,11 +173,29 @@ def test_searches_on_rows_are_compared_with_scipy(device, few, monkeypatch):
         papers.measure("busato-dynamic-analytics", 3000, device=device, repeat=1)
 
 
-def test_a_container_that_loses_an_edge_ends_the_experiment(device, few, monkeypatch):
-    insert = Hornet.insert_edges
-    monkeypatch.setattr(
-        Hornet, "insert_edges", lambda self, a, b, **given: insert(self, a[1:], b[1:], **given) + 1
-    )
-    for name in ("formats", "updates"):
+@pytest.mark.parametrize("container", [Hornet, Custinger, Aim, Dcsr])
+def test_a_container_that_loses_an_edge_ends_the_experiment(container, device, few, monkeypatch):
+    insert = container.insert_edges
+
+    def loses(self, tails, heads, **given):
+        new = insert(self, tails[1:], heads[1:], **given)
+        return new + (new > 0)
+
+    monkeypatch.setattr(container, "insert_edges", loses)
+    for name in ("formats", "analytics" if container is Dcsr else "updates"):
         with pytest.raises(VerificationError):
             papers.measure(f"busato-dynamic-{name}", 3000, device=device, repeat=1)
+
+
+def test_a_deletion_of_too_much_ends_the_experiment(device, few, monkeypatch):
+    delete = Custinger.delete_edges
+
+    def greedy(self, tails, heads):
+        gone = delete(self, tails, heads)
+        more = self.to_csr()
+        delete(self, [np.flatnonzero(np.diff(more.indptr))[0]], more.indices[:1])
+        return gone
+
+    monkeypatch.setattr(Custinger, "delete_edges", greedy)
+    with pytest.raises(VerificationError, match="degrees"):
+        papers.measure("busato-dynamic-updates", 3000, device=device, repeat=1)

@@ -977,6 +977,7 @@ MATCHING = Topic(
 # --- chapters 18 and 19: Hornet, trusses ---------------------------------------------------------
 
 HORNET, PLAIN_ROWS = dynamic.POWERS, "CSR"
+FACTS_OF_18 = ("bytes", "init")
 CHANGING = {
     ("formats", "a", "CSR"): (100.0, 1.0),
     ("formats", "b", "CSR"): (100.0, 1.0),
@@ -984,11 +985,19 @@ CHANGING = {
     ("formats", "b", "COO"): (180.0, 1.0),
     ("formats", "a", HORNET): (110.0, 2.0),
     ("formats", "b", HORNET): (130.0, 5.0),
+    ("formats", "a", "cuSTINGER"): (220.0, 10.0),
+    ("formats", "b", "cuSTINGER"): (260.0, 50.0),
 }
+# graph, edges of a batch -> the time with a system, of that with a Hornet
+TIMES_OF_18 = {
+    "cuSTINGER": {"a": (0.5, 0.5, 2.0), "cage15": (0.5, 0.5, 61.0)},
+    "AIM": {"a": (0.5, 0.5, 2.0), "cage15": (0.4, 0.4, 82.0)},
+}
+BATCHES_OF_18 = 100, 10**4, 10**5
 MEASURED_OF_18 = {
     (*key, what): value
     for key, both_ in CHANGING.items()
-    for what, value in zip(("bytes", "init"), both_, strict=True)
+    for what, value in zip(FACTS_OF_18, both_, strict=True)
 }
 MEASURED_OF_18 |= {
     # seconds for 10^6 edges
@@ -998,9 +1007,17 @@ MEASURED_OF_18 |= {
     ("analytics", "a", "BFS", "CSR"): 1.1,
     ("analytics", "b", "BFS", "CSR"): 1.02,
     **{("analytics", graph, "SpMV", "CSR"): 1.05 for graph in "abc"},
+    **{("analytics", graph, "SpMV", dynamic.SEGMENTS): 20.0 for graph in "abc"},
     **{("analytics", graph, what, "Hornet"): 1.0 for graph in "abc" for what in ("BFS", "SpMV")},
     ("trusses", "Iterative on a Hornet"): 31.0,
     ("trusses", "Delta on a Hornet"): 1.0,
+    **{
+        ("batch", blocks, graph, batch): seconds if blocks == system else 1.0
+        for system, graphs in TIMES_OF_18.items()
+        for graph, each in graphs.items()
+        for batch, seconds in zip(BATCHES_OF_18, each, strict=True)
+        for blocks in (system, dynamic.UPDATERS[system])
+    },
 }
 
 
@@ -1017,6 +1034,11 @@ def of_dynamic(numbers):
             label = {"graph": graph, "blocks": blocks, "duplicates": kind, "batch": 10**6}
             times = {"insert": slower * seconds}
             runs["updates"].append({"label": label, "seconds": times, "edges": 10**6})
+    for (blocks, graph, batch), seconds in where(numbers, "batch").items():
+        label = {"graph": graph, "blocks": blocks, "duplicates": "ignore", "batch": batch}
+        label["distribution"] = "uniform"
+        times = {"insert": seconds}
+        runs["updates"].append({"label": label, "seconds": times, "edges": batch})
     for (graph, what, form), seconds in where(numbers, "analytics").items():
         label = {"graph": graph, "what": what, "format": form}
         runs["analytics"].append({"label": label, "seconds": {"wall": seconds}})
@@ -1038,6 +1060,21 @@ def of_format(graph, form, what):
     return "formats", graph, form, what
 
 
+def of_batch(system, graph, batch):
+    return "batch", system, graph, batch
+
+
+def without(blocks, *batches):
+    """Take away all batches of some sizes."""
+    graphs = TIMES_OF_18["AIM"]
+    return {of_batch(blocks, graph, batch): None for graph, batch in product(graphs, batches)}
+
+
+# With these, one batch may take as long as on a Hornet.
+QUICK = {
+    of_batch("cuSTINGER", graph, batch): 0.45
+    for graph, batch in product(TIMES_OF_18["cuSTINGER"], BATCHES_OF_18[:2])
+}
 DYNAMIC_OF_18 = Topic(
     "chapters 18 and 19",
     dynamic.CLAIMS,
@@ -1055,7 +1092,12 @@ DYNAMIC_OF_18 = Topic(
         ("DY3", {of_format("a", HORNET, "init"): 1.5}, NO),
         ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): 1 / 182}, YES),
         ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): 1 / 181}, NO),
-        ("DY4", {("updates", "cuSTINGER's blocks", "ignore"): None}, OPEN),
+        (
+            "DY4",
+            {("updates", "cuSTINGER's blocks", "ignore"): None}
+            | without("cuSTINGER's blocks", *BATCHES_OF_18),
+            OPEN,
+        ),
         ("DY5", {("updates", "AIM's blocks", "ignore"): 1 / 728}, YES),
         ("DY5", {("updates", "AIM's blocks", "ignore"): 1 / 727}, NO),
         ("DY6", {("updates", "AIM's blocks", "keep"): 1 / 910}, YES),
@@ -1067,6 +1109,44 @@ DYNAMIC_OF_18 = Topic(
         ("DY8", {("analytics", "a", "SpMV", "CSR"): 1.5}, YES),
         ("DY8", {("analytics", graph, "SpMV", "CSR"): 1.12 for graph in "ab"}, NO),
         ("DY8", {("analytics", graph, "SpMV", "CSR"): 0.88 for graph in "ab"}, NO),
+        ("DY9", {of_format("a", "cuSTINGER", "bytes"): 263.9}, YES),
+        ("DY9", {of_format("a", "cuSTINGER", "bytes"): 264.1}, NO),  # 2.2 on average
+        ("DY9", {of_format("a", "cuSTINGER", "bytes"): 180.1}, YES),
+        ("DY9", {of_format("a", "cuSTINGER", "bytes"): 179.9}, NO),
+        ("DY10", {of_format("a", "cuSTINGER", "init"): 6.37}, YES),
+        ("DY10", {of_format("a", "cuSTINGER", "init"): 6.36}, NO),
+        ("DY10", {of_format("b", "cuSTINGER", "init"): 142.9}, YES),
+        ("DY10", {of_format("b", "cuSTINGER", "init"): 143.1}, NO),
+        (
+            "DY10",
+            {of_format(at, "cuSTINGER", what): None for at, what in product("ab", FACTS_OF_18)},
+            OPEN,
+        ),
+        ("DY11", {of_batch("cuSTINGER", "a", 100): 0.78}, YES),
+        ("DY11", {of_batch("cuSTINGER", "a", 100): 0.79}, NO),  # 1.8 on average
+        ("DY11", {of_batch("cuSTINGER", "a", 100): 0.358}, YES),
+        ("DY11", {of_batch("cuSTINGER", "a", 100): 0.357}, NO),  # 2.2
+        ("DY11", QUICK | {of_batch("cuSTINGER", "a", 10**4): 0.999}, YES),
+        ("DY11", QUICK | {of_batch("cuSTINGER", "a", 10**4): 1.001}, NO),
+        ("DY11", without("cuSTINGER", 100, 10**4), OPEN),
+        ("DY12", {of_batch("cuSTINGER", "cage15", 10**5): 55.5}, YES),
+        ("DY12", {of_batch("cuSTINGER", "cage15", 10**5): 55.4}, NO),
+        ("DY12", {of_batch("cuSTINGER", "a", 10**5): 1.001}, YES),
+        ("DY12", {of_batch("cuSTINGER", "a", 10**5): 0.999}, NO),
+        ("DY12", without("cuSTINGER", 10**5), OPEN),
+        ("DY13", {of_batch("AIM", "cage15", 100): 0.59}, YES),
+        ("DY13", {of_batch("AIM", "cage15", 100): 0.61}, NO),  # 0.505 on average, and 0.5 on a
+        ("DY13", {of_batch("AIM", "a", 10**4): 0.999}, YES),
+        ("DY13", {of_batch("AIM", "a", 10**4): 1.001}, NO),
+        ("DY13", {of_batch("AIM", "cage15", batch): None for batch in BATCHES_OF_18}, OPEN),
+        ("DY14", {of_batch("AIM", "cage15", 10**5): 74.6}, YES),
+        ("DY14", {of_batch("AIM", "cage15", 10**5): 74.5}, NO),
+        ("DY14", without("AIM", 10**5), OPEN),
+        ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 9.1}, YES),
+        ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 9.0}, NO),
+        ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 109.9}, YES),
+        ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 110.1}, NO),
+        ("DY15", {("analytics", graph, "SpMV", dynamic.SEGMENTS): None for graph in "abc"}, OPEN),
         ("TR1", {("trusses", "Iterative on a Hornet"): 27.3}, YES),
         ("TR1", {("trusses", "Iterative on a Hornet"): 27.2}, NO),
         ("TR1", {("trusses", "Delta on a Hornet"): None}, OPEN),
@@ -1076,6 +1156,25 @@ DYNAMIC_OF_18 = Topic(
         "DY2": (of_format("a", HORNET, "bytes"), of_format("a", "COO", "bytes")),
         "DY3": (of_format("a", HORNET, "init"), of_format("a", PLAIN_ROWS, "init")),
         "DY7": (("analytics", "a", "BFS", "CSR"), ("analytics", "a", "BFS", "Hornet")),
+        "DY9": (of_format("a", HORNET, "bytes"), of_format("a", "cuSTINGER", "bytes")),
+        "DY10": (of_format("a", HORNET, "init"), of_format("a", "cuSTINGER", "init")),
+        "DY11": (
+            of_batch("cuSTINGER", "a", 100),
+            of_batch(dynamic.UPDATERS["cuSTINGER"], "a", 100),
+        ),
+        "DY12": (
+            of_batch("cuSTINGER", "cage15", 10**5),
+            of_batch(dynamic.UPDATERS["cuSTINGER"], "cage15", 10**5),
+        ),
+        "DY13": (of_batch("AIM", "a", 100), of_batch(dynamic.UPDATERS["AIM"], "a", 100)),
+        "DY14": (
+            of_batch("AIM", "cage15", 10**5),
+            of_batch(dynamic.UPDATERS["AIM"], "cage15", 10**5),
+        ),
+        "DY15": (
+            ("analytics", "a", "SpMV", "Hornet"),
+            ("analytics", "a", "SpMV", dynamic.SEGMENTS),
+        ),
         "TR1": (("trusses", "Iterative on a Hornet"), ("trusses", "Delta on a Hornet")),
     },
 )

@@ -7,6 +7,7 @@ from functools import partial
 from statistics import mean
 from typing import Any
 
+from papers.busato_dynamic.experiments import SEGMENTS, UPDATERS
 from papers.claims import Answers, UnmeasuredError, Verdict, listed, near, reaches, within
 from papers.measured import Measured
 from papers.published import Published
@@ -19,6 +20,9 @@ __all__ = [
 
 #: The Hornet with the blocks of the thesis.
 POWERS = "Hornet, powers of two, 2^16"
+# The graph on which a Hornet is slowest beside AIM.
+_REGULAR = "cage15"
+_BOTH = ("least", "most")
 _PAPER = Published("busato_dynamic")
 _Numbers = dict[str, float]
 
@@ -70,7 +74,7 @@ def _per_cent(quotients: _Numbers) -> _Numbers:
 
 def _dy1(measured: Measured) -> Verdict:
     more = _per_cent(_pairs(measured, "formats", POWERS, "CSR", _bytes))
-    least, most = (_said(f"{which} memory over CSR") for which in ("least", "most"))
+    least, most = (_said(f"{which} memory over CSR") for which in _BOTH)
     holds = all(within(each, least, most) for each in more.values())
     return Verdict(holds, f"% more: {listed(more)}")
 
@@ -87,7 +91,7 @@ def _dy2(measured: Measured) -> Verdict:
 
 def _dy3(measured: Measured) -> Verdict:
     over = _pairs(measured, "formats", POWERS, "CSR", _init)
-    least, most = (_said(f"{which} initialisation over CSR") for which in ("least", "most"))
+    least, most = (_said(f"{which} initialisation over CSR") for which in _BOTH)
     average = mean(over.values())
     return Verdict(
         all(within(each, least, most) for each in over.values())
@@ -124,6 +128,80 @@ def _dy8(measured: Measured) -> Verdict:
     return Verdict(alike > len(apart) / 2, f"% faster: {listed(apart)}")
 
 
+def _dy9(measured: Measured) -> Verdict:
+    over = _pairs(measured, "formats", "cuSTINGER", POWERS, _bytes)
+    average = mean(over.values())
+    holds = near(average, _said("memory of cuSTINGER over Hornet, almost"))
+    return Verdict(holds, f"cuSTINGER over Hornet, mean {average:.3g}: {listed(over)}")
+
+
+def _dy10(measured: Measured) -> Verdict:
+    over = _pairs(measured, "formats", "cuSTINGER", POWERS, _init)
+    least, most = (_said(f"{which} initialisation of others over Hornet") for which in _BOTH)
+    holds = all(within(each, least, most) for each in over.values())
+    return Verdict(holds, f"cuSTINGER over Hornet: {listed(over)}")
+
+
+def _gains(measured: Measured, system: str, *, small: bool) -> dict[tuple[str, int], float]:
+    """Return the quotient of the times of a system and of a Hornet for uniform batches.
+
+    By graph and number of edges: up to the published border, or above it.
+    """
+    name, gains = "busato-dynamic-updates", {}
+    where = {"duplicates": "ignore", "distribution": "uniform"}
+    for n in measured.sizes(name)[-1:]:
+        for run in measured.runs(name, n, blocks=system, **where):
+            label = run["label"]
+            hornet = measured.run(name, n, **{**label, "blocks": UPDATERS[system]})
+            if hornet and small == (label["batch"] <= _said("batches that are small, up to")):
+                quotient = run["seconds"]["insert"] / hornet["seconds"]["insert"]
+                gains[label["graph"], label["batch"]] = quotient
+    if not gains:
+        raise UnmeasuredError(f"{'small' if small else 'large'} batches of {system}")
+    return gains
+
+
+def _by_batch(gains: Mapping[tuple[str, int], float]) -> str:
+    return listed({f"{graph} {batch:,}": gain for (graph, batch), gain in gains.items()})
+
+
+def _dy11(measured: Measured) -> Verdict:
+    gains = _gains(measured, "cuSTINGER", small=True)
+    slower = mean(1 / gain for gain in gains.values())
+    holds = max(gains.values()) < 1 and near(slower, _said("Hornet slower than cuSTINGER, about"))
+    return Verdict(holds, f"slower, mean {slower:.3g}; cuSTINGER over Hornet: {_by_batch(gains)}")
+
+
+def _dy12(measured: Measured) -> Verdict:
+    gains = _gains(measured, "cuSTINGER", small=False)
+    best = max(gains.values())
+    holds = min(gains.values()) > 1 and reaches(best, _said("most of cuSTINGER over Hornet"))
+    return Verdict(holds, f"cuSTINGER over Hornet: {_by_batch(gains)}")
+
+
+def _dy13(measured: Measured) -> Verdict:
+    gains = _gains(measured, "AIM", small=True)
+    graphs = dict.fromkeys(graph for graph, _ in gains)
+    means = {name: mean(gains[key] for key in gains if key[0] == name) for name in graphs}
+    if _REGULAR not in means:
+        raise UnmeasuredError(_REGULAR)
+    holds = max(gains.values()) < 1 and means[_REGULAR] == min(means.values())
+    return Verdict(holds, f"AIM over Hornet, means: {listed(means)}; {_by_batch(gains)}")
+
+
+def _dy14(measured: Measured) -> Verdict:
+    gains = _gains(measured, "AIM", small=False)
+    holds = reaches(max(gains.values()), _said("most of AIM over Hornet"))
+    return Verdict(holds, f"AIM over Hornet: {_by_batch(gains)}")
+
+
+def _dy15(measured: Measured) -> Verdict:
+    over = _pairs(measured, "analytics", SEGMENTS, "Hornet", _wall, what="SpMV")
+    least, most = (_said(f"{which} of DCSR over Hornet in SpMV") for which in _BOTH)
+    holds = all(within(each, least, most) for each in over.values())
+    return Verdict(holds, f"DCSR over Hornet: {listed(over)}")
+
+
 def _tr1(measured: Measured) -> Verdict:
     name, gains = "busato-dynamic-trusses", {}
     for n in measured.sizes(name)[-1:]:
@@ -152,5 +230,12 @@ CLAIMS: Answers[Measured] = {
     "DY6": partial(_updates, "AIM's blocks", "keep", "most updates, no check"),
     "DY7": _dy7,
     "DY8": _dy8,
+    "DY9": _dy9,
+    "DY10": _dy10,
+    "DY11": _dy11,
+    "DY12": _dy12,
+    "DY13": _dy13,
+    "DY14": _dy14,
+    "DY15": _dy15,
     "TR1": _tr1,
 }

@@ -9,7 +9,14 @@ import numpy as np
 
 from papers.busato_dynamic import experiments
 from papers.busato_dynamic.claims import CLAIMS, POWERS
-from papers.busato_dynamic.experiments import HORNETS
+from papers.busato_dynamic.experiments import (
+    DISTRIBUTIONS,
+    HORNETS,
+    PACKED,
+    RIVALS,
+    SEGMENTS,
+    UPDATERS,
+)
 from papers.busato_dynamic.inputs import GRAPHS
 from papers.claims import judged
 from papers.measured import Measured
@@ -17,6 +24,7 @@ from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
 from papers.values import Value, beside, milliseconds, percent, ratio
 from pyapsp.dynamic.formats import FORMATS
+from pyapsp.dynamic.hornet import DUPLICATES
 
 __all__ = ["ROWS"]
 
@@ -38,17 +46,17 @@ def _changing(measured: Measured) -> Rows:
     """One row for each format, over all graphs."""
     for n in measured.sizes(_FORMATS):
         graphs = {each["label"]["graph"]: each for each in measured.inputs(_FORMATS, n)}
-        for form in (*FORMATS, *HORNETS):
+        for form in (*FORMATS, *RIVALS, *HORNETS):
             runs = list(measured.runs(_FORMATS, n, format=form))
             bytes_ = [(run["bytes"], graphs.get(run["label"]["graph"])) for run in runs]
             over = [size / _csr_bytes(about) for size, about in bytes_ if about]
-            hornet = form not in FORMATS
-            duplicates = "ignore, update, keep" if hornet else ", ".join(FORMATS[form].duplicates)
+            hornet = form in HORNETS
+            duplicates = ", ".join(DUPLICATES if hornet else (FORMATS | RIVALS)[form].duplicates)
             row: Row = {"entries at most": n, "format": form, "duplicates": duplicates}
             row["memory over CSR, mean: ours"] = float(np.mean(over)) if over else None
             for phase, what in (("insert", "insertion"), ("delete", "deletion")):
-                seconds = [run["seconds"][phase] for run in runs]
-                middle = milliseconds(float(np.median(seconds))) if runs else None
+                seconds = [run["seconds"][phase] for run in runs if phase in run["seconds"]]
+                middle = milliseconds(float(np.median(seconds))) if seconds else None
                 row[f"{what} of 1 %, ms: ours"] = middle
             row["all edges written: ours"] = max((run["rebuilt"] for run in runs), default=None)
             row["reclaims memory"] = "yes" if hornet else "no"
@@ -81,9 +89,12 @@ def _memory(measured: Measured) -> Filled:
     for n, about in measured.each_input(_FORMATS):
         name = about["label"]["graph"]
         row: Row = {"entries at most": n, "graph": name}
-        for form in (*HORNETS, "COO"):
+        sizes: dict[str, int | None] = {}
+        for form in (*HORNETS, "COO", "cuSTINGER"):
             run = measured.run(_FORMATS, n, graph=name, format=form)
-            row[f"{form}, over CSR: ours"] = ratio(run["bytes"], _csr_bytes(about)) if run else None
+            sizes[form] = run["bytes"] if run else None
+            row[f"{form}, over CSR: ours"] = ratio(sizes[form], _csr_bytes(about))
+        row[f"cuSTINGER over {POWERS}: ours"] = ratio(sizes["cuSTINGER"], sizes[POWERS])
         for form in ("Hornet", POWERS):
             run = measured.run(_FORMATS, n, graph=name, format=form)
             used = ratio(4 * about["m"], run["blocks"]) if run else None
@@ -96,7 +107,8 @@ def _memory(measured: Measured) -> Filled:
     least, most = (
         _said(f"{which} memory over CSR", method="Hornet") for which in ("least", "most")
     )
-    return Filled(rows, {"least": least, "most": most})
+    almost = _said("memory of cuSTINGER over Hornet, almost")
+    return Filled(rows, {"least": least, "most": most, "almost": almost})
 
 
 def _init(measured: Measured) -> Filled:
@@ -105,26 +117,40 @@ def _init(measured: Measured) -> Filled:
         for name in GRAPHS:
             seconds = {
                 form: measured.phases(_FORMATS, n, graph=name, format=form).get("init")
-                for form in ("CSR", "COO", "Hornet", POWERS)
+                for form in ("CSR", "COO", "cuSTINGER", "AIM", "Hornet", POWERS)
             }
             row: Row = {"entries at most": n, "graph": name}
             row |= {f"{form}, ms: ours": milliseconds(each) for form, each in seconds.items()}
             row["Hornet over CSR: ours"] = ratio(seconds["Hornet"], seconds["CSR"])
+            for form in UPDATERS:
+                row[f"{form} over {POWERS}: ours"] = ratio(seconds[form], seconds[POWERS])
             rows.append(row)
-    least, most = (_said(f"{which} initialisation over CSR") for which in ("least", "most"))
-    return Filled(rows, {"least": least, "most": most})
+    words = {
+        name: _said(f"{name.partition('_')[0]} initialisation {of}")
+        for end, of in (("", "over CSR"), ("_others", "of others over Hornet"))
+        for name in (f"least{end}", f"most{end}")
+    }
+    return Filled(rows, words)
 
 
 def _updates(measured: Measured) -> Filled:
-    rows: list[Row] = [
-        {
-            "entries at most": n,
-            **run["label"],
-            "inserted, million/s: ours": run["edges"] / run["seconds"]["insert"] / 1e6,
-            "deleted, million/s: ours": run["edges"] / run["seconds"]["delete"] / 1e6,
-        }
-        for n, run in measured.each_run(_UPDATES)
-    ]
+    rows: list[Row] = []
+    systems = {blocks: name for name, blocks in UPDATERS.items()}
+    for n, run in measured.each_run(_UPDATES):
+        label, seconds = run["label"], run["seconds"]
+        of_system = {**label, "blocks": systems.get(label["blocks"], "")}
+        other = measured.phases(_UPDATES, n, **of_system).get("insert")
+        rows.append(
+            {
+                "entries at most": n,
+                **label,
+                # records of before there was a second one do not name it
+                "distribution": label.get("distribution", DISTRIBUTIONS[0]),
+                "inserted, million/s: ours": run["edges"] / seconds["insert"] / 1e6,
+                "deleted, million/s: ours": run["edges"] / seconds["delete"] / 1e6,
+                "insertion, system over its blocks: ours": ratio(other, seconds["insert"]),
+            }
+        )
     most = [
         f"{_said(quantity, method=method):g} million/s ({quantity}, {method})"
         for quantity, method in (
@@ -134,7 +160,13 @@ def _updates(measured: Measured) -> Filled:
         )
     ]
     first = rows[0]["graph"] if rows else None
-    return Filled(rows, {"most": ", ".join(most), "first": first})
+    words = {
+        "border": _said("batches that are small, up to"),
+        "slower": _said("Hornet slower than cuSTINGER, about"),
+        "custinger": _said("most of cuSTINGER over Hornet"),
+        "aim": _said("most of AIM over Hornet"),
+    }
+    return Filled(rows, {"most": ", ".join(most), "first": first, **words})
 
 
 def _both(measured: Measured) -> Filled:
@@ -152,10 +184,15 @@ def _both(measured: Measured) -> Filled:
                 rate = ratio(work, seconds)
                 row[f"{what} on {form}, million edges/s: ours"] = rate and rate / 1e6
             row[f"{what}, CSR over Hornet: ours"] = ratio(csr, hornet)
+        for form in (PACKED, SEGMENTS):
+            segments = measured.phases(_ANALYTICS, n, graph=name, what="SpMV", format=form)
+            row[f"SpMV, {form} over Hornet: ours"] = ratio(segments.get("wall"), hornet)
         rows.append(row)
     words = {
         "search": _said("most gain of Hornet over CSR in BFS"),
         "product": _said("usual difference of Hornet and CSR in SpMV"),
+        "least": _said("least of DCSR over Hornet in SpMV"),
+        "most": _said("most of DCSR over Hornet in SpMV"),
     }
     return Filled(rows, words)
 

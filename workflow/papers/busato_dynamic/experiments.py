@@ -9,23 +9,33 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
 
+from papers.busato_dynamic.dcsr import Dcsr
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, public_graphs, stand_in
+from papers.busato_dynamic.lists import Aim, Custinger
+from papers.busato_dynamic.rivals import Rival
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
 from pyapsp.base.json import Record
+from pyapsp.device import Device
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.dynamic.formats import FORMATS
+from pyapsp.dynamic.hornet import DUPLICATES
 from pyapsp.errors import VerificationError
 from pyapsp.graph import Graph
 from pyapsp.registry import method, problem
 from pyapsp.registry.timing import Turn
 from pyapsp.trusses.products import adjacency, trussness_by_products
 
-__all__ = ["BLOCKS", "EXPERIMENTS", "HORNETS", "TRUSSES", "UPDATED"]
+__all__ = [
+    *("BLOCKS", "DISTRIBUTIONS", "EXPERIMENTS", "HORNETS", "PACKED", "RIVALS", "SEGMENTS"),
+    *("TRUSSES", "UPDATED", "UPDATERS"),
+]
 
+#: Other systems by the names of the thesis.
+RIVALS: dict[str, type[Rival]] = {"cuSTINGER": Custinger, "AIM": Aim, "DCSR": Dcsr}
 #: Containers of the tables of memory -> their options; the thesis has powers of two.
 HORNETS: dict[str, dict[str, Any]] = {
     "Hornet": {},
@@ -40,6 +50,12 @@ BLOCKS: dict[str, dict[str, Any]] = {
     "cuSTINGER's blocks": {"block_steps": 1, "least_block": 8, "block_array": 2**21},
     "AIM's blocks": {"block_steps": 1, "least_block": 256, "block_array": 2**22},
 }
+#: Systems of figures 18.7 and 18.8 -> the Hornet beside them, of `BLOCKS`.
+UPDATERS = {"cuSTINGER": "cuSTINGER's blocks", "AIM": "AIM's blocks"}
+#: How the ends of a batch are drawn; the thesis does not say it.
+DISTRIBUTIONS = ("uniform", "by degree")
+#: DCSR as a graph makes it, and after so many batches as it takes before it packs its rows.
+PACKED, SEGMENTS = "DCSR", "DCSR, 4 batches"
 #: Graphs of figures 18.7 and 18.8; the thesis has four, of which it names cage15.
 UPDATED = ("dblp-2010", "in-2004", "soc-LiveJournal1", "cage15")
 #: Methods for trusses -> name and container.
@@ -54,15 +70,27 @@ TRUSSES: dict[str, tuple[str, Parameters]] = {
 _PART = 100
 # Edges up to which SciPy finds trusses in seconds.
 _PRODUCTS = 100_000
+_Ends = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def _fresh(graph: Graph, count: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the ends of random edges that are different and not in the graph."""
+def _tails(graph: Graph) -> NDArray[np.int64]:
+    return np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+
+
+def _fresh(graph: Graph, count: int, seed: int, distribution: str = DISTRIBUTIONS[0]) -> _Ends:
+    """Return the ends of random edges that are different and not in the graph.
+
+    With "by degree", ends are those of random edges of the graph.
+    """
     random = np.random.default_rng(seed)
-    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    tails = _tails(graph)
     known, fresh = tails << 32 | graph.indices, np.zeros(0, np.int64)
     while fresh.size < count:
-        ends = random.integers(0, graph.n, (2, 2 * count + 8))
+        if distribution == "uniform":
+            ends = random.integers(0, graph.n, (2, 2 * count + 8))
+        else:
+            of = random.integers(0, graph.m, (2, 2 * count + 8))
+            ends = np.stack([tails[of[0]], graph.indices[of[1]]])
         fresh = np.unique(np.concatenate([fresh, ends[0] << 32 | ends[1]]))
         fresh = fresh[~np.isin(fresh, known)]
     fresh = random.permutation(fresh)[:count]
@@ -77,7 +105,7 @@ def _bytes(container: Any) -> int:
 def _formats(n: int, request: Request) -> Iterator[Case]:
     """Yield each graph of table 18.2: initialisation, one batch in and out, memory."""
     makers: dict[str, Callable[[Graph], Any]] = {
-        name: partial(cls, device=request.device) for name, cls in FORMATS.items()
+        name: partial(cls, device=request.device) for name, cls in (FORMATS | RIVALS).items()
     }
     for name, options in HORNETS.items():
         makers[name] = partial(Hornet.from_graph, device=request.device, **options)
@@ -107,21 +135,28 @@ def _used(degrees: np.ndarray) -> float:
     return float(rows.sum() / (1 << np.ceil(np.log2(rows)).astype(np.int64)).sum())
 
 
-def _turn(make: Callable[[Graph], Any], graph: Graph, ends: tuple[np.ndarray, np.ndarray]) -> Turn:
-    seconds, started = {}, time.perf_counter()
+def _turn(make: Callable[[Graph], Any], graph: Graph, ends: _Ends) -> Turn:
+    """Make a container, insert a batch, and delete it if the format can."""
+    started = time.perf_counter()
     container = make(graph)
-    for phase, act in (("insert", "insert_edges"), ("delete", "delete_edges")):
-        seconds["init" if phase == "insert" else "insert"] = time.perf_counter() - started
-        if phase == "insert":
-            memory = _bytes(container)
-            used = container.memory.block_arrays if isinstance(container, Hornet) else None
-        started = time.perf_counter()
-        duplicates = {} if phase == "delete" else {"duplicates": "keep"}
-        if getattr(container, act)(*ends, **duplicates) != ends[0].size:
-            raise VerificationError(f"{phase}: another number of edges")
-        _ = container.degree()[:1]  # waits
-    seconds["delete"] = time.perf_counter() - started
+    seconds = {"init": time.perf_counter() - started}
+    memory = _bytes(container)
+    used = container.memory.block_arrays if isinstance(container, Hornet) else None
     right = graph.to_scipy()
+    kind = getattr(container, "duplicates", DUPLICATES)[-1]
+    phases = {"insert": partial(container.insert_edges, *ends, duplicates=kind)}
+    if hasattr(container, "delete_edges"):
+        phases["delete"] = partial(container.delete_edges, *ends)
+    else:
+        right = right + csr_array((np.ones(ends[0].size, right.dtype), ends), shape=right.shape)
+        right.sort_indices()
+    for phase, act in phases.items():
+        started = time.perf_counter()
+        count = act()
+        _ = container.degree()[:1]  # waits
+        seconds[phase] = time.perf_counter() - started
+        if count != ends[0].size:
+            raise VerificationError(f"{phase}: another number of edges")
     rows = container.to_csr()
     require_equal(rows.indptr, right.indptr, "the container")
     require_equal(rows.indices, right.indices, "the container")
@@ -132,37 +167,66 @@ def _turn(make: Callable[[Graph], Any], graph: Graph, ends: tuple[np.ndarray, np
 
 def _updates(n: int, request: Request) -> Iterator[Case]:
     """Yield batches of growing size into four graphs, with and without a look for duplicates."""
+    makers = _updaters(request.device)
     for name in UPDATED:
         graph = stand_in(name, n)
         sizes = [10**power for power in range(8) if 10**power <= max(graph.m // 4, 1)]
-        batches = {size: _fresh(graph, size, size) for size in sizes}
+        known = {size: _known(graph, size) for size in sizes}
         runners = []
-        for blocks, options in BLOCKS.items():
-            container = Hornet.from_graph(graph, device=request.device, **options)
-            for size, ends in batches.items():
-                for kind in ("ignore", "keep"):
-                    label = {"graph": name, "blocks": blocks, "batch": size, "duplicates": kind}
-                    runners.append(Runner(label, partial(_batch, container, ends, kind)))
+        for distribution in DISTRIBUTIONS:
+            batches = [_fresh(graph, size, size, distribution) for size in sizes]
+            for blocks, make in makers.items():
+                # without a look for duplicates, a Hornet of any blocks, and no other system
+                plain = distribution == "uniform" and blocks in BLOCKS
+                for kind in ("ignore", "keep")[: 1 + plain]:
+                    for ends in batches:
+                        label: Label = {"graph": name, "blocks": blocks, "batch": ends[0].size}
+                        label |= {"duplicates": kind, "distribution": distribution}
+                        turn = partial(_batch, make, graph, known[ends[0].size], ends, kind)
+                        runners.append(Runner(label, turn))
         about: Record = {"label": {"graph": name}, "n": graph.n, "m": graph.m}
-        yield Case({**about, "reference": {"what": "the number of edges"}}, runners)
+        yield Case({**about, "reference": {"what": "the edges of the graph"}}, runners)
 
 
-def _batch(container: Hornet, ends: tuple[np.ndarray, np.ndarray], kind: str) -> Turn:
-    """Insert a batch and delete it; the host waits for the answer to a question about it."""
-    size, before, seconds = ends[0].size, container.m, {}
+def _updaters(device: Device) -> dict[str, Callable[[Graph], Any]]:
+    """Return Hornets by their blocks, and other systems by their names."""
+    hornets = {
+        blocks: partial(Hornet.from_graph, device=device, **options)
+        for blocks, options in BLOCKS.items()
+    }
+    return hornets | {name: partial(RIVALS[name], device=device) for name in UPDATERS}
+
+
+def _known(graph: Graph, count: int) -> _Ends:
+    """Return the ends of random edges of a graph."""
+    of = np.random.default_rng(count).choice(graph.m, count, replace=False)
+    return _tails(graph)[of], graph.indices[of].astype(np.int64)
+
+
+def _batch(
+    make: Callable[[Graph], Any], graph: Graph, known: _Ends, ends: _Ends, kind: str
+) -> Turn:
+    """Insert a batch into a new container, and delete it; the host waits for the degrees.
+
+    Before, it gets as many edges that are there: then it has memory for batches, and no row has
+    grown.
+    """
+    container, size, seconds = make(graph), ends[0].size, {}
+    right = container.insert_edges(*known, duplicates="ignore") == 0
     started = time.perf_counter()
     added = container.insert_edges(*ends, duplicates=kind)
     _ = container.degree([0])
     seconds["insert"] = time.perf_counter() - started
-    right = (
-        added == size and container.m == before + size and bool(container.has_edges(*ends).all())
-    )
+    right &= container.m == graph.m + size and bool(container.has_edges(*ends).all())
     started = time.perf_counter()
     gone = container.delete_edges(*ends)
     _ = container.degree([0])
     seconds["delete"] = time.perf_counter() - started
-    if not right or gone != size or container.m != before or container.has_edges(*ends).any():
+    if not right or not added == gone == size or container.has_edges(*ends).any():
         raise VerificationError(f"{size} edges: {added} inserted, {gone} deleted")
+    require_equal(container.degree(), np.diff(graph.indptr), "the degrees after all")
+    if not container.has_edges(*known).all():
+        raise VerificationError(f"{size} edges: others are gone, too")
     return Turn({**seconds, "wall": sum(seconds.values())}, {"edges": size})
 
 
@@ -177,19 +241,24 @@ def _analytics(n: int, request: Request) -> Iterator[Case]:
             "CSR": analytics.CsrRows(graph, device=request.device),
             "Hornet": Hornet.from_graph(graph, device=request.device),
         }
+        dynamic = {PACKED: Dcsr(graph, device=request.device)}
+        dynamic[SEGMENTS] = _in_batches(graph, request.device)
         depths = csgraph.dijkstra(matrix, unweighted=True, indices=hub)
         levels = np.where(np.isfinite(depths), depths, -1).astype(np.int32)
+        rights = {"BFS": (levels, 0.0), "SpMV": (product, 1e-4 * float(product.max()))}
         runners = []
         for form, rows in containers.items():
             calls = {
                 "BFS": partial(analytics.bfs, rows, hub),
                 "SpMV": partial(analytics.spmv, rows, vector),
             }
-            rights = {"BFS": (levels, 0.0), "SpMV": (product, 1e-4 * float(product.max()))}
             for what, call in calls.items():
                 label: Label = {"graph": name, "what": what, "format": form}
-                right = rights[what]
-                runners.append(Runner(label, partial(_timed, call, *right)))
+                runners.append(Runner(label, partial(_timed, call, *rights[what])))
+        for form, segments in dynamic.items():
+            label = {"graph": name, "what": "SpMV", "format": form}
+            call = partial(segments.product, vector)
+            runners.append(Runner(label, partial(_timed, call, *rights["SpMV"])))
         traversed = int(np.diff(graph.indptr)[levels >= 0].sum())
         about: Record = {
             "label": {"graph": name},
@@ -198,6 +267,21 @@ def _analytics(n: int, request: Request) -> Iterator[Case]:
             "traversed": traversed,
         }
         yield Case({**about, "reference": {"what": "SciPy"}}, runners)
+
+
+def _in_batches(graph: Graph, device: Device) -> Dcsr:
+    """Return a DCSR of which the last edges, at random, came in batches as those of table 17.1."""
+    tails, part = _tails(graph), max(graph.m // _PART, 1)
+    batches = np.random.default_rng(5).permutation(graph.m)[: 4 * part].reshape(4, -1)
+    stays = np.ones(graph.m, bool)
+    stays[batches.ravel()] = False
+    first = np.searchsorted(tails[stays], np.arange(graph.n + 1))
+    heads = np.ascontiguousarray(graph.indices[stays])
+    ones = np.ones(heads.size, np.int64)
+    container = Dcsr(Graph.from_checked_rows(first, heads, ones, copy=False), device=device)
+    for batch in batches:
+        container.insert_edges(tails[batch], graph.indices[batch])
+    return container
 
 
 def _timed(call: Callable[[], np.ndarray], right: np.ndarray, tolerance: float) -> Turn:
