@@ -84,11 +84,13 @@ def test_rows_have_the_edges_of_a_set(system, of, device, form):
 @pytest.mark.parametrize("batches_of_rows", [1, 3])
 def test_segments_have_all_edges_until_they_are_packed(batches_of_rows, device, form):
     random = np.random.default_rng(6)
-    graph = GRAPHS["random"]
+    tails, heads, _ = GRAPHS["random"].arcs()
+    # the first segments of some rows are empty
+    graph = Graph.from_arcs(N, tails[tails > 9], heads[tails > 9])
     container = Dcsr(graph, batches=batches_of_rows, spare=500, device=device)
     model = Counter(pairs(graph.arcs()[:2]))
     rebuilt = []
-    for ends in batches(random, 40, 0, 100, 30, 700, 10, 20):
+    for ends in batches(random, 40, 700, 0, 100, 30, 10, 20):
         assert container.insert_edges(*ends) == ends.shape[1]
         model.update(pairs(ends))
         assert edges_of(container) == sorted(model.elements())
@@ -96,8 +98,8 @@ def test_segments_have_all_edges_until_they_are_packed(batches_of_rows, device, 
         vector = random.random(N, np.float32)
         np.testing.assert_allclose(container.product(vector), container.to_csr() @ vector, 1e-5)
         rebuilt.append(container.rebuilt)
-    # after so many batches, and before the fourth one that has edges, for which there is no room
-    assert rebuilt == {1: [1, 1, 2, 3, 4, 5, 6], 3: [1, 1, 1, 1, 2, 2, 2]}[batches_of_rows]
+    # after so many batches that have edges, and before the second one, which has no room
+    assert rebuilt == {1: [1, 2, 2, 3, 4, 5, 6], 3: [1, 2, 2, 2, 2, 3, 3]}[batches_of_rows]
 
 
 def test_memory_is_that_of_the_formats(device, form):
@@ -120,24 +122,38 @@ def test_memory_is_that_of_the_formats(device, form):
         assert container.memory == grown
 
 
+def test_rows_grow_to_twice_their_size_or_by_pages(device, form):
+    empty = GRAPHS["empty"]
+    custinger, aim = (made(system, empty, device) for system in SYSTEMS)
+    taken, pages = [], []
+    for head in range(40):
+        for container in (custinger, aim):
+            container.insert_edges([HUB], [head])
+        taken.append(custinger._taken)
+        pages.append(aim._taken)
+    # arrays of 16, 32 and 64 edges, of which one arena has as many edges as the first arrays
+    assert taken == [8 * N] * 8 + [16] * 8 + [16 + 32] * 16 + [16 + 32 + 64] * 8
+    assert pages == [1 + head // Aim._page for head in range(40)]
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_batch_for_which_there_is_no_memory_changes_nothing(system, device, form):
     container = made(system, GRAPHS["random"], device)
     before = edges_of(container)
+    tail = int(np.flatnonzero(container.degree() % Aim._page)[0])
     if system == "AIM":
         container._taken = container._pages
     else:
         container._arenas *= 8
         container._taken = container._arenas[-1].size // 4
-    many = np.full(N, HUB), np.arange(N)
+    many = np.full(N, tail), np.arange(N)
     with pytest.raises(CapabilityError, match=r"the pool has|arenas are full"):
         container.insert_edges(*many)
     assert edges_of(container) == before
-    # one more edge, for which a row has room
-    sizes = container.degree()
-    tail = int(np.flatnonzero(sizes % Aim._page)[0])
-    head = next(head for head in range(N) if (tail, head) not in before)
-    assert container.insert_edges([tail], [head]) == 1
+    # one of them, for which the row has room
+    new = next(pair for pair in pairs(many) if pair not in before)
+    assert container.insert_edges(*np.array([new]).T) == 1
+    assert edges_of(container) == sorted([*before, new])
 
 
 def test_what_is_no_batch_changes_nothing(device, form):
@@ -151,6 +167,8 @@ def test_what_is_no_batch_changes_nothing(device, form):
         with pytest.raises(ParameterError, match="duplicates"):
             container.insert_edges([0], [1], duplicates="update")
         assert edges_of(container) == before
-        assert container.insert_edges([HUB, HUB], [HUB, HUB]) == (1 if cls is Custinger else 2)
+        new = [(0, 0), (0, 0)][: 2 - (cls is Custinger)]
+        assert container.insert_edges([0, 0], [0, 0]) == len(new)
+        assert edges_of(container) == sorted([*before, *new])
     with pytest.raises(GraphError, match="edge number 0"):
         Custinger(graph, device=device).has_edges([N], [0])

@@ -85,14 +85,22 @@ static inline __global int *edge_at(const long place, ARENAS)
 {
     const long edge = place & ((1L << ARENA_BITS) - 1);
     switch ((int)(place >> ARENA_BITS)) {
-    case 0: return h0 + edge;
-    case 1: return h1 + edge;
-    case 2: return h2 + edge;
-    case 3: return h3 + edge;
-    case 4: return h4 + edge;
-    case 5: return h5 + edge;
-    case 6: return h6 + edge;
-    default: return h7 + edge;
+    case 0:
+        return h0 + edge;
+    case 1:
+        return h1 + edge;
+    case 2:
+        return h2 + edge;
+    case 3:
+        return h3 + edge;
+    case 4:
+        return h4 + edge;
+    case 5:
+        return h5 + edge;
+    case 6:
+        return h6 + edge;
+    default:
+        return h7 + edge;
     }
 }
 
@@ -100,17 +108,20 @@ static inline __global int *edge_at(const long place, ARENAS)
 #define LAST_BASE(size) ((long)(max(size, 1) - 1) / PART * PART)
 
 /* Go on from the part that begins with edge `base`, at `place`, to the part with edge k. */
-#define REACH(place, base, k)                                                                      \
+#define REACH(part, place, base, k)                                                                \
     while ((k) >= base + PART) {                                                                   \
         place = NEXT(place);                                                                       \
         base += PART;                                                                              \
+        part = AT(place);                                                                          \
     }
 
-/* The edges from `from` on, before `to`, of a row: the lanes of a group take them in turns. */
-#define FOR_EDGES(k, place, base, from, to)                                                        \
+/* The edges from `from` on, before `to`, of a row: the lanes of a group take them in turns. Edge k
+ * is part[k - base]. */
+#define FOR_EDGES(k, part, place, base, from, to)                                                  \
     for (; base < (to); place = NEXT(place), base += PART)                                         \
-        for (long k = max(base, (long)(from)) + LANE; k < min(base + PART, (long)(to));            \
-             k += PYAPSP_GROUP)
+        for (__global int *part = AT(place), *turn = part; turn; turn = 0)                         \
+            for (long k = max(base, (long)(from)) + LANE; k < min(base + PART, (long)(to));        \
+                 k += PYAPSP_GROUP)
 
 /* The place of each edge of a batch in its row, or -1; the least edge without vertices is noted. */
 TOGETHER list_seek(__global const int *tails, __global const int *heads, const int count,
@@ -124,8 +135,8 @@ TOGETHER list_seek(__global const int *tails, __global const int *heads, const i
         SYNC();
         if (v >= 0 && v < n && head >= 0 && head < n) {
             long place = begin[v], base = 0;
-            FOR_EDGES (k, place, base, 0, used[v]) {
-                if (*AT(place + k - base) == head)
+            FOR_EDGES (k, part, place, base, 0, used[v]) {
+                if (part[k - base] == head)
                     atomic_min(&least, (int)k);
             }
         } else if (LANE == 0) {
@@ -204,8 +215,9 @@ TOGETHER list_move(__global const int2 *outgrown, __global const long *to, const
     FOR_GROUPS (j, count) {
         const int v = outgrown[j].x;
         long place = begin[v], base = 0;
-        FOR_EDGES (k, place, base, 0, used[v])
-            *AT(to[j] + k) = *AT(place + k);
+        __global int *array = AT(to[j]);
+        FOR_EDGES (k, part, place, base, 0, used[v])
+            array[k] = part[k];
         SYNC();
         if (LANE == 0) {
             begin[v] = to[j];
@@ -227,8 +239,9 @@ __kernel void list_write(__global const int *tails, __global const int *heads, c
                 base = 0;
                 place = begin[v];
             }
-            REACH(place, base, k)
-            atomic_xchg((volatile __global int *)AT(place + k - base), erase ? -1 : heads[i]);
+            volatile __global int *part = AT(place);
+            REACH(part, place, base, k)
+            atomic_xchg(&part[k - base], erase ? -1 : heads[i]);
         }
     }
 }
@@ -245,8 +258,8 @@ TOGETHER list_repeat(__global const int *tails, __global const int *heads, const
         SYNC();
         if (own >= 0) {
             long base = LAST_BASE(used[v]), place = last[v];
-            FOR_EDGES (k, place, base, used[v], own) {
-                if (*AT(place + k - base) == heads[i])
+            FOR_EDGES (k, part, place, base, used[v], own) {
+                if (part[k - base] == heads[i])
                     atomic_or(&equal, 1);
             }
         }
@@ -267,13 +280,14 @@ TOGETHER list_settle(__global const int *touched, const int whole, volatile __gl
         // each lane has a place that it reads, and one that it writes; both only go on
         long base = whole ? 0 : LAST_BASE(size), place = whole ? begin[v] : last[v];
         long out_base = base, out = place;
+        __global int *in_part = AT(place), *out_part = in_part;
         int end = from;
         for (int first = from; first < to; first += PYAPSP_GROUP) {
             const int k = first + LANE;
             int head = -1;
             if (k < to) {
-                REACH(place, base, k)
-                head = *AT(place + k - base);
+                REACH(in_part, place, base, k)
+                head = in_part[k - base];
             }
             stays[LANE] = head >= 0;
             SYNC();
@@ -283,8 +297,8 @@ TOGETHER list_settle(__global const int *touched, const int whole, volatile __gl
                 all += stays[lane];
             }
             if (head >= 0) {
-                REACH(out, out_base, end + before)
-                *AT(out + end + before - out_base) = head;
+                REACH(out_part, out, out_base, end + before)
+                out_part[end + before - out_base] = head;
             }
             end += all;
             SYNC();
@@ -292,7 +306,7 @@ TOGETHER list_settle(__global const int *touched, const int whole, volatile __gl
         if (LANE == 0) {
 #if PYAPSP_PAGE
             long last_base = 0, last_place = begin[v];
-            REACH(last_place, last_base, max(end, 1) - 1)
+            REACH(in_part, last_place, last_base, max(end, 1) - 1)
             last[v] = last_place;
 #endif
             used[v] = end;
@@ -309,11 +323,11 @@ TOGETHER list_copy(__global const long *first, __global int *heads, const int n,
 {
     FOR_GROUPS (v, n) {
         long base = 0, place = begin[v];
-        FOR_EDGES (k, place, base, 0, used[v]) {
+        FOR_EDGES (k, part, place, base, 0, used[v]) {
             if (out)
-                heads[first[v] + k] = *AT(place + k - base);
+                heads[first[v] + k] = part[k - base];
             else
-                *AT(place + k - base) = heads[first[v] + k];
+                part[k - base] = heads[first[v] + k];
         }
     }
 }
