@@ -170,5 +170,10 @@ def test_what_is_no_batch_changes_nothing(device, form):
         new = [(0, 0), (0, 0)][: 2 - (cls is Custinger)]
         assert container.insert_edges([0, 0], [0, 0]) == len(new)
         assert edges_of(container) == sorted([*before, *new])
-    with pytest.raises(GraphError, match="edge number 0"):
-        Custinger(graph, device=device).has_edges([N], [0])
+    container = Custinger(graph, device=device)
+    tails, heads = graph.arcs()[:2]
+    for act in (container.has_edges, container.delete_edges):
+        with pytest.raises(GraphError, match=f"edge number 1 goes from {N} to 0"):
+            act([tails[0], N], [heads[0], 0])
+    assert container.m == graph.m
+    assert edges_of(container) == before[: graph.m]

@@ -161,22 +161,25 @@ def _gains(measured: Measured, system: str, *, small: bool) -> dict[tuple[str, i
     return gains
 
 
-def _by_batch(gains: Mapping[tuple[str, int], float]) -> str:
-    return listed({f"{graph} {batch:,}": gain for (graph, batch), gain in gains.items()})
+def _range(gains: Mapping[tuple[str, int], float]) -> str:
+    """Return the least and the largest of quotients, with graph and number of edges."""
+    ends = (pick(gains, key=gains.__getitem__) for pick in (min, max))
+    return " to ".join(f"{gains[end]:.3g} ({end[0]}, {end[1]:,} edges)" for end in ends)
 
 
 def _dy11(measured: Measured) -> Verdict:
     gains = _gains(measured, "cuSTINGER", small=True)
     slower = mean(1 / gain for gain in gains.values())
     holds = max(gains.values()) < 1 and near(slower, _said("Hornet slower than cuSTINGER, about"))
-    return Verdict(holds, f"slower, mean {slower:.3g}; cuSTINGER over Hornet: {_by_batch(gains)}")
+    numbers = f"Hornet over cuSTINGER, mean {slower:.3g}; cuSTINGER over Hornet {_range(gains)}"
+    return Verdict(holds, numbers)
 
 
 def _dy12(measured: Measured) -> Verdict:
     gains = _gains(measured, "cuSTINGER", small=False)
     best = max(gains.values())
     holds = min(gains.values()) > 1 and reaches(best, _said("most of cuSTINGER over Hornet"))
-    return Verdict(holds, f"cuSTINGER over Hornet: {_by_batch(gains)}")
+    return Verdict(holds, f"cuSTINGER over Hornet {_range(gains)}")
 
 
 def _dy13(measured: Measured) -> Verdict:
@@ -186,13 +189,13 @@ def _dy13(measured: Measured) -> Verdict:
     if _REGULAR not in means:
         raise UnmeasuredError(_REGULAR)
     holds = max(gains.values()) < 1 and means[_REGULAR] == min(means.values())
-    return Verdict(holds, f"AIM over Hornet, means: {listed(means)}; {_by_batch(gains)}")
+    return Verdict(holds, f"AIM over Hornet {_range(gains)}; means: {listed(means)}")
 
 
 def _dy14(measured: Measured) -> Verdict:
     gains = _gains(measured, "AIM", small=False)
     holds = reaches(max(gains.values()), _said("most of AIM over Hornet"))
-    return Verdict(holds, f"AIM over Hornet: {_by_batch(gains)}")
+    return Verdict(holds, f"AIM over Hornet {_range(gains)}")
 
 
 def _dy15(measured: Measured) -> Verdict:

@@ -24,7 +24,7 @@
  *
  * Source    J. King, T. Gilray, R. M. Kirby, M. Might, Dynamic sparse-matrix allocation on GPUs, ISC
  *           2016, doi:10.1007/978-3-319-41321-1_4, as F. Busato, thesis, Verona 2018, chapter 17,
- *           tells of it.
+ *           describes it.
  */
 #define BAD 0
 #define TOUCHED 1

@@ -16,7 +16,7 @@ from pyapsp.device.kernels.source import flattened
 from pyapsp.dynamic.calls import Run
 from pyapsp.dynamic.rows import Rows
 from pyapsp.errors import CapabilityError
-from pyapsp.graph import Graph, GraphLike
+from pyapsp.graph import Graph, GraphLike, as_structure
 
 __all__ = ["Dcsr"]
 
@@ -57,27 +57,30 @@ class Dcsr(Rival):
         spare: int | None = None,
         device: DeviceLike = None,
     ) -> None:
-        self._most, self._asked, self.rebuilt = batches, spare, 0
-        super().__init__(graph, device=device)
+        source: Graph = as_structure(graph)
+        self._most, self.rebuilt = batches, 0
+        self._spare = source.m if spare is None else spare
+        super().__init__(source, device=device)
 
     def product(self, x: ArrayLike) -> NDArray[np.float32]:
         """Return the product of the adjacency matrix and a vector, in float32."""
         vector = np.ascontiguousarray(x, np.float32)
         with device_errors(self.device, 2 * vector.nbytes):
-            run = Run(_Segments(self), self._program)
+            self._launches.m = self.m
+            run = Run(self._launches, self._program)
             sent, answer = run.upload(vector), run.buffer(vector.nbytes)
             run.over_rows("dcsr_sum", sent, answer)
             return run.fetch(answer, self.n, np.float32)
 
     def _build(self) -> Program:
         text = flattened("dynamic/analytics.cl") + "\n" + _TEXT.read_text("utf-8")
-        group = _Segments(self).group
+        self._launches = _Segments(self)
+        group = self._launches.group
         defines = ("PYAPSP_GROUP", group), ("PYAPSP_WARP", min(group, 32)), ("PYAPSP_HORNET", 0)
         optimise = group == 1 or self.device.traits.optimises_barriers
         return built(self.device, text, defines, optimise)
 
     def _load(self, graph: Graph) -> None:
-        self._spare = graph.m if self._asked is None else self._asked
         self._fresh = self._new(np.zeros(self.n, np.int32))
         self._sizes = self._new(np.diff(graph.indptr).astype(np.int32))
         self._counts = self._new(np.zeros(self.n, np.int32))
@@ -141,7 +144,7 @@ class Dcsr(Rival):
 
 
 class _Segments(Rows):
-    """The rows of a DCSR in launches as those over other rows."""
+    """The rows of a DCSR for the launches over rows of any kind."""
 
     weight = None
 

@@ -38,7 +38,7 @@
  * Source    O. Green, D. A. Bader, cuSTINGER, HPEC 2016, doi:10.1109/HPEC.2016.7761622; M. Winter,
  *           R. Zayer, M. Steinberger, Autonomous, independent management of dynamic graphs on GPUs
  *           (AIM), HPEC 2017, doi:10.1109/HPEC.2017.8091058; as F. Busato, thesis, Verona 2018,
- *           chapter 17, tells of them. Counts in place of locks: ours.
+ *           chapter 17, describes them. Counters in place of locks: ours.
  */
 #ifndef PYAPSP_GROUP
 #define PYAPSP_GROUP 32

@@ -74,11 +74,11 @@ class _Lists(Rival):
     def _insert(self, batch: Batch) -> int:
         tails, heads, count = batch
         with device_errors(self.device, 24 * count):
+            touched, outgrown = self._touched(count), self._room("outgrown", 8 * count)
             at = self._seek(batch)
             places = self._claim(batch, at, there=False)
-            touched, outgrown = self._touched(count), self._room("outgrown", 8 * count)
-            found = touched, outgrown, self._state, self._used, self._capacity, self._fresh
-            self._launch("list_outgrown", count, *found)
+            rows = self._used, self._capacity, self._fresh
+            self._launch("list_outgrown", count, touched, outgrown, self._state, *rows)
             state = self._read_state(batch)
             try:
                 self._grow(outgrown, state)
@@ -126,7 +126,7 @@ class _Lists(Rival):
         copied = first, heads, np.int32(self.n), np.int32(out)
         self._launch_groups("list_copy", self.n, *copied, *self._rows)
 
-    def _hold(
+    def _write_rows(
         self, graph: Graph, capacity: NDArray[np.int64], begin: NDArray[np.int64], more: cl.Buffer
     ) -> None:
         """Write rows whose parts follow each other from their begins on."""
@@ -169,7 +169,7 @@ class Custinger(_Lists):
         begin = np.cumsum(capacity) - capacity
         self._taken = int(capacity.sum())
         self._arenas = [self.device.buffer(4 * max(self._taken, _LEAST))]
-        self._hold(graph, capacity, begin, self._new(_NOTHING))
+        self._write_rows(graph, capacity, begin, self._new(_NOTHING))
 
     def _grow(self, outgrown: cl.Buffer, state: NDArray[np.int32]) -> None:
         count = int(state[_OUTGROWN])
@@ -222,7 +222,7 @@ class Aim(_Lists):
         links[np.cumsum(pages)[pages > 0] - 1] = -1
         self._place = self._new(np.array([self._taken], np.int32))
         more = self._new(links, room=self._pages - self._taken)
-        self._hold(graph, pages * self._page, (np.cumsum(pages) - pages) * self._page, more)
+        self._write_rows(graph, pages * self._page, (np.cumsum(pages) - pages) * self._page, more)
 
     def _check(self, pages: int) -> None:
         if pages > self._pages:

@@ -173,12 +173,13 @@ class Rival(ABC):
 
     def _room(self, name: str, size: int) -> cl.Buffer:
         """Return a buffer that the next batch uses again."""
-        held = self._scratch.get(name)
-        if held is None or held.size < size:
+        buffer = self._scratch.get(name)
+        if buffer is None or buffer.size < size:
             # free the old one first
-            self._scratch.pop(name, None)
-            held = self._scratch[name] = self.device.buffer(1 << max(size - 1, 63).bit_length())
-        return held
+            buffer = self._scratch.pop(name, None)
+            del buffer
+            self._scratch[name] = self.device.buffer(1 << max(size - 1, 63).bit_length())
+        return self._scratch[name]
 
     def _sent(self, name: str, array: np.ndarray) -> cl.Buffer:
         """Return such a buffer, with an array in it."""
