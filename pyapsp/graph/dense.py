@@ -129,6 +129,13 @@ class DenseGraph(Graph):
         return found
 
     @property
+    def max_weight(self) -> int | float | None:
+        """Largest weight; None without arcs."""
+        high = self._span[1]
+        # the weights and 0: if none is above 0, the arcs tell
+        return high if high > 0 else super().max_weight
+
+    @property
     def sounded(self) -> Facts:
         """The facts alone, because a search needs a list of arcs."""
         return self.facts

@@ -501,13 +501,13 @@ class Graph:
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs.
 
-        It is kept if it is small.
+        It is kept if it is small, or has the same arrays.
         """
         if not self.directed:
             return self
-        if self.is_symmetric:
-            return self._sharing(directed=False)
         found: Graph | None = self.__dict__.get("_symmetrized")
+        if found is None and self.is_symmetric:
+            found = self.__dict__["_symmetrized"] = self._sharing(directed=False)
         if found is None:
             rows = union(self.indptr, self.indices, self.weights, self._extremes)
             if rows is None:

@@ -25,7 +25,7 @@ from pyapsp.device.kernels.transfer import in_place
 from pyapsp.numbers.checks import convert
 from pyapsp.paths.device_rows import DeviceRows
 
-__all__ = ["arriving", "converter", "deliver", "download", "expected", "room"]
+__all__ = ["arriving", "clears", "converter", "deliver", "download", "expected", "room"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -101,6 +101,11 @@ def expected(device: Device, *rows: np.ndarray | DeviceRows | None) -> Iterator[
         for place, stretch in stretches.items():
             _coming.pop(place, None)
             stretch.end()
+
+
+def clears() -> bool:
+    """Return whether rows are `expected`, so that other threads may clear pages."""
+    return bool(_coming)
 
 
 def converter(device: Device, rows: np.ndarray | DeviceRows, spare: int) -> DeviceRows | None:

@@ -92,9 +92,9 @@ def test_facts_of_many_groups(device, queue, on_device, groups):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kind", _TYPES)
 def test_distances_are_those_of_the_array(device, queue, memory, on_device, kind):
-    for dtype in "float64", "float32", "int32", "auto":
+    for dtype in "float64", "float32", "int32", "uint16", "auto":
         weights = _weights(kind)
-        if kind.startswith("float") and dtype == "int32":
+        if kind.startswith("float") and dtype in ("int32", "uint16"):
             weights = np.floor(weights)
         if kind == "float64" and dtype == "float32":
             continue  # whether float32 holds the weights is checked on the host

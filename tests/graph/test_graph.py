@@ -118,6 +118,18 @@ def test_a_small_graph_keeps_its_undirected_graph(monkeypatch):
     monkeypatch.setattr(Graph, "_kept", 1)
     large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
     assert large.symmetrized() is not large.symmetrized()
+    equal = Graph.from_arcs(3, [0, 1], [1, 0], [5, 5])
+    both = equal.symmetrized()
+    assert equal.symmetrized() is both
+    assert both.indices is equal.indices
+    assert equal.with_weights([5, 3]).symmetrized().weights.tolist() == [3, 3]
+
+
+def test_the_largest_weight_of_a_matrix_needs_no_list_of_arcs():
+    for weights, largest in ([[0, 3], [-2, 0]], 3), ([[0, -1], [-4, 0]], -1), ([[0, 0]] * 2, None):
+        graph = DenseGraph(np.array(weights, np.float32))
+        assert graph.max_weight == largest
+        assert ("_listed" in vars(graph)) == (largest == -1)
 
 
 @pytest.mark.parametrize("draw", ["ones", "whole", "fractions"])

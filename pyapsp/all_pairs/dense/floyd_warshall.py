@@ -21,7 +21,7 @@ from pyapsp.all_pairs.dense.product import Product
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.base.reuse import empty
 from pyapsp.device import Device, device_errors
-from pyapsp.device.kernels import Backlog, Program, Stopwatch, staging
+from pyapsp.device.kernels import Backlog, Program, Stopwatch, residents, staging
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.device_matrix import is_there
@@ -29,7 +29,7 @@ from pyapsp.graph.families import ARCS
 from pyapsp.numbers.checks import check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.paths.landing import expected
+from pyapsp.paths.landing import clears, expected
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Loaded, Parameters, Plan, check_memory
 from pyapsp.registry.tuning import Match, tuned_rate
@@ -360,7 +360,8 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
             backlog.add(events, self.work(configuration, number - 1))
             if not on_host:
                 queue.flush()
-                time.sleep(0)  # other threads, which clear pages, get the interpreter's lock
+                if clears():
+                    time.sleep(0)  # other threads get the interpreter's lock
             if self.on_round is not None:
                 self.on_round(events)
             # not after each round, because the device is idle during the call
@@ -463,7 +464,7 @@ def _scratch(
     device: Device, queue: cl.CommandQueue, count: int, zeros: bool, watch: Stopwatch
 ) -> cl.Buffer:
     """Make a device buffer of `count` bytes, a multiple of 4 if they are to be zeros."""
-    buffer = device.buffer(count)
+    buffer = residents.scratch(device, count)
     if zeros:
         pattern = np.zeros(1, np.int32)
         watch.add("transfer", cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count))

@@ -14,6 +14,7 @@ from pyapsp.all_pairs.dense.arcs import ArcWriter
 from pyapsp.base.host import aligned, copy, is_aligned
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, fill, staging
+from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
 from pyapsp.graph import Graph
 from pyapsp.graph.device_matrix import DeviceMatrix, is_there
@@ -122,7 +123,7 @@ class DistanceMatrix:
             initial_distances(graph, distances)
             self._words = distances if self._encode is None else self._encode(distances)
             return upload(self._device, queue, self._words, self._size, layout, self._watch)
-        buffer = self._device.buffer(self._bytes)
+        buffer = scratch(self._device, self._bytes)
         if self._arcs is not None:
             columns, infinity = layout.columns, layout.padding
             self._arcs.write(queue, graph, buffer, columns, infinity, self._watch)
@@ -148,7 +149,7 @@ class DistanceMatrix:
     def _of_given(self, queue: cl.CommandQueue, graph: DeviceMatrix) -> cl.Buffer:
         """Return a new buffer with the distances of a matrix that is on the device."""
         layout = self._layout
-        buffer = self._device.buffer(self._bytes)
+        buffer = scratch(self._device, self._bytes)
         distances = arithmetic_defines(self._device, layout.dtype)
         defines: dict[str, str | int] = {
             "PYAPSP_FROM": graph.weights_type,
