@@ -38,23 +38,27 @@ class NarrowRow:
     ----------
     values : (n,) int32 ndarray, optional
         Array for the levels; by default the search makes one of the `narrowest` type.
+    direct : bool
+        Whether the device writes this array.
 
     Attributes
     ----------
-    given : bool
-        Whether there is an array for the levels.
     values : (n,) ndarray
         The levels; -1 if there is no path.
     """
 
-    def __init__(self, values: np.ndarray | None = None) -> None:
-        self.given = values is not None
+    def __init__(self, values: np.ndarray | None = None, *, direct: bool = False) -> None:
+        self._given, self._direct = values is not None, direct
         self.values: np.ndarray = np.empty(0, _WIDE) if values is None else values
 
-    def room(self, n: int, most: int) -> np.ndarray:
-        """Return the array for n levels up to `most`, which becomes `values`."""
-        if not self.given:
-            self.values = np.empty(n, narrowest(most))
+    def kind(self, most: int) -> np.dtype:
+        """Return the type in which levels up to `most` leave the device."""
+        return _WIDE if self._direct else narrowest(most)
+
+    def room(self, n: int, kind: np.dtype) -> np.ndarray:
+        """Return the array for n levels of this type, which becomes `values`."""
+        if not self._given:
+            self.values = np.empty(n, kind)
         return self.values
 
 
@@ -65,8 +69,15 @@ Row: TypeAlias = HostOrDevice | NarrowRow
 def levels_of(rows: Sequence[NarrowRow]) -> np.ndarray:
     """Return the levels of one search or more as (k, n) int32, -1 if there is no path."""
     levels = empty(_shape(rows), _WIDE)
-    for target, row in zip(levels, rows, strict=True):
-        copy(target, row.values)
+    if len(rows) == 1:
+        copy(levels[0], rows[0].values)
+        return levels
+
+    def widen(first: int, last: int) -> None:
+        for place in range(first, last):
+            np.copyto(levels[place], rows[place].values)
+
+    share(widen, len(rows), levels.nbytes)
     return levels
 
 

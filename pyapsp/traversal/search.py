@@ -17,6 +17,7 @@ import pyopencl as cl
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
@@ -140,11 +141,14 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         on_device, fills = options.device_rows, self._fills(options)
         # rows on their way to a device take turns in one row of the host
         shape = sources.size if on_device is None else 1, graph.n
-        distances, direct, predecessors = self._rows(options, shape)
+        is_narrow = self.narrow(plan)
+        # several narrow rows arrive while searches run: to pin memory for them would not pay
+        leaves = is_narrow and sources.size > 1
+        distances, direct, predecessors = self._rows(options, shape, new=leaves)
         narrow: list[NarrowRow] = []
-        if self.narrow(plan):
-            rows = distances if direct else [None] * sources.size
-            narrow = [NarrowRow(row) for row in rows]
+        if is_narrow:
+            rows = distances if direct or leaves else [None]
+            narrow = [NarrowRow(row, direct=direct) for row in rows]
         tell, searcher = of_sources(options.progress), None
         try:
             for place, source in enumerate(sources.tolist()):
@@ -199,7 +203,8 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         if whole and (work := getattr(searcher, "work", None)) is not None:
             stats["work"] = work
         if narrow:
-            return LevelRows(narrow, distances if direct else None, predecessors, stats)
+            wide = distances if direct or leaves else None
+            return LevelRows(narrow, wide, predecessors, stats)
         if on_device is not None:
             distances, predecessors = on_device, options.device_predecessors
         return Rows(distances, predecessors, stats=stats, checked=True)
@@ -209,16 +214,22 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         whole = options.cutoff is None and options.targets is None
         return options.device_rows is not None and whole and self.fills_device_rows
 
-    def _rows(self, options: PathOptions, shape: tuple[int, int]) -> tuple[Any, bool, Any]:
-        """Return rows that searchers write: distances, whether as `room` says, predecessors."""
+    def _rows(
+        self, options: PathOptions, shape: tuple[int, int], *, new: bool
+    ) -> tuple[Any, bool, Any]:
+        """Return rows that searchers write: distances, whether as `room` says, predecessors.
+
+        If `new`, memory is not pinned.
+        """
         if self._fills(options):
             assert options.device_rows is not None
             return options.device_rows, False, options.device_predecessors
-        distances, direct = room(options.device, shape, options.dtype)
-        predecessors = None
-        if options.predecessors:
-            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
-        return distances, direct, predecessors
+
+        def made(dtype: np.dtype) -> tuple[np.ndarray, bool]:
+            return (empty(shape, dtype), False) if new else room(options.device, shape, dtype)
+
+        predecessors = made(np.dtype(np.int32))[0] if options.predecessors else None
+        return *made(options.dtype), predecessors
 
     def settle(self, graph: Graph, options: PathOptions, row: np.ndarray) -> None:
         """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets."""

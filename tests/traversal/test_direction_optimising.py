@@ -17,6 +17,7 @@ from pyapsp.device.kernels import Stopwatch, transfer, upload
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions, landing
+from pyapsp.paths.leaving import Leaving
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, problem, runs
 from pyapsp.traversal import kernels, symmetry
@@ -284,9 +285,20 @@ def test_levels_come_in_the_narrowest_type(longest, parents, device, monkeypatch
     graph = Graph.from_arcs(last + 1, range(longest), range(1, longest + 1))
     expected = np.full((2, last + 1), -1)
     expected[0, : longest + 1], expected[1, last] = range(longest + 1), 0
+    kinds, take = [], Leaving.take
+
+    def noted(self, values, kind, ready, row):
+        kinds.append(kind)
+        return take(self, values, kind, ready, row)
+
+    monkeypatch.setattr(Leaving, "take", noted)
+    narrow = np.min_scalar_type(-longest - 1)
+    alone = pyapsp.bfs(graph, 0, ID, parents=parents, device=device)
+    assert alone.rows.narrow[0].values.dtype == narrow
+    assert np.array_equal(alone.levels, expected[0])
+    assert not kinds
     found = pyapsp.bfs(graph, [0, last], ID, parents=parents, device=device)
-    assert found.rows.narrow[0].values.dtype == np.min_scalar_type(-longest - 1)
-    assert found.rows.narrow[1].values.dtype == "i1"
+    assert kinds[:: 1 + parents] == [narrow, np.int8]
     assert "distances" not in vars(found.rows)
     assert found.levels.dtype == np.int32
     assert np.array_equal(found.levels, expected)
@@ -413,7 +425,7 @@ def test_reversed_for_many_sources_alone(device, monkeypatch):
 @pytest.mark.parametrize("count", [1, 2, 7])
 @pytest.mark.parametrize("parents", [False, True])
 def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
-    """Levels go to the host while the next search runs, if earlier answers were in the memory."""
+    """Those of one source, if earlier answers were in the memory; others leave while it runs."""
     monkeypatch.setattr(reuse, "_LARGE", 64)
     monkeypatch.setattr(reuse, "_unused", {})
     monkeypatch.setattr(module, "_LONG", 0)
@@ -430,7 +442,7 @@ def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
         np.testing.assert_array_equal(found.levels, right)
         forms.append(found.rows.wide is not None)
         del found
-    assert not forms[0]
+    assert forms[0] == (count > 1)
     assert forms[-1]
 
     def stop(done, total):
@@ -441,12 +453,14 @@ def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
     np.testing.assert_array_equal(pyapsp.bfs(graph, sources, ID, device=device).levels, right)
 
 
-def test_the_end_of_a_run_waits_for_levels_on_their_way(device):
-    request = requested("bfs", generators.rmat(6, seed=4), ID, sources=[0], device=device)
+def test_the_end_of_a_run_waits_for_levels_on_their_way(device, monkeypatch):
+    set_in_place(monkeypatch, False)
+    monkeypatch.setattr(module, "_LONG", 0)
+    request = requested("bfs", generators.rmat(6, seed=4), ID, sources=[0, 1], device=device)
     planned = next(runs.plans(request, runs.Refusals()))
     searcher = planned.method.open(planned.plan, Stopwatch())
     late, over = cl.UserEvent(device.context), []
-    cl.enqueue_barrier(searcher._link, wait_for=[late])
+    cl.enqueue_barrier(searcher._leaving._link, wait_for=[late])
 
     def end():
         over.append(True)

@@ -34,6 +34,7 @@ from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.landing import deliver
+from pyapsp.paths.leaving import Leaving
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type, search_defines
@@ -55,6 +56,8 @@ _BATCH, _LONGEST_BATCH = 8, 128
 _FEW = 2
 # Work-groups for each compute unit of a GPU; a CPU has one.
 _GROUPS = 2
+# Rows of four-byte levels for which there is pinned memory, on their way to the host.
+_AWAY = 4
 # The largest part of the arcs' memory that the bit maps of groups take.
 _PART = 4
 # Arcs of a piece of a vertex, on GPUs and on CPUs.
@@ -196,14 +199,7 @@ class BfsDirectionOptimising(Search[_Programs]):
 
     def narrow(self, plan: Plan[Graph, PathOptions, _Programs]) -> bool:
         """Return whether many levels come from a device, and there is no limit on the distance."""
-        options = plan.options
-        whole = (
-            options.cutoff is None
-            and options.targets is None
-            and options.device_rows is None
-            and options.count(plan.input.n) > 0
-        )
-        return whole and plan.input.n >= _LONG and not in_place(options.device.handle)
+        return plan.options.count(plan.input.n) > 0 and _is_narrow(plan.input, plan.options)
 
     def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
@@ -257,10 +253,15 @@ def _own(graph: Graph, options: PathOptions, parameters: Parameters, mode: _Mode
     return [*rows, 8 * pieces, 8 * words, 4 * words * maps, state]
 
 
+def _is_narrow(graph: Graph, options: PathOptions) -> bool:
+    """Return whether levels come to the host in the narrowest type."""
+    whole = options.cutoff is None and options.targets is None and options.device_rows is None
+    return whole and graph.n >= _LONG and not in_place(options.device.handle)
+
+
 def _spaces(graph: Graph, options: PathOptions) -> list[int]:
     """Return the bytes of levels on their way to the host while the next search runs."""
-    to_host = options.device_rows is None and not in_place(options.device.handle)
-    leave = to_host and options.count(graph.n) > 1
+    leave = options.count(graph.n) > 1 and _is_narrow(graph, options)
     return [max(4 * graph.n, 4)] * 2 * leave
 
 
@@ -309,10 +310,11 @@ class _Search:
         written = self._shares and options.predecessors
         self._parents = None if written else buffer(sizes[1])
         self._own = [buffer(size) for size in sizes[2:]]
-        # levels on their way to the host, and the event of their arrival
-        self._link = options.device.queue()
-        spaces = [buffer(size) for size in _spaces(graph, options)] or self._own[:1]
-        self._leaving = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
+        # levels on their way to the host, and the event after which there is room for others
+        spaces = [buffer(size) for size in _spaces(graph, options)]
+        self._spaces = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
+        self._leaving = Leaving(options.device, _AWAY * 4 * graph.n) if spaces else None
+        self._parents_left: cl.Event | None = None
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
@@ -353,6 +355,8 @@ class _Search:
             if predecessors is not None:
                 assert isinstance(predecessors, np.ndarray)
                 parents = shared(queue, predecessors)
+        if self._parents_left is not None:
+            cl.enqueue_barrier(queue, wait_for=[self._parents_left])
         state = self._find(source, (levels, parents, *self._own), rows)
         if predecessors is not None:
             assert self._smallest is not None
@@ -369,8 +373,16 @@ class _Search:
             self._take(distances, int(state[_LEVEL]) - 1)
         elif not self._shares:
             self._download(self._levels, distances)
-        if predecessors is not None and not self._shares:
+        if predecessors is None or self._shares:
+            return
+        if self._leaving is None:
             self._download(self._parents, predecessors)
+            return
+        assert isinstance(predecessors, np.ndarray)
+        assert parents is not None
+        ready = cl.enqueue_marker(queue)
+        queue.flush()
+        self._parents_left = self._leaving.take(parents, predecessors.dtype, ready, predecessors)
 
     def _find(
         self,
@@ -388,29 +400,28 @@ class _Search:
         return state
 
     def _take(self, row: NarrowRow, most: int) -> None:
-        """Bring levels up to `most`, in the narrowest type unless the row has an array.
+        """Bring levels up to `most` in the narrowest type, or in that of an array to be written.
 
-        Then the device writes them to the host while the next search runs, until `finish`.
+        If there are several sources, they arrive while the next search runs, until `finish`.
         """
-        narrow, n = row.room(self._n, most), np.int32(self._n)
-        given, size = (self._queue, *self._shape), np.int32(narrow.itemsize)
-        if not row.given:
+        kind, given = row.kind(most), (self._queue, *self._shape)
+        size = np.int32(self._n), np.int32(kind.itemsize)
+        if self._leaving is None:
             space = self._own[0]  # the queue is not needed any more
-            self._narrow(*given, self._levels, space, n, size)
-            self._download(space, narrow)
+            self._narrow(*given, self._levels, space, *size)
+            self._download(space, row.room(self._n, kind))
             return
-        space, last = self._leaving.popleft()
+        space, last = self._spaces.popleft()
         wait = None if last is None else [last]
-        ready = self._narrow(*given, self._levels, space, n, size, wait_for=wait)
+        ready = self._narrow(*given, self._levels, space, *size, wait_for=wait)
         self._queue.flush()
-        gone = cl.enqueue_copy(self._link, narrow, space, is_blocking=False, wait_for=[ready])
-        self._link.flush()
-        self._leaving.append((space, gone))
+        self._spaces.append((space, self._leaving.take(space, kind, ready, row.values)))
 
     def finish(self) -> None:
         """Wait for rows that are on their way to the host."""
-        with self._watch.by_the_host("transfer"):
-            self._link.finish()
+        if self._leaving is not None:
+            with self._watch.by_the_host("transfer"):
+                self._leaving.finish()
 
     def _advanced(
         self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
