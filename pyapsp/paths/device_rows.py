@@ -98,12 +98,12 @@ class DeviceRows:
         columns: int,
         word: int = 0,
     ) -> None:
-        """Copy rows of a buffer of the device, converted to the type of the answer.
+        """Copy rows of a buffer of the device, converted to the type of the answer, and wait.
 
         Parameters
         ----------
         queue : pyopencl.CommandQueue
-            Its commands before this one end first.
+            Its earlier commands end first.
         found : pyopencl.Buffer
         dtype : numpy.dtype
             The type of its values: that of the rows, or an integer type that it can hold.
@@ -113,6 +113,18 @@ class DeviceRows:
             Bytes of a word, if each value is in the lowest bits of one. Its type is that of the
             rows.
         """
+        self.enqueue(queue, found, dtype, columns, word)
+        queue.finish()
+
+    def enqueue(
+        self,
+        queue: cl.CommandQueue,
+        found: cl.Buffer,
+        dtype: np.dtype,
+        columns: int,
+        word: int = 0,
+    ) -> None:
+        """Enqueue the copy of `take`."""
         rows, n = self.shape
         if not rows * n:
             return
@@ -122,7 +134,11 @@ class DeviceRows:
         kernel = self._program(dtype, word=word).kernel("device_rows_copy")
         arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
         kernel(queue, (groups * group, rows), (group, 1), *arrays, *sizes)
-        queue.finish()
+
+    def reserve(self, queue: cl.CommandQueue) -> None:
+        """Let the driver allocate the memory now: best while kernels run."""
+        undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
+        cl.enqueue_migrate_mem_objects(queue, [self.buffer], undefined)
 
     def put(self, rows: np.ndarray) -> None:
         """Copy distances of the host, which have the type and the shape of these rows."""

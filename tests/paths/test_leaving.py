@@ -42,7 +42,7 @@ def idle(monkeypatch):
 
 # all rows fit, some do, none does
 @pytest.mark.parametrize("size", [2**20, 9 * _N, 4 * _N + 200, _N + 100, 1])
-@pytest.mark.parametrize("part", [2**20, 300])
+@pytest.mark.parametrize("part", [2**20, 3 * _N, 300])
 def test_rows_arrive_in_any_memory(size, part, device, idle, monkeypatch):
     monkeypatch.setattr(leaving, "_PART", part)
     rows = _Rows(device)
@@ -73,6 +73,7 @@ def test_no_memory_without_rows(device, idle):
 
 
 def test_the_error_of_a_copy_is_raised_after_all_of_them(device, idle, monkeypatch):
+    monkeypatch.setattr(leaving, "_PART", _N)
     rows, away, done = _Rows(device, 6), Leaving(device, 2**16), []
 
     def fail(target, source):

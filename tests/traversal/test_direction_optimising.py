@@ -219,7 +219,7 @@ def test_every_change_of_direction(group, device, monkeypatch):
     crew = 4 * (group > 1 and device.capabilities.device_scope_fence)
     steps = (PUSH, PULL, WALK, MARCH)[: 4 if crew else 3]
 
-    def advanced(self, arguments, rows):
+    def advanced(self, *arguments):
         state, turn = np.empty((5, 16), np.int32), 0
         while True:
             limits = map(np.int32, pattern[turn % len(pattern)])
@@ -354,8 +354,8 @@ def test_pulls_read_few_arcs_and_are_chosen(device, monkeypatch):
     pulled = []
     advance = module._Search._advanced
 
-    def advanced(self, arguments, rows):
-        state = advance(self, arguments, rows)
+    def advanced(self, *arguments):
+        state = advance(self, *arguments)
         every = np.empty((5, 16), np.int32)
         module.cl.enqueue_copy(self._queue, every, self._own[-1])
         pulled.append(bool(every[:4, 11].any()))

@@ -16,7 +16,7 @@ parents are written into the arrays of the answer.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -32,7 +32,7 @@ from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_ba
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
-from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
 from pyapsp.paths.leaving import Leaving
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
@@ -357,7 +357,11 @@ class _Search:
                 parents = shared(queue, predecessors)
         if self._parents_left is not None:
             cl.enqueue_barrier(queue, wait_for=[self._parents_left])
-        state = self._find(source, (levels, parents, *self._own), rows)
+        then = None
+        if isinstance(distances, DeviceRows):
+            assert levels is not None
+            then = partial(distances.enqueue, queue, levels, distances.dtype, self._n)
+        state = self._find(source, (levels, parents, *self._own), rows, then)
         if predecessors is not None:
             assert self._smallest is not None
             assert levels is not None
@@ -371,7 +375,7 @@ class _Search:
                 read_back(queue, parents, predecessors)
         if isinstance(distances, NarrowRow):
             self._take(distances, int(state[_LEVEL]) - 1)
-        elif not self._shares:
+        elif not self._shares and then is None:
             self._download(self._levels, distances)
         if predecessors is None or self._shares:
             return
@@ -389,12 +393,13 @@ class _Search:
         source: int,
         arrays: tuple[cl.Buffer | None, ...],
         rows: list[tuple[cl.Buffer, np.ndarray]],
+        then: Callable[[], None] | None = None,
     ) -> np.ndarray:
-        """Find the levels, and return the last record of the state; rows as for `_advanced`."""
+        """Find the levels, and return the last record of the state; the rest as for `_advanced`."""
         n, entering, source_ = np.int32(self._n), self._entering[0], np.int32(source)
         first = self._arcs[0], entering, *arrays, source_, n, np.int32(self._m)
         self._start(self._queue, *self._shape, *first)
-        state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows)
+        state = self._advanced((*self._arcs, *self._entering, *arrays, n), rows, then)
         self.rounds += int(state[_LEVEL])
         self.work += self._m - int(state[_REST])
         return state
@@ -424,11 +429,15 @@ class _Search:
                 self._leaving.finish()
 
     def _advanced(
-        self, arguments: tuple[KernelArgument, ...], rows: list[tuple[cl.Buffer, np.ndarray]]
+        self,
+        arguments: tuple[KernelArgument, ...],
+        rows: list[tuple[cl.Buffer, np.ndarray]],
+        then: Callable[[], None] | None,
     ) -> np.ndarray:
         """Launch steps until a frontier is empty; return the record of that frontier.
 
-        The rows are the arrays in which the device writes. The host waits once for a batch.
+        The rows are the arrays in which the device writes. What `then` enqueues follows each batch:
+        it is rarely in vain, for most searches end with the first. The host waits once for a batch.
         """
         turn, batch, limits = 0, self._batch, self._limits
         state = np.empty((_RECORDS + 1, _RECORD), np.int32)
@@ -442,6 +451,9 @@ class _Search:
             # an event of a copy that is not kept waits for the copy
             events = [cl.enqueue_copy(self._queue, state, self._state, is_blocking=False)]
             events += [hand_back(self._queue, buffer, row) for buffer, row in rows]
+            if then is not None:
+                self._queue.flush()
+                then()
             if self._m <= _SHORT:
                 awaited(self._queue, steps[0], events[-1])
             else:

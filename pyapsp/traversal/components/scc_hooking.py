@@ -13,7 +13,7 @@ from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.device.kernels.residents import scratch
 from pyapsp.device.kernels.transfer import settled
 from pyapsp.graph import Graph
-from pyapsp.paths.device_rows import HostOrDevice
+from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
 from pyapsp.registry import Options, Parameters, ParameterValues, Plan, Stats, register
 from pyapsp.traversal.components.component_methods import Arcs, ComponentMethod, Labels, rows_for
@@ -97,14 +97,15 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: Hos
         upload(queue, graph.indices, watch),
     ]
     trees = [scratch(device, size) for size in Hooking.buffers(n)]
-    numbers = scratch(device, 4 * n)
+    numbers = labels.buffer if isinstance(labels, DeviceRows) else scratch(device, 4 * n)
     sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
-    settled(queue, *trees, numbers, *sums)
+    settled(queue, *trees, *sums)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))
     plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
     plan.state.numbering(queue, trees[0], trees[0], numbers, n, sums)
     queue.finish()
     seconds = time.perf_counter() - started
-    deliver(queue, numbers, labels, watch)
+    if not isinstance(labels, DeviceRows):
+        deliver(queue, numbers, labels, watch)
     return seconds

@@ -28,6 +28,8 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
+from pyapsp.traversal.narrow import NarrowRow, Row
+from pyapsp.traversal.search import Searcher
 from pyapsp.traversal.sssp.tree import (
     NonNegativeSearch,
     Programs,
@@ -124,6 +126,13 @@ class SsspDeltaStepping(NonNegativeSearch):
     def open(self, plan: Plan[Graph, PathOptions, Programs], watch: Stopwatch) -> _Entries:
         """Copy the graph to the device."""
         return _Entries(plan, watch)
+
+    def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
+        """Search from a vertex, and copy the distances."""
+        assert isinstance(searcher, _Entries)
+        assert not isinstance(row, NarrowRow)
+        searcher.search(source, row)
+        searcher.read_distances(row)
 
 
 def _weights(graph: Graph, options: PathOptions) -> np.dtype:
@@ -232,8 +241,8 @@ class _Entries:
         )
         self._tree = Tree.planned(plan, self._arcs, self._dtype)
 
-    def search(self, source: int) -> None:
-        """Launch steps until no entries are left."""
+    def search(self, source: int, row: HostOrDevice | None = None) -> None:
+        """Launch steps until no entries are left; the distances may then be copied to a row."""
         words, vertices, offers, _, _, lost, state, bounds = self._own
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
         self._start(self._queue, *self._shape, *start)
@@ -246,6 +255,9 @@ class _Entries:
                 self._step.set_arg(last, np.int32(turn % _RECORDS))
                 cl.enqueue_nd_range_kernel(self._queue, self._step, *self._shape)
                 turn += 1
+            if isinstance(row, DeviceRows) and batch == _BATCH:
+                self._queue.flush()
+                row.reserve(self._queue)
             cl.enqueue_copy(self._queue, records, self._state)
             record = records[turn % _RECORDS]
             if not record[_COUNTS].any() or self._knows_targets(turn):
