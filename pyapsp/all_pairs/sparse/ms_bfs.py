@@ -445,9 +445,13 @@ def _pieces(graph: Graph, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray
     joined : int32 ndarray
         The vertices with several pieces.
     """
-    degrees = np.diff(graph.indptr)
-    counts = np.maximum(-(-degrees // most), 1)
-    owners = np.repeat(np.arange(graph.n, dtype=np.int32), counts)
-    within = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    starts = np.append(graph.indptr[owners] + most * within, graph.m)
-    return starts.astype(np.int64), owners, np.flatnonzero(counts > 1).astype(np.int32)
+    degrees, owners = np.diff(graph.indptr), np.arange(graph.n, dtype=np.int32)
+    joined = np.flatnonzero(degrees > most).astype(np.int32)
+    if not joined.size:
+        return graph.indptr, owners, joined
+    # most vertices have one piece, so the further ones are inserted
+    further = -(-degrees[joined] // most) - 1
+    more = np.repeat(joined, further)
+    within = 1 + np.arange(more.size) - np.repeat(np.cumsum(further) - further, further)
+    starts = np.insert(graph.indptr, more + 1, graph.indptr[more] + most * within)
+    return starts, np.insert(owners, more + 1, more), joined
