@@ -21,8 +21,12 @@ import pyopencl as cl
 from pyapsp.base.host import threads
 from pyapsp.device import Device
 from pyapsp.device.kernels.mapped import pinned
+from pyapsp.device.kernels.staging import Place
 
-__all__ = ["Leaving"]
+__all__ = ["AWAY", "Leaving"]
+
+#: Rows of the answer for which there should be pinned memory.
+AWAY = 4
 
 # Bytes of the pinned memory at most. Values that a thread copies: to hand a task to a thread takes
 # 0.05 ms, and the searches of a graph of a million vertices 0.4 ms.
@@ -60,10 +64,18 @@ class Leaving:
     device : Device
     size : int
         Bytes of pinned memory that would be enough; a row that does not fit comes without it.
+    place : callable
+        Copies values into a row, or a part into that of the row: ``place(values, target)``.
     """
 
-    def __init__(self, device: Device, size: int) -> None:
+    def __init__(
+        self,
+        device: Device,
+        size: int,
+        place: Place = lambda values, target: np.copyto(target, values),
+    ) -> None:
         self._link, self._size = device.queue(), max(min(size, _PINNED), _ALIGNED)
+        self._place = place
         self._next, self._used = 0, deque[_Place]()
         # rows that no thread copies yet, and the copies of the threads that will
         self._rows: list[_Row] = []
@@ -86,7 +98,7 @@ class Leaving:
         ----------
         values : pyopencl.Buffer
         dtype : numpy.dtype
-            Its type, which the type of the row holds.
+            The type of these values.
         ready : pyopencl.Event
             When it is over, the values are there; the queue of its command is flushed.
         row : (n,) ndarray
@@ -127,7 +139,7 @@ class Leaving:
         def place(some: list[_Row]) -> None:
             for event, values, target in some:
                 event.wait()
-                np.copyto(target, values)
+                self._place(values, target)
 
         if len(rows) > 1:
             copies.append(threads().submit(place, rows))

@@ -121,6 +121,13 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     def finish(self, searcher: Searcher) -> None:
         """Wait for rows of `find` that are on their way to the host; none by default."""
 
+    def leaves(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
+        """Return whether the rows of several sources are complete only after `finish`.
+
+        Then there is no cutoff, and there are no targets.
+        """
+        return False
+
     def narrow(self, plan: Plan[Graph, PathOptions, _State]) -> bool:
         """Return whether `find` fills a `NarrowRow`, not an array, and also the predecessors."""
         return False
@@ -141,9 +148,8 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         on_device, fills = options.device_rows, self._fills(options)
         # rows on their way to a device take turns in one row of the host
         shape = sources.size if on_device is None else 1, graph.n
-        is_narrow = self.narrow(plan)
-        # several narrow rows arrive while searches run: to pin memory for them would not pay
-        leaves = is_narrow and sources.size > 1
+        is_narrow, leaves = self.narrow(plan), self.leaves(plan)
+        # rows that arrive while searches run: to pin memory for them would not pay
         distances, direct, predecessors = self._rows(options, shape, new=leaves)
         narrow: list[NarrowRow] = []
         if is_narrow:
@@ -167,7 +173,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
                     checks = self.weighted and options.must_check(graph)
                     if checks and may_be_clipped(graph, row):
                         check_answer(graph, row.get())
-                elif not narrow:
+                elif not leaves and not narrow:
                     self.settle(graph, options, row)
                 if before is not None and not narrow:
                     started = time.perf_counter()
@@ -191,6 +197,8 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
                 with device_errors(options.device, plan.device_bytes):
                     self.finish(searcher)
             seconds += time.perf_counter() - started
+        if leaves and not narrow:
+            self.settle(graph, options, distances)
         transfers = watch.seconds("transfer")
         stats: Stats = {
             # by the clock of the host, because reading the flag between rounds counts as well
@@ -232,7 +240,10 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         return *made(options.dtype), predecessors
 
     def settle(self, graph: Graph, options: PathOptions, row: np.ndarray) -> None:
-        """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets."""
+        """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets.
+
+        Without a cutoff and targets, they may be those of several sources.
+        """
         # as with a cutoff: without negative weights, too large is beyond all targets
         known = not graph.has_negative and options.reaches_targets(row[0])
         if self.weighted and options.must_check(graph) and not known:
@@ -296,6 +307,7 @@ class _LoadedSearch(Loaded):
                 if place != self._last:
                     self._search(place)
                 self._searcher.read_distances(distances[place])
+                self._method.finish(self._searcher)
             self._method.settle(graph, options, distances[place : place + 1])
         return Rows(distances, None, stats={"kernel_hash": self._plan.state.hash}, checked=True)
 

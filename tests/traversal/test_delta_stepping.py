@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp import verify
-from pyapsp.errors import CapabilityError
+from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
+from pyapsp.paths.leaving import Leaving
 from pyapsp.registry import Parameters
 from pyapsp.traversal import kernels
 from pyapsp.traversal.kernels import MOST_COUNTED
@@ -87,6 +89,7 @@ def limited(monkeypatch):
             ("_BATCH", batch),
             ("_LONGEST_BATCH", batch),
             ("in_place", lambda handle: in_place),
+            ("_LONG", 0),
         ):
             monkeypatch.setattr(module, name, value)
         monkeypatch.setattr(kernels, "in_place", lambda handle: in_place)
@@ -168,6 +171,40 @@ def test_entries_above_the_threshold_wait(device):
     assert 10 < step < 15
     # a threshold is at most one weight above the one before and a step
     assert found.stats["rounds"] > 2 * found.distances.max() / (step + 20)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint16"])
+def test_distances_of_several_sources_leave_while_others_are_searched(dtype, device, monkeypatch):
+    for each in module, kernels:
+        monkeypatch.setattr(each, "in_place", lambda handle: False)
+    monkeypatch.setattr(module, "_LONG", 0)
+    left, take = [], Leaving.take
+
+    def noted(self, values, kind, ready, row):
+        left.append(kind)
+        return take(self, values, kind, ready, row)
+
+    monkeypatch.setattr(Leaving, "take", noted)
+    graph = generators.rmat(8, seed=3)
+    search = partial(pyapsp.sssp, method=ID, dtype=dtype, device=device)
+    expected = [search(graph, source).distances for source in range(7)]
+    assert not left
+    np.testing.assert_array_equal(search(graph, range(7)).distances, expected)
+    kind = {"float32": "f4", "uint16": ""}.get(dtype, "i4")  # that on the device
+    assert left == 7 * bool(kind) * [kind]
+    search(graph, range(7), cutoff=5)
+    search(graph, range(7), targets=[1])
+    assert len(left) == 7 * bool(kind)
+
+
+def test_a_distance_that_is_too_large_is_seen_after_the_rows_have_come(device, monkeypatch):
+    for each in module, kernels:
+        monkeypatch.setattr(each, "in_place", lambda handle: False)
+    monkeypatch.setattr(module, "_LONG", 0)
+    graph = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [2**30 - 9] * 3)
+    assert pyapsp.sssp(graph, [3, 2], ID, dtype="int32", device=device).distances[1, 3] == 2**30 - 9
+    with pytest.raises(PrecisionError, match="too large for int32"):
+        pyapsp.sssp(graph, [3, 0, 2], ID, dtype="int32", device=device)
 
 
 @pytest.mark.parametrize("group", [1, 32])

@@ -34,7 +34,7 @@ from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
-from pyapsp.paths.leaving import Leaving
+from pyapsp.paths.leaving import AWAY, Leaving
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
 from pyapsp.traversal.kernels import MOST_COUNTED, KernelArgument, offset_type, search_defines
@@ -56,8 +56,6 @@ _BATCH, _LONGEST_BATCH = 8, 128
 _FEW = 2
 # Work-groups for each compute unit of a GPU; a CPU has one.
 _GROUPS = 2
-# Rows of four-byte levels for which there is pinned memory, on their way to the host.
-_AWAY = 4
 # The largest part of the arcs' memory that the bit maps of groups take.
 _PART = 4
 # Arcs of a piece of a vertex, on GPUs and on CPUs.
@@ -201,6 +199,10 @@ class BfsDirectionOptimising(Search[_Programs]):
         """Return whether many levels come from a device, and there is no limit on the distance."""
         return plan.options.count(plan.input.n) > 0 and _is_narrow(plan.input, plan.options)
 
+    def leaves(self, plan: Plan[Graph, PathOptions, _Programs]) -> bool:
+        """Return whether there are several rows of levels in the narrowest type."""
+        return bool(_spaces(plan.input, plan.options))
+
     def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex, and find the predecessors with the levels."""
         assert isinstance(searcher, _Search)
@@ -313,7 +315,7 @@ class _Search:
         # levels on their way to the host, and the event after which there is room for others
         spaces = [buffer(size) for size in _spaces(graph, options)]
         self._spaces = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
-        self._leaving = Leaving(options.device, _AWAY * 4 * graph.n) if spaces else None
+        self._leaving = Leaving(options.device, AWAY * 4 * graph.n) if spaces else None
         self._parents_left: cl.Event | None = None
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)

@@ -26,6 +26,7 @@ from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
+from pyapsp.paths.leaving import AWAY, Leaving
 from pyapsp.registry import Parameters, ParameterValues, Plan, register
 from pyapsp.traversal.kernels import MOST_COUNTED, offset_type, standard_of_fences
 from pyapsp.traversal.narrow import NarrowRow, Row
@@ -58,6 +59,8 @@ _ROOM, _LEAST_ROOM = 1.0, 1024
 _AHEAD = 8
 # Targets whose distances are read after each batch.
 _WATCHED = 16
+# Vertices from which rows leave a device while the next search runs.
+_LONG = 2**18
 # The layout of the state, see the kernel file.
 _RECORDS, _RECORD, _BOUNDS = 4, 16, 4
 _COUNTS, _STEPS, _LIMIT = [0, 1, 2, 3, 5, 6], 8, 2
@@ -134,6 +137,15 @@ class SsspDeltaStepping(NonNegativeSearch):
         searcher.search(source, row)
         searcher.read_distances(row)
 
+    def leaves(self, plan: Plan[Graph, PathOptions, Programs]) -> bool:
+        """Return whether several long rows come from a device, no value in a wider word."""
+        return _leave(plan.input, plan.options)
+
+    def finish(self, searcher: Searcher) -> None:
+        """Wait for distances that are on their way to the host."""
+        assert isinstance(searcher, _Entries)
+        searcher.finish()
+
 
 def _weights(graph: Graph, options: PathOptions) -> np.dtype:
     """Return the type of the weights on the device: that of `Graph` if they are used in place."""
@@ -190,6 +202,14 @@ def _delta(graph: Graph, dtype: np.dtype, factor: int) -> float:
         return float(min(factor * mean, np.finfo(dtype).max))
 
 
+def _leave(graph: Graph, options: PathOptions) -> bool:
+    """Return whether rows leave the device while the next search runs."""
+    whole = options.cutoff is None and options.targets is None and options.device_rows is None
+    words = type_on_device(graph, options.dtype).itemsize < 4
+    long = graph.n >= _LONG and options.count(graph.n) > 1 and not in_place(options.device.handle)
+    return whole and long and not words
+
+
 class _Entries:
     """A graph on the device, and the lists of a search from one of its vertices.
 
@@ -240,11 +260,20 @@ class _Entries:
             np.int32(width),
         )
         self._tree = Tree.planned(plan, self._arcs, self._dtype)
+        self._leaving: Leaving | None = None
+        self._left: cl.Event | None = None
+        if _leave(graph, options):
+            size = AWAY * self._dtype.itemsize * graph.n
+            self._leaving = Leaving(
+                device, size, lambda values, row: convert(values[None], row[None])
+            )
 
     def search(self, source: int, row: HostOrDevice | None = None) -> None:
         """Launch steps until no entries are left; the distances may then be copied to a row."""
         words, vertices, offers, _, _, lost, state, bounds = self._own
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
+        if self._left is not None:
+            cl.enqueue_barrier(self._queue, wait_for=[self._left])
         self._start(self._queue, *self._shape, *start)
         turn, batch = 0, _BATCH
         records = np.empty((_RECORDS, _RECORD), np.int32)
@@ -313,9 +342,17 @@ class _Entries:
         self._tree.find(self._words, source, predecessors, self._watch, farthest)
 
     def read_distances(self, distances: HostOrDevice) -> None:
-        """Copy the distances into a row; the device may hold them in another type."""
+        """Copy the distances into a row; the device may hold them in another type.
+
+        If there are several sources, they may arrive while the next search runs, until `finish`.
+        """
         if isinstance(distances, DeviceRows):
             distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))
+            return
+        if self._leaving is not None:
+            ready = cl.enqueue_marker(self._queue)
+            self._queue.flush()
+            self._left = self._leaving.take(self._words, self._dtype, ready, distances)
             return
         row = distances
         if self._dtype != distances.dtype:
@@ -331,3 +368,9 @@ class _Entries:
                 convert(row[None, first:last], distances[None, first:last])
 
             share(convert_part, self._n, distances.nbytes)
+
+    def finish(self) -> None:
+        """Wait for distances that are on their way to the host."""
+        if self._leaving is not None:
+            with self._watch.by_the_host("transfer"):
+                self._leaving.finish()
