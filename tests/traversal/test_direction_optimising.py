@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from threading import Timer
 
@@ -451,6 +452,26 @@ def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         pyapsp.bfs(graph, sources, ID, device=device, progress=stop)
     np.testing.assert_array_equal(pyapsp.bfs(graph, sources, ID, device=device).levels, right)
+
+
+@pytest.mark.parametrize("parents", [False, True])
+def test_rows_are_not_overwritten_before_they_have_left(parents, device, monkeypatch):
+    set_in_place(monkeypatch, False)
+    monkeypatch.setattr(module, "_LONG", 0)
+    long = [cl.Buffer(device.context, cl.mem_flags.READ_WRITE, 2**24) for _ in "ab"]
+    take = Leaving.take
+
+    def late(self, *given):
+        cl.enqueue_copy(self._link, *long)
+        return take(self, *given)
+
+    monkeypatch.setattr(Leaving, "take", late)
+    graph, sources = generators.rmat(7, seed=4), range(0, 18, 3)
+    search = partial(pyapsp.bfs, method=ID, parents=parents, device=device)
+    found, alone = search(graph, sources), [search(graph, source) for source in sources]
+    np.testing.assert_array_equal(found.levels, [each.levels for each in alone])
+    if parents:
+        np.testing.assert_array_equal(found.parents, [each.parents for each in alone])
 
 
 def test_the_end_of_a_run_waits_for_levels_on_their_way(device, monkeypatch):
