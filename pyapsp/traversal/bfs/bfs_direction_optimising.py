@@ -276,6 +276,10 @@ def _groups(graph: Graph, options: PathOptions, group: int) -> int:
     return max(min(units, most), 1)
 
 
+def _nothing() -> None:
+    """Send nothing."""
+
+
 class _Search:
     """A graph on the device, and the state of a search from one of its vertices.
 
@@ -317,6 +321,8 @@ class _Search:
         self._spaces = deque[tuple[cl.Buffer, cl.Event | None]]((each, None) for each in spaces)
         self._leaving = Leaving(options.device, AWAY * 4 * graph.n) if spaces else None
         self._parents_left: cl.Event | None = None
+        # sends the last levels on their way, best while the next search runs
+        self._send: Callable[[], None] = _nothing
         group = parameters.integer("group")
         items = group * _groups(graph, options, group)
         self._shape = (items,), (group,)
@@ -421,14 +427,27 @@ class _Search:
         space, last = self._spaces.popleft()
         wait = None if last is None else [last]
         ready = self._narrow(*given, self._levels, space, *size, wait_for=wait)
-        self._queue.flush()
-        self._spaces.append((space, self._leaving.take(space, kind, ready, row.values)))
+        leaving = self._leaving
+
+        def send() -> None:
+            self._queue.flush()
+            self._spaces.append((space, leaving.take(space, kind, ready, row.values)))
+
+        self._send = send
+
+    def _send_last(self) -> None:
+        """Send the last levels on their way to the host, if they are not."""
+        send, self._send = self._send, _nothing
+        send()
 
     def finish(self) -> None:
         """Wait for rows that are on their way to the host."""
         if self._leaving is not None:
             with self._watch.by_the_host("transfer"):
-                self._leaving.finish()
+                try:
+                    self._send_last()
+                finally:
+                    self._leaving.finish()
 
     def _advanced(
         self,
@@ -456,6 +475,7 @@ class _Search:
             if then is not None:
                 self._queue.flush()
                 then()
+            self._send_last()
             if self._m <= _SHORT:
                 awaited(self._queue, steps[0], events[-1])
             else:
