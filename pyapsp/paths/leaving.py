@@ -6,6 +6,8 @@ the row::
 
     device row --link--> [row][row][row] --threads--> rows of the answer
                           pinned memory
+
+If the memory of the answer is pinned, because earlier answers were in it, the device writes that.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import pyopencl as cl
 
 from pyapsp.base.host import threads
 from pyapsp.device import Device
-from pyapsp.device.kernels.mapped import pinned
+from pyapsp.device.kernels.mapped import is_pinned, pinned
 from pyapsp.device.kernels.staging import Place
 
 __all__ = ["AWAY", "Leaving"]
@@ -108,6 +110,10 @@ class Leaving:
         pyopencl.Event
             When it is over, the buffer may be written again.
         """
+        if dtype == row.dtype and is_pinned(self._link.context, row):
+            event = cl.enqueue_copy(self._link, row, values, is_blocking=False, wait_for=[ready])
+            self._link.flush()
+            return event
         count = dtype.itemsize * row.size
         first, last = self._room(count)
         piece = self._memory[first : first + count] if last else np.empty(count, np.uint8)

@@ -17,7 +17,6 @@ import pyopencl as cl
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
-from pyapsp.base.reuse import empty
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
@@ -149,8 +148,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         # rows on their way to a device take turns in one row of the host
         shape = sources.size if on_device is None else 1, graph.n
         is_narrow, leaves = self.narrow(plan), self.leaves(plan)
-        # rows that arrive while searches run: to pin memory for them would not pay
-        distances, direct, predecessors = self._rows(options, shape, new=leaves)
+        distances, direct, predecessors = self._rows(options, shape)
         narrow: list[NarrowRow] = []
         if is_narrow:
             rows = distances if direct or leaves else [None]
@@ -222,22 +220,16 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         whole = options.cutoff is None and options.targets is None
         return options.device_rows is not None and whole and self.fills_device_rows
 
-    def _rows(
-        self, options: PathOptions, shape: tuple[int, int], *, new: bool
-    ) -> tuple[Any, bool, Any]:
-        """Return rows that searchers write: distances, whether as `room` says, predecessors.
-
-        If `new`, memory is not pinned.
-        """
+    def _rows(self, options: PathOptions, shape: tuple[int, int]) -> tuple[Any, bool, Any]:
+        """Return rows that searchers write: distances, whether as `room` says, predecessors."""
         if self._fills(options):
             assert options.device_rows is not None
             return options.device_rows, False, options.device_predecessors
-
-        def made(dtype: np.dtype) -> tuple[np.ndarray, bool]:
-            return (empty(shape, dtype), False) if new else room(options.device, shape, dtype)
-
-        predecessors = made(np.dtype(np.int32))[0] if options.predecessors else None
-        return *made(options.dtype), predecessors
+        distances, direct = room(options.device, shape, options.dtype)
+        predecessors = None
+        if options.predecessors:
+            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
+        return distances, direct, predecessors
 
     def settle(self, graph: Graph, options: PathOptions, row: np.ndarray) -> None:
         """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets.

@@ -4,6 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.base import reuse
 from pyapsp.paths import leaving
 from pyapsp.paths.leaving import Leaving
 
@@ -67,13 +68,34 @@ def test_memory_is_used_again(device, idle):
     assert Leaving(device, 2**15)._memory.size == 2**15
 
 
+def test_rows_in_pinned_memory_are_written_by_the_device(device, idle, monkeypatch):
+    monkeypatch.setattr(reuse, "_LARGE", 64)
+    monkeypatch.setattr(reuse, "_unused", {})
+    monkeypatch.setattr(leaving, "_PART", _N)
+    rows, placed = _Rows(device), []
+
+    def place(values, target):
+        placed.append(values.dtype)
+        target[...] = values
+
+    for count in (24, 24, 16, 16):
+        rows.answer = None
+        rows.answer = reuse.empty((24, _N), np.int32)
+        away = Leaving(device, 2**16, place)
+        rows.leave(away)
+        away.finish()
+        np.testing.assert_array_equal(rows.answer, rows.values)
+        assert len(placed) == count
+        placed.clear()
+
+
 def test_no_memory_without_rows(device, idle):
     Leaving(device, 2**14).finish()
     assert not idle
 
 
 def test_the_error_of_a_copy_is_raised_after_all_of_them(device, idle, monkeypatch):
-    monkeypatch.setattr(leaving, "_PART", _N)
+    monkeypatch.setattr(leaving, "_PART", _N)  # a task for each row
     rows, away, done = _Rows(device, 6), Leaving(device, 2**16), []
 
     def fail(target, source):
