@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.registry.algorithm import Method
@@ -37,12 +38,8 @@ def in_order(
         yield Choice(asked, request.options, "as asked")
         return
 
-    def place(cls: type[Method]) -> int:
-        name = cls.id
-        return preferred.index(name) if name in preferred else len(preferred) + (name in last)
-
     known, refused = methods(request.problem.id), []
-    for each in (cls() for cls in sorted(known, key=place)):
+    for each in (cls() for cls in _ordered(tuple(known), tuple(preferred), tuple(last))):
         error = each.unmet(request.input, request.options)
         if error is None:
             yield Choice(each, request.options, "auto, the first that can answer")
@@ -50,3 +47,16 @@ def in_order(
             refused.append(error)
     if len(refused) == len(known):
         raise refused[0] if refused else ParameterError(f"{request.problem.id} has no methods")
+
+
+@cache
+def _ordered(
+    known: tuple[type[Method], ...], preferred: tuple[str, ...], last: tuple[str, ...]
+) -> list[type[Method]]:
+    """Return methods in the order in which `in_order` tries them."""
+
+    def place(cls: type[Method]) -> int:
+        name = cls.id
+        return preferred.index(name) if name in preferred else len(preferred) + (name in last)
+
+    return sorted(known, key=place)
