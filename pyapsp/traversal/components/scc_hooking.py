@@ -97,9 +97,13 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: Hos
         upload(queue, graph.indices, watch),
     ]
     trees = [scratch(device, size) for size in Hooking.buffers(n)]
-    numbers = labels.buffer if isinstance(labels, DeviceRows) else scratch(device, 4 * n)
     sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
-    settled(queue, *trees, *sums)
+    if isinstance(labels, DeviceRows):
+        numbers = labels.buffer  # which is allocated while the first kernels run
+        settled(queue, *trees, *sums)
+    else:
+        numbers = scratch(device, 4 * n)
+        settled(queue, *trees, *sums, numbers)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))
     plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
