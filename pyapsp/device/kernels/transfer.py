@@ -20,6 +20,8 @@ __all__ = ["awaited", "hand_back", "in_place", "read_back", "send", "settled", "
 
 # Seconds for which the end of a short run is polled, and those after which it should have begun.
 _POLLED, _BEGUN = 5e-4, 5e-5
+# Bytes that a driver allocates in less time than the host waits for it.
+_ALLOCATED = 2**20
 
 
 @cache
@@ -116,12 +118,12 @@ def _status(event: cl.Event) -> int:
 
 
 def settled(queue: cl.CommandQueue, *buffers: cl.Buffer) -> None:
-    """Wait until new buffers have memory. Drivers may allocate it at their first use.
+    """Wait until large new buffers have memory. Drivers may allocate it at their first use.
 
     Buffers of `scratch` may be from a pool, whose memory has been allocated.
     """
     new = [each for each in buffers if not isinstance(each, PooledBuffer)]
-    if new:
+    if sum(each.size for each in new) >= _ALLOCATED:
         undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
         cl.enqueue_migrate_mem_objects(queue, new, undefined)
     queue.finish()

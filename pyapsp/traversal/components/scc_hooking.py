@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch, upload
 from pyapsp.device.kernels.residents import scratch
-from pyapsp.device.kernels.transfer import settled
+from pyapsp.device.kernels.transfer import hand_back, in_place, settled, shared
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
@@ -98,18 +100,21 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: Hos
     ]
     trees = [scratch(device, size) for size in Hooking.buffers(n)]
     sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
+    own, here = [*trees, *sums], in_place(device.handle)
     if isinstance(labels, DeviceRows):
         numbers = labels.buffer  # which is allocated while the first kernels run
-        settled(queue, *trees, *sums)
     else:
-        numbers = scratch(device, 4 * n)
-        settled(queue, *trees, *sums, numbers)
+        numbers = shared(queue, labels) if here else scratch(device, 4 * n)
+        own.append(numbers)
+    settled(queue, *own)
     started = time.perf_counter()
     symmetric = bool(known_symmetric(graph))
     plan.state.hooking(queue, arcs, (n, graph.m), trees, symmetric=symmetric)
     plan.state.numbering(queue, trees[0], trees[0], numbers, n, sums)
+    if here and isinstance(labels, np.ndarray):
+        hand_back(queue, numbers, labels)
     queue.finish()
     seconds = time.perf_counter() - started
-    if not isinstance(labels, DeviceRows):
+    if not here and isinstance(labels, np.ndarray):
         deliver(queue, numbers, labels, watch)
     return seconds
