@@ -4,6 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from pyapsp.device.kernels import transfer
 from pyapsp.device.kernels.transfer import hand_back, in_place, read_back, shared
 
 
@@ -22,3 +23,17 @@ def test_a_shared_array_gets_what_the_device_wrote(device, n, first):
         read_back(queue, buffers[1], arrays[1])
         assert (np.array(arrays) == number).all()
     assert values.sum() == 2 * n * 8
+
+
+def test_only_large_new_buffers_are_allocated_at_once(device, monkeypatch):
+    moved, move = [], cl.enqueue_migrate_mem_objects
+
+    def noted(queue, buffers, flags):
+        moved.append(sum(each.size for each in buffers))
+        return move(queue, buffers, flags)
+
+    monkeypatch.setattr(cl, "enqueue_migrate_mem_objects", noted)
+    half = transfer._ALLOCATED // 2
+    for sizes in ([half], [half, half - 4], [half, half]):
+        transfer.settled(device.queue(), *(device.buffer(size) for size in sizes))
+    assert moved == [transfer._ALLOCATED]
