@@ -19,7 +19,8 @@ from pyapsp.graph import Graph, GraphLike, Vertices, Weight
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions
-from pyapsp.queries.targets import PairPaths, ends_of, searched
+from pyapsp.queries.searches import searched
+from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
 
 __all__ = ["RankedPaths", "yen"]

@@ -20,7 +20,8 @@ from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import weight_lost
 from pyapsp.numbers.precision import infinity
 from pyapsp.queries.ranges import RangeRows
-from pyapsp.queries.targets import PairPaths, ends_of, searched
+from pyapsp.queries.searches import searched
+from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import asked
 
 __all__ = ["AllPaths", "all_shortest_paths", "count_shortest_paths", "shortest_path_dag"]

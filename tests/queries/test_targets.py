@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, generators
-from pyapsp.queries import targets
+from pyapsp.queries import searches
 
 from .drawn import assert_path, drawn
 
@@ -39,7 +39,7 @@ def test_many_graphs_as_scipy_does(kind, device):
 
 @pytest.mark.parametrize("room", [1, 2**20])
 def test_paths(room, monkeypatch, device):
-    monkeypatch.setattr("pyapsp.queries.targets._VALUES", room)
+    monkeypatch.setattr("pyapsp.queries.searches._VALUES", room)
     for seed in range(12):
         graph = drawn(seed, n=90, kind="real" if seed % 2 else "whole")
         arcs = graph.to_scipy().todok()
@@ -159,9 +159,9 @@ def test_wrong_arguments(device):
 
 def test_progress_is_the_number_of_sources_that_are_done(device, monkeypatch):
     """A launch for each source, of which each has several targets."""
-    some = targets._first_sources
+    some = searches._first_sources
     monkeypatch.setattr(
-        targets, "_first_sources", lambda waiting, tails, _: some(waiting, tails, 1)
+        searches, "_first_sources", lambda waiting, tails, _: some(waiting, tails, 1)
     )
     told = []
     pyapsp.pairs(
