@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.summaries import harmonic_centrality as harmonic_centrality
     from pyapsp.all_pairs.summaries import radius as radius
     from pyapsp.all_pairs.summaries import wiener_index as wiener_index
+    from pyapsp.base.dry import Memory as Memory
+    from pyapsp.base.dry import dry_run as dry_run
     from pyapsp.cluster.shards import open_rows as open_rows
     from pyapsp.csgraph.patching import patch as patch
     from pyapsp.csgraph.patching import unpatch as unpatch
@@ -131,6 +133,7 @@ _NAMES = {
         "radius",
         "wiener_index",
     ),
+    "pyapsp.base.dry": ("Memory", "dry_run"),
     "pyapsp.cluster.shards": ("open_rows",),
     "pyapsp.csgraph.patching": ("patch", "unpatch"),
     "pyapsp.device": ("devices",),

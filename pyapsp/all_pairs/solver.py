@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
+from pyapsp.base.dry import is_dry
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import reserve
 from pyapsp.device import DeviceLike
@@ -177,7 +178,7 @@ def solve(
         return cast("Result", on_ranks("solve")(comm, graph, arguments, started))
     if isinstance(out, str | PathLike):
         raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
-    request = requested(graph, arguments, sends=True)
+    request = requested(graph, arguments, sends=not is_dry())
     if out is not None:
         reserve(out)
     try:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
+from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_json
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
 from pyapsp.cli.targeted import add_targeted, ends_of, search_arguments, shown_progress
@@ -38,15 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     graph = checked_graph(arguments, ".npy", *TABLES)
     sources, targets = ends_of(arguments, graph)
+    options = search_arguments(arguments)
+    search = partial(pyapsp.distances, graph, sources, targets, **options)
+    if arguments.dry_run:
+        return show_memory(arguments, graph, search)
     started = time.perf_counter()
     with shown_progress(arguments, graph) as progress:
-        matrix = pyapsp.distances(
-            graph,
-            sources,
-            targets,
-            progress=progress,
-            **search_arguments(arguments),
-        )
+        matrix = search(progress=progress)
     seconds = time.perf_counter() - started
     names = np.arange(graph.n) if graph.labels is None else graph.labels
     if arguments.output is not None and arguments.output.endswith(".npy"):

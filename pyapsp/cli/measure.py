@@ -19,7 +19,10 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
+from functools import partial
+from typing import Any
 
+from pyapsp.cli.dry import add_dry_run, show_memory
 from pyapsp.cli.options import (
     add_device,
     add_graph,
@@ -71,6 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_name_of_method(parser, "'auto' (default) or a method that searches from sources")
     add_device(parser)
     add_memory_limit(parser)
+    add_dry_run(parser)
     add_progress(parser)
     add_json(parser)
 
@@ -95,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph = read_graph(arguments.graph, arguments)
     else:
         graph = ranks.share(read_graph(arguments.graph, arguments) if ranks.rank == 0 else None)
-    options = {
+    options: dict[str, Any] = {
         "directed": not arguments.undirected,
         "method": arguments.method,
         "device": arguments.device,
@@ -110,21 +114,25 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = vertices(graph.labels, graph.n, arguments.sources, "measure")
         options["sources"] = chosen
         names = names[chosen]
-    values = {}
+    calls = {}
     for measure in measures:
-        more = {"width": arguments.width} if measure == _HISTOGRAM else {}
-        function = getattr(summaries, measure.replace("-", "_"))
         given = dict(options)
+        if measure == _HISTOGRAM:
+            given["width"] = arguments.width
         if measure in (_BETWEENNESS, _OF_ARCS):
-            more = {"weight": ...}  # those of the file
+            given["weight"] = ...  # those of the file
             some = given.pop("sources", slice(None))
             del given["method"]
+        calls[measure] = partial(getattr(summaries, measure.replace("-", "_")), graph, **given)
+    if arguments.dry_run:
+        return show_memory(arguments, graph, *calls.values())
+    values = {}
+    for measure, call in calls.items():
         # the number of searches that the diameter needs is not known before
         counted = measure != "diameter" and wants_progress(arguments)
         counted = counted and (ranks is None or ranks.rank == 0)
         with Progress(graph.n) if counted else nullcontext() as progress:
-            more |= {"progress": progress} if counted else {}
-            values[measure] = function(graph, **given, **more)
+            values[measure] = call(**{"progress": progress} if counted else {})
         if measure == _BETWEENNESS:
             values[measure] = values[measure][some]
     if ranks is not None and ranks.rank > 0:
@@ -164,6 +172,8 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
     if getattr(arguments, "team", None) is not None:
         for measure in {_BETWEENNESS, _OF_ARCS, _HARMONIC}.intersection(measures):
             raise ParameterError(f"{measure} runs in one process, not under MPI")
+        if arguments.dry_run:
+            raise ParameterError("--dry-run is for one process")
     for measure in {_BETWEENNESS, _OF_ARCS}.intersection(measures):
         if arguments.method != "auto":
             raise ParameterError(f"{measure} has one method: leave out --method")

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
+from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_graph, add_json, add_output, vertices
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
 from pyapsp.cli.targeted import add_search, add_targets, search_arguments
@@ -35,13 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     import pyapsp
 
     graph = checked_graph(arguments, *TABLES)
+    targets = vertices(graph.labels, graph.n, arguments.targets, "nearest", "--targets")
+    options = search_arguments(arguments)
+    search = partial(pyapsp.nearest, graph, targets, arguments.k, **options)
+    if arguments.dry_run:
+        return show_memory(arguments, graph, search)
     started = time.perf_counter()
-    found = pyapsp.nearest(
-        graph,
-        vertices(graph.labels, graph.n, arguments.targets, "nearest", "--targets"),
-        arguments.k,
-        **search_arguments(arguments),
-    )
+    found = search()
     seconds = time.perf_counter() - started
     table = found.to_columns()
     if arguments.output is not None or not arguments.json:

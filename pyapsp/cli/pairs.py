@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 
+from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_flag, add_json
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_table
 from pyapsp.cli.targeted import add_targeted, ends_of, search_arguments, shown_progress
@@ -39,24 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     graph = checked_graph(arguments, *TABLES)
     sources, targets = ends_of(arguments, graph)
+    tails, heads = (each[0] if len(each) == 1 else each for each in (sources, targets))
+    options = search_arguments(arguments)
+    search = partial(pyapsp.pairs, graph, tails, heads, paths=arguments.paths, **options)
+    count = partial(pyapsp.count_shortest_paths, graph, tails, heads, **options)
+    if arguments.dry_run:
+        return show_memory(arguments, graph, search, *[count] * arguments.count)
     started = time.perf_counter()
     with shown_progress(arguments, graph) as progress:
-        found = pyapsp.pairs(
-            graph,
-            sources[0] if len(sources) == 1 else sources,
-            targets[0] if len(targets) == 1 else targets,
-            paths=arguments.paths,
-            progress=progress,
-            **search_arguments(arguments),
-        )
+        found = search(progress=progress)
         table = found.path_columns() if arguments.paths else found.to_columns()
         if arguments.count:
-            table["paths"] = pyapsp.count_shortest_paths(
-                graph,
-                found.sources,
-                found.targets,
-                **search_arguments(arguments),
-            )
+            table["paths"] = count()
     seconds = time.perf_counter() - started
     if arguments.output is not None or not arguments.json:
         write_table(table, arguments.output)

@@ -6,6 +6,7 @@ import argparse
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, TypedDict
 
+from pyapsp.cli.dry import add_dry_run
 from pyapsp.cli.options import (
     add_cutoff,
     add_device,
@@ -61,6 +62,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_dtype(parser)
     add_device(parser)
     add_memory_limit(parser)
+    add_dry_run(parser)
 
 
 def add_targets(parser: argparse.ArgumentParser, *, required: bool = False) -> None:

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_graph, add_json, add_output, add_progress, add_sources, vertices
 from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_rows, write_table
 from pyapsp.cli.targeted import add_search, search_arguments, shown_progress
@@ -41,19 +43,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
+    import pyapsp
+
     graph = checked_graph(arguments, ".npz", *TABLES)
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "within")
+    options = search_arguments(arguments)
+    predecessors = arguments.output is not None
+    if arguments.dry_run:
+        search = partial(pyapsp.within, graph, sources, predecessors=predecessors, **options)
+        return show_memory(arguments, graph, search)
     started = time.perf_counter()
     with shown_progress(arguments, graph) as progress:
         entries = _written(
             arguments.output,
             graph,
             sources,
-            predecessors=arguments.output is not None,
+            predecessors=predecessors,
             progress=progress,
-            **search_arguments(arguments),
+            **options,
         )
     seconds = time.perf_counter() - started
     count = graph.n if sources is None else len(sources)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pyapsp.base.dry import check_not_dry
 from pyapsp.base.errors import DeviceError, DeviceMemoryError
 from pyapsp.device import loader
 
@@ -34,6 +35,7 @@ def device_errors(device: Device, needed: int) -> Iterator[None]:
     DeviceError
         Any other failure of the driver, or the process was forked from one that had used it.
     """
+    check_not_dry()
     device.check_process()
     cl = loader.opencl()
     try:

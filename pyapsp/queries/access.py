@@ -48,7 +48,8 @@ def reach(
     """
     common = cutoff, directed, weight, None, device, memory_limit, progress
     graph, options = asked("reach", graph, *common)
-    rows = RangeRows(graph, options, vertices_or_all(graph, sources, "reach"), progress)
+    chosen = vertices_or_all(graph, sources, "reach")
+    rows = RangeRows(graph, options, chosen, progress, answer=8 * chosen.size)
     counts = np.zeros(rows.sources.size, np.int64)
     for some, block in rows.blocks():
         counts[some] = block.lengths - 1
@@ -105,7 +106,6 @@ def accessibility(
     owner = "accessibility"
     common = cutoff, directed, weight, None, device, memory_limit, progress
     graph, options = asked(owner, graph, *common)
-    rows = RangeRows(graph, options, vertices_or_all(graph, sources, owner), progress)
     there = array("opportunities", opportunities)
     if there.dtype.kind not in "biuf" or there.ndim not in (1, 2) or len(there) != graph.n:
         rule = f"numbers of shape ({graph.n},) or ({graph.n}, c)"
@@ -113,8 +113,9 @@ def accessibility(
         raise ParameterError.of("opportunities", owner, rule, got)
     if decay is not None and not callable(decay):
         raise ParameterError.of("decay", owner, "a function of distances", decay)
-    there = there.astype(np.float64)
-    sums = np.zeros((rows.sources.size, *there.shape[1:]))
+    there, chosen = there.astype(np.float64), vertices_or_all(graph, sources, owner)
+    sums = np.zeros((chosen.size, *there.shape[1:]))
+    rows = RangeRows(graph, options, chosen, progress, answer=sums.nbytes)
     for some, block in rows.blocks():
         factors = np.ones(block.costs.size)
         if decay is not None:

@@ -13,6 +13,7 @@ import scipy.sparse.csgraph
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
+from pyapsp.base.dry import is_dry, needed
 from pyapsp.base.host import as_type
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike, device_errors
@@ -182,12 +183,16 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
     if not starts.size:
         return found
     few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
-    if k == 1 and few and (on_host := _on_host(graph, options, starts)) is not None:
-        return on_host
+    if k == 1 and few and not is_dry():
+        on_host = _on_host(graph, options, starts)
+        if on_host is not None:
+            return on_host
     arrays = found.costs, found.targets
     sizes = [*(each.nbytes for each in arrays), n * k, n, 4 * n, 4 * n, 16, dtype.itemsize]
-    check_memory([arcs_bytes(graph, dtype), *sizes], options)
-    with device_errors(device, sum(sizes)):
+    buffers = [arcs_bytes(graph, dtype), *sizes]
+    check_memory(buffers, options)
+    needed(sum(buffers), found.costs.nbytes + found.targets.nbytes)
+    with device_errors(device, sum(buffers)):
         clipped = _search(graph, options, starts, arrays, sizes)
     if clipped and _is_lost(graph, options, found):
         raise too_large(graph, dtype)

@@ -13,6 +13,7 @@ import pyopencl as cl
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.progress import of_sources
@@ -359,6 +360,8 @@ class RangeRows:
     sources : (k,) int64 ndarray
     progress : callable or None
         As for `within`.
+    answer : int, optional
+        Bytes of what is made of the rows, if it is known, for dry runs.
     """
 
     def __init__(
@@ -367,9 +370,10 @@ class RangeRows:
         options: PathOptions,
         sources: np.ndarray,
         progress: Callable[[int, int], None] | None,
+        answer: int | None = None,
     ) -> None:
         self.graph, self.options, self.sources = graph, options, sources
-        self._tell = of_sources(progress)
+        self._tell, self._answer = of_sources(progress), answer
 
     def empty(self, size: int) -> Block:
         """Return arrays for values."""
@@ -401,6 +405,8 @@ class RangeRows:
         size = values_of(self.options, wanted, self.graph.n, each)
         packed, total = self.empty(size), self.sources.size
         launches = _Launches(self.graph, self.options, total, packed, 2 * size * each)
+        needed(launches.bytes, self._answer)
+        launches.start()
         done, wanted = 0, _FIRST * launches.count
         while done < total:
             some, started = self.sources[done : done + wanted], time.perf_counter()
@@ -429,15 +435,17 @@ class _Launches(Workers):
     ) -> None:
         super().__init__(graph, options, "queries/ranges.cl", searches, spare)
         self._packed, self._own = packed, in_place(self.device.handle)
-        sizes = [each.nbytes for each in packed.arrays]
-        with self.at_work():
-            self._found = [self.device.buffer(size) for size in sizes]
-            if self._own:
-                self._targets = [shared(self.queue, each) for each in packed.arrays]
-            else:
-                self._targets = [self.device.buffer(size) for size in sizes]
-            self._state = self.device.buffer(4 * STATE)
         self.lost = False
+
+    def allocate(self) -> None:
+        """Allocate the rows that are found, and the packed ones."""
+        sizes = [each.nbytes for each in self._packed.arrays]
+        self._found = [self.device.buffer(size) for size in sizes]
+        if self._own:
+            self._targets = [shared(self.queue, each) for each in self._packed.arrays]
+        else:
+            self._targets = [self.device.buffer(size) for size in sizes]
+        self._state = self.device.buffer(4 * STATE)
 
     def run(self, sources: np.ndarray) -> np.ndarray:
         """Search from these sources; return the lengths of the rows of the first of them."""

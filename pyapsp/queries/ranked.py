@@ -126,24 +126,23 @@ def yen(
     graph, options = asked("yen", graph, *common, predecessors=True)
     tails, heads = ends_of(sources, targets, graph, "yen")
     most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
-    first = searched(graph, options, tails, heads, None)
+    spurs = _Search(graph, options)
+    first = searched(graph, options, tails, heads, None, least=spurs.bytes)
     starts, vertices = first.routes.joined()
     ranked = []
     for begin, end in pairwise(starts):
         path: list[int] = vertices[begin:end].tolist()
         ranked.append(_Ranked([(lengths.of(path), path)] if path else []))
-    spurs = None
     for done in range(1, most):
         if progress is not None:
             progress(done, most)
         wanted = [(each, spur) for each in ranked for spur in each.spurs()]
-        if wanted and spurs is None:
-            spurs = _Search(graph, options)
-        if spurs is not None:
-            for (each, spur), way in zip(wanted, spurs.found([s for _, s in wanted]), strict=True):
-                if way:
-                    path = [*spur.root, *way]
-                    each.offer(lengths.of(path), path, len(spur.root))
+        if wanted and done == 1:  # if there is none now, there is none later
+            spurs.start()
+        for (each, spur), way in zip(wanted, spurs.found([s for _, s in wanted]), strict=True):
+            if way:
+                path = [*spur.root, *way]
+                each.offer(lengths.of(path), path, len(spur.root))
         if not sum(each.take() for each in ranked):
             break
     if progress is not None:
@@ -217,7 +216,6 @@ class _Search(Workers):
     """A graph on the device, for searches from spurs."""
 
     def __init__(self, graph: Graph, options: PathOptions) -> None:
-        self._graph, self._options = graph, options
         self._size = values_of(options, _VALUES, graph.n, 4)
         super().__init__(
             graph,
@@ -229,9 +227,11 @@ class _Search(Workers):
             wanted=True,
         )
         self._wanted = _FIRST * self.count
-        with self.at_work():
-            self._state = self.device.buffer(4 * STATE)
-            self._vertices = self.device.buffer(4 * self._size)
+
+    def allocate(self) -> None:
+        """Allocate the state of a launch, and the vertices of its paths."""
+        self._state = self.device.buffer(4 * STATE)
+        self._vertices = self.device.buffer(4 * self._size)
 
     def found(self, spurs: Sequence[_Spur]) -> list[list[int]]:
         """Return the path of each search, from its spur to its target; empty if there is none."""
@@ -282,7 +282,7 @@ class _Search(Workers):
         )
         cl.enqueue_copy(self.queue, state, self._state)
         if state[LOST]:
-            raise too_large(self._graph, self._options.dtype)
+            raise too_large(self.graph, self.options.dtype)
         cl.enqueue_copy(self.queue, rows, places)
         vertices = np.empty(state[USED], np.int32)
         if vertices.size:

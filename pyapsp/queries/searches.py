@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.dry import needed
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph
 from pyapsp.graph.rows import places_of
@@ -32,6 +33,7 @@ def searched(
     tell: Callable[[int, int], None] | None,
     *,
     counts: bool = False,
+    least: int = 0,
 ) -> Found:
     """Search for pairs, once for each different source.
 
@@ -46,6 +48,8 @@ def searched(
         Called with the number of searches.
     counts : bool
         Whether the shortest paths are counted; weights must be above zero.
+    least : int
+        What the call needs on the device at another time, for dry runs.
     """
     found = Found(
         np.empty(tails.size, options.dtype),
@@ -55,6 +59,9 @@ def searched(
     waiting, total = np.argsort(tails, kind="stable"), np.unique(tails).size
     if tails.size:
         search = _Search(graph, options, total, tails.size, counts=counts)
+        answer = None if options.predecessors else found.distances.nbytes + 8 * counts * tails.size
+        needed(max(search.bytes, least), answer)
+        search.start()
         wanted = _FIRST * search.count
     while waiting.size:
         some = _first_sources(waiting[: search.most], tails, wanted)
@@ -84,6 +91,8 @@ def fill(
     """Find the distances from all sources to all targets, in launches of some sources."""
     done, total = 0, sources.size
     search = _Search(graph, options, total, total * targets.size, targets.size)
+    needed(search.bytes, rows.nbytes)
+    search.start()
     most = max(search.most // targets.size, 1)
     wanted = min(_FIRST * search.count, most)
     while done < total:
@@ -168,7 +177,6 @@ class _Search(Workers):
         *,
         counts: bool = False,
     ) -> None:
-        self._graph, self._options = graph, options
         self._paths = options.predecessors
         self._size = values_of(options, _VALUES, graph.n, 4) if self._paths else 0
         width = options.dtype.itemsize + 8 * self._paths + 8 * counts
@@ -179,9 +187,11 @@ class _Search(Workers):
         super().__init__(
             graph, options, _FILE, searches, spare, defines, wanted=True, counts=counts
         )
-        with self.at_work():
-            self._state = self.device.buffer(4 * STATE)
-            self._vertices = self.device.buffer(4 * self._size) if self._paths else None
+
+    def allocate(self) -> None:
+        """Allocate the state of a launch, and the vertices of its paths."""
+        self._state = self.device.buffer(4 * STATE)
+        self._vertices = self.device.buffer(4 * self._size) if self._paths else None
 
     def pairs(
         self,
@@ -193,7 +203,7 @@ class _Search(Workers):
         """Find these pairs, in the order of their sources; return those that had no room."""
         count, first = some.size, np.flatnonzero(np.diff(tails[some], prepend=-1))
         starts = upload(self.queue, np.append(first, count).astype(np.int32), self.watch)
-        lengths, rows = np.empty(count, self._options.dtype), np.zeros((count, 2), np.int32)
+        lengths, rows = np.empty(count, self.options.dtype), np.zeros((count, 2), np.int32)
         costs = self.device.buffer(lengths.nbytes)
         ends = self._sent(tails[some[first]]), np.int32(first.size), self._sent(heads[some])
         if found.counts is not None:
@@ -219,7 +229,7 @@ class _Search(Workers):
 
     def rows(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Find the distances from some sources to all targets."""
-        found = np.empty((sources.size, targets.size), self._options.dtype)
+        found = np.empty((sources.size, targets.size), self.options.dtype)
         costs = self.device.buffer(found.nbytes)
         ends = np.int32(sources.size), self._sent(targets), np.int32(targets.size)
         self._launched(self._sent(sources), *ends, costs)
@@ -245,7 +255,7 @@ class _Search(Workers):
         if state[LOST] & 2:
             raise weight_lost()
         if state[LOST]:
-            raise too_large(self._graph, self._options.dtype)
+            raise too_large(self.graph, self.options.dtype)
         return int(state[USED])
 
     def _sent(self, numbers: np.ndarray) -> cl.Buffer:

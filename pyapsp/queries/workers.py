@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -100,8 +101,8 @@ def asked(
     return graph, options.computed_in(kind)
 
 
-class Workers:
-    """A graph on the device, and the memory of its work-items.
+class Workers(ABC):
+    """A graph on the device, and the memory of its work-items, from `start` on.
 
     Attributes
     ----------
@@ -156,21 +157,32 @@ class Workers:
             "PYAPSP_PREDECESSORS": int(options.predecessors),
             "PYAPSP_COUNTS": int(counts),
         }
-        self.program: Program = build(self.device, file, {**macros, **(defines or {})})
+        self._kernels = file, {**macros, **(defines or {})}
+        self.graph, self.options = graph, options
+        self._one, arcs = _one(graph.n, dtype, wanted, counts), arcs_bytes(graph, dtype)
+        self.count = self._workers(options, self._one, arcs + spare, searches)
+        self.bytes = arcs + spare + self.count * self._one.total
+
+    def start(self) -> None:
+        """Build the kernels, copy the graph, and allocate the memory."""
+        graph, sizes = self.graph, self._one.sizes
+        self.program: Program = build(self.device, *self._kernels)
         self.queue = self.device.queue()
         self.watch = Stopwatch()
-        one, arcs = _one(graph.n, dtype, wanted, counts), arcs_bytes(graph, dtype)
-        self.count = self._workers(options, one, arcs + spare, searches)
-        self.bytes = arcs + spare + self.count * one.total
         with self.at_work():
-            weights = upload(self.queue, graph.weights, self.watch, dtype)
+            weights = upload(self.queue, graph.weights, self.watch, self.options.dtype)
             offsets = upload(self.queue, graph.indptr, self.watch)
             self.arcs = offsets, upload(self.queue, graph.indices, self.watch), weights
-            self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in one.sizes)
+            self.memory = tuple(self.device.buffer(max(self.count * each, 4)) for each in sizes)
             nodes, _, *marks = self.memory
-            for buffer, size in zip(marks, one.sizes[2:], strict=True):
+            for buffer, size in zip(marks, sizes[2:], strict=True):
                 cleared = np.int64(self.count * graph.n), np.int64(self.count * size // 8)
                 self.launch("clear_memory", self.count, nodes, buffer, *cleared)
+            self.allocate()
+
+    @abstractmethod
+    def allocate(self) -> None:
+        """Allocate the `spare` bytes."""
 
     def _workers(self, options: PathOptions, one: _One, rest: int, searches: int) -> int:
         """Return the number of work-items: as many as the device runs, and as fit."""

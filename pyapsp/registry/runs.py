@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceError, DeviceMemoryError, FallbackWarning, StallError
 from pyapsp.base.json import Json, Record
 from pyapsp.device import let_go
@@ -148,6 +149,7 @@ def plans(
                     raise
                 refusals.add(choice.method, error)
                 continue
+        needed(plan.device_bytes, None)
         wrong = refusal(request, choice, plan)
         if wrong is None:
             yield Planned(choice, plan)

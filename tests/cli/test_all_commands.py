@@ -130,6 +130,8 @@ JSON = {
     "bfs": ("bfs g.gr --source 1", "method", "bfs-direction-optimising"),
     "sssp": ("sssp g.gr --method sssp-bellman-ford", "method", "sssp-bellman-ford"),
     "path": ("path d.npz 1 1", "path", ["1"]),
+    "within --dry-run": ("within g.gr --dry-run", "answer_bytes", None),
+    "distances --dry-run": ("distances g.gr --sources 1 --dry-run", "answer_bytes", 8 * 40),
     "pairs": ("pairs g.gr --sources 1 2 --targets 5 6", "pairs", 2),
     "distances": ("distances g.gr --sources 1 2", "targets", 40),
     "nearest": ("nearest g.gr --targets 1 2 -k 2", "k", 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -88,3 +89,43 @@ def test_nearest(graph, capsys):
         ["b", "1", "b", "0.0"],
     ]
     assert main(["nearest", graph, "--targets", "b", "-k", "0"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["within", "--cutoff", "2", "-o", "n.npz"], "as large as what is found"),
+        (["pairs", "--sources", "a", "--targets", "c", "--count"], "0.0 MiB"),
+        (["pairs", "--sources", "a", "--targets", "c", "--paths"], "as large as what is found"),
+        (["distances", "-o", "m.npy"], "0.0 MiB"),
+        (["nearest", "--targets", "b"], "0.0 MiB"),
+        (["measure", "betweenness-centrality", "eccentricity"], "0.0 MiB"),
+    ],
+)
+def test_a_dry_run_says_memory_and_leaves_nothing(graph, words, answer, tmp_path, capsys):
+    command, *options = words
+    assert main([command, graph, *options, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("device memory: ")
+    assert lines[1:] == [f"answer: {answer}"]
+    assert [path.name for path in tmp_path.iterdir()] == [graph]
+    if command != "measure":
+        assert main([command, graph, *options, "--dry-run", "--memory-limit", "9"]) == 5
+
+
+def test_a_dry_run_of_several_calls(graph, capsys):
+    """The answers of all, on the device that of the largest."""
+
+    def needs(*words):
+        assert main([*words[:1], graph, *words[1:], "--dry-run", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return found["device_bytes"], found["answer_bytes"]
+
+    several = needs("measure", "betweenness-centrality", "eccentricity", "closeness-centrality")
+    each = [
+        needs("measure", f"{name}")
+        for name in ("betweenness-centrality", "eccentricity", "closeness-centrality")
+    ]
+    assert several == (max(size for size, _ in each), 3 * 4 * 8)
+    assert main(["measure", graph, "diameter", "--dry-run"]) == 2
+    assert "memory of diameter is not known" in capsys.readouterr().err

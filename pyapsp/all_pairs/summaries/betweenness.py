@@ -12,6 +12,7 @@ import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike, device_errors
@@ -307,6 +308,7 @@ def _by_distances(
     sizes = [slots * one for one in each]
     fixed = 8 * (graph.n + 1) + (12 if weighted else 4) * graph.m + 4 * sources.size + 4
     check_memory([fixed, *sizes], options)
+    needed(fixed + sum(sizes), sizes[4] // slots)
     with device_errors(chosen, fixed + sum(sizes)):
         shape = (slots,), (group,)
         return _added(graph, sources, program, shape, sizes, kind.endpoints, tell)

@@ -12,6 +12,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.near_far import NearFar
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceMemoryError, PrecisionError
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, fill, upload
@@ -96,7 +97,9 @@ def sums_by_rows(
     defines = arithmetic_defines(device, options.dtype)
     defines |= {"PYAPSP_GROUP": _GROUP, "PYAPSP_ARCS": int(kind.arcs)}
     program = build(device, "all_pairs/summaries/betweenness_rows.cl", defines)
-    with device_errors(device, options.memory - left + plan.device_bytes):
+    memory = options.memory - left + plan.device_bytes
+    needed(memory, 8 * size)
+    with device_errors(device, memory):
         session = method.start(plan)
         counting = _Counting(graph, program, groups, sizes, kind.endpoints)
         for start in range(0, sources.size, session.size):

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from pyapsp.all_pairs.sparse.totals import totals_of
 from pyapsp.all_pairs.summaries.searches import Searches
 from pyapsp.all_pairs.summaries.sharing import shared
+from pyapsp.base.dry import is_dry
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
@@ -80,6 +81,8 @@ def diameter(
         raise ParameterError("a graph without vertices has no diameter")
     if graph.is_symmetric:
         graph = graph.symmetrized()  # then the distances to a vertex equal those from it
+    if is_dry():
+        raise ParameterError("the memory of diameter is not known before it searches")
     single = search(graph, [0], rows=True)
     graph = single.graph
     back = search(graph.reversed(), [0], rows=True) if graph.directed else single

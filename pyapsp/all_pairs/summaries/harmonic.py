@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from pyapsp.all_pairs.summaries.searches import Searches
+from pyapsp.base.dry import is_dry, needed
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
@@ -67,19 +68,27 @@ def harmonic_centrality(
     graph, place = _by_component(graph.reversed() if graph.directed else graph)
     places = chosen if place is None else place[chosen]
     order = np.argsort(places, kind="stable")
-    for first, part in _parts(graph, split=place is not None):
-        bounds = np.searchsorted(places, [first, first + part.n], sorter=order)
-        here = order[slice(*bounds)]
-        if not here.size and total:
-            continue
-        searched = Searches(
-            part,
-            places[here] - first,
-            method=method,
-            device=device,
-            memory_limit=memory_limit,
-            rows=True,
-        )
+
+    def searches() -> Iterator[tuple[np.ndarray, Graph, Searches]]:
+        """Yield the parts with sources, one after the other."""
+        for first, part in _parts(graph, split=place is not None):
+            bounds = np.searchsorted(places, [first, first + part.n], sorter=order)
+            here = order[slice(*bounds)]
+            if not here.size and total:
+                continue
+            searched = Searches(
+                part,
+                places[here] - first,
+                method=method,
+                device=device,
+                memory_limit=memory_limit,
+                rows=True,
+            )
+            yield here, part, searched
+
+    if is_dry():
+        needed(max((each.device_bytes for *_, each in searches()), default=0), sums.nbytes)
+    for here, part, searched in searches():
         some = max(_VALUES // max(part.n, 1), 1)
         for start in range(0, here.size, some):
             rows = searched.rows(searched.sources[start : start + some])

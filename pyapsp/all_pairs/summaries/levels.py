@@ -13,6 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import check_counts
+from pyapsp.base.dry import needed
 from pyapsp.device import Device, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, fill, upload
 from pyapsp.device.kernels.residents import scratch
@@ -63,6 +64,7 @@ def sums_by_levels(
         or max(sizes) > most.max_allocation
     ):
         return None
+    needed(rows + sum(sizes), 8 * n)
     with device_errors(device, rows + sum(sizes)):
         return _Searches(graph, device, sizes, endpoints).run(sources, tell)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 from zlib import crc32
 
@@ -13,6 +14,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import Device, DeviceLike
@@ -39,7 +41,7 @@ _ONE_WORD, _LEVEL, _SMALL_WORLD = 32, 500_000, 8
 
 
 class Searches:
-    """Searches from vertices of a graph, which stays on the device while this object exists.
+    """Searches from vertices of a graph, which stays on the device from the first one on.
 
     Parameters
     ----------
@@ -118,18 +120,27 @@ class Searches:
                 order = comm.order(order)
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
-        self._session: Session | None = None
         self._team = comm
-        if graph.n:
-            options = self._options if comm is None else comm.part(self._options, graph.n)
-            self._session = self._method.start(self._method.plan(graph, options))
+        options = self._options if comm is None else comm.part(self._options, graph.n)
+        self._plan = self._method.plan(graph, options) if graph.n else None
+
+    @property
+    def device_bytes(self) -> int:
+        """The memory of the device that the searches need."""
+        return 0 if self._plan is None else self._plan.device_bytes
+
+    @cached_property
+    def _session(self) -> Session:
+        assert self._plan is not None
+        return self._method.start(self._plan)
 
     def totals(
         self, vertices: np.ndarray, width: float | None = None
     ) -> Iterator[tuple[np.ndarray, Totals]]:
         """Yield sums over the rows of vertices in blocks: places in `vertices`, and their sums."""
-        if self._session is None or not vertices.size:
+        if self._plan is None or not vertices.size:
             return
+        needed(self.device_bytes, 8 * vertices.size)
         places = vertices if self._place is None else self._place[vertices]
         order = np.arange(places.size) if self._place is None else np.argsort(places)
         if self._team is not None:
@@ -143,7 +154,6 @@ class Searches:
 
     def rows(self, vertices: np.ndarray) -> np.ndarray:
         """Return the distances from some vertices, a row for each."""
-        assert self._session is not None
         rows = np.empty((vertices.size, self.graph.n), self._options.dtype)
         self._session.fill(vertices, rows, None)
         return rows

@@ -1,0 +1,109 @@
+"""Dry runs tell what a call would need, and do not use the device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+import pyapsp
+from pyapsp.all_pairs import summaries
+from pyapsp.base.errors import DeviceMemoryError, ParameterError
+from pyapsp.device import Device
+from pyapsp.graph import Graph, generators
+
+GRAPH = generators.random_graph(60, 240, 9, seed=3)
+# A call and the bytes of its answer.
+CALLS = {
+    "within": (pyapsp.within, ([1, 2], 9), None),
+    "reach": (pyapsp.reach, ([1, 2], 9), 2 * 8),
+    "accessibility": (pyapsp.accessibility, (np.ones((60, 3)),), 60 * 3 * 8),
+    "nearest": (pyapsp.nearest, ([1, 2, 3], 2), 60 * 2 * (8 + 4)),
+    "pairs": (pyapsp.pairs, ([1, 2, 3], 4), 3 * 8),
+    "distances": (pyapsp.distances, ([1, 2], [3, 4, 5]), 6 * 8),
+    "count": (pyapsp.count_shortest_paths, ([1, 2, 3], 4), 3 * (8 + 8)),
+    "all": (pyapsp.all_shortest_paths, ([1, 2, 3], 4), None),
+    "betweenness": (pyapsp.betweenness_centrality, (), 60 * 8),
+    "edges": (pyapsp.edge_betweenness_centrality, (), GRAPH.m * 8),
+    "closeness": (pyapsp.closeness_centrality, (), 60 * 8),
+    "harmonic": (pyapsp.harmonic_centrality, (), 60 * 8),
+}
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """A device whose driver has no memory."""
+
+    def refuse(self, size, *_):
+        raise cl.MemoryError("create_buffer", -4, "full")
+
+    monkeypatch.setattr(Device, "buffer", refuse)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.usefixtures("full")
+def test_the_memory_is_what_the_call_asks_for(name, device):
+    function, arguments, answer = CALLS[name]
+    memory = pyapsp.dry_run(function, GRAPH, *arguments, device=device)
+    assert memory.answer_bytes == answer
+    with pytest.raises(DeviceMemoryError) as raised:
+        function(GRAPH, *arguments, device=device)
+    assert raised.value.needed == memory.device_bytes > 0
+
+
+def test_the_second_part_of_yen_counts(device, monkeypatch):
+    def refuse(self):
+        raise cl.MemoryError("create_buffer", -4, "full")
+
+    memory = pyapsp.dry_run(pyapsp.yen, GRAPH, 1, 4, 2, device=device)
+    monkeypatch.setattr("pyapsp.queries.ranked._Search.allocate", refuse)
+    with pytest.raises(DeviceMemoryError) as raised:
+        pyapsp.yen(GRAPH, 1, 4, 2, device=device)
+    assert memory.device_bytes >= raised.value.needed
+    assert memory.answer_bytes is None
+
+
+def test_paths_are_as_long_as_they_are_found(device):
+    options = {"device": device, "paths": True}
+    assert pyapsp.dry_run(pyapsp.pairs, GRAPH, 1, 2, **options).answer_bytes is None
+
+
+def test_the_largest_part_counts(device):
+    """The harmonic centrality searches components one after the other."""
+    large = generators.path(1500, max_weight=1)
+    tails, heads, _ = large.arcs()
+    both = np.append(tails, [1500]), np.append(heads, [1501])
+    whole = Graph.from_arcs(1502, *both, directed=False)
+    alone = pyapsp.dry_run(pyapsp.harmonic_centrality, large, device=device)
+    found = pyapsp.dry_run(pyapsp.harmonic_centrality, whole, device=device)
+    assert found.device_bytes >= alone.device_bytes
+
+
+def test_what_is_not_known_before_is_refused(device):
+    with pytest.raises(ParameterError, match="memory of diameter is not known"):
+        pyapsp.dry_run(summaries.diameter, GRAPH, device=device)
+    with pytest.raises(ParameterError, match="knows its memory before"):
+        pyapsp.dry_run(pyapsp.solve_many, [GRAPH, GRAPH], device=device)
+
+
+@pytest.mark.parametrize("method", ["fw-naive", "auto"])
+def test_functions_of_problems(method, device):
+    memory = pyapsp.dry_run(pyapsp.solve, GRAPH, method, device=device)
+    stats = pyapsp.solve(GRAPH, method, device=device).stats
+    assert memory.device_bytes == stats["peak_device_bytes"]
+
+
+def test_errors_of_arguments_are_those_of_the_call(device):
+    with pytest.raises(ParameterError, match="'targets' parameter of pairs must"):
+        pyapsp.dry_run(pyapsp.pairs, GRAPH, 1, 60, device=device)
+    with pytest.raises(DeviceMemoryError):
+        pyapsp.dry_run(pyapsp.nearest, GRAPH, 1, memory_limit=64, device=device)
+
+
+def test_calls_without_the_device(device):
+    assert pyapsp.dry_run(pyapsp.pairs, GRAPH, [], [], device=device) == pyapsp.Memory(0, None)
+
+
+def test_the_next_call_runs(device):
+    pyapsp.dry_run(pyapsp.distances, GRAPH, 1, device=device)
+    assert pyapsp.distances(GRAPH, 1, 1, device=device)[0, 0] == 0
