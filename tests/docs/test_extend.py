@@ -38,6 +38,12 @@ class Tree:
         (self.top / file).parent.mkdir(exist_ok=True)
         (self.top / file).write_text(text, encoding="utf-8")
 
+    def write_in(self, folder, name, text):
+        """Write a file in a folder that the section names."""
+        assert f"{folder}/" in self.named, f"the page does not name {folder}/"
+        (self.top / folder).mkdir(parents=True, exist_ok=True)
+        (self.top / folder / name).write_text(text, encoding="utf-8")
+
     def change(self, file, before, after):
         """Change a file that the section names."""
         text = (self.top / file).read_text(encoding="utf-8")
@@ -49,7 +55,7 @@ class Tree:
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=self.top, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
 
@@ -91,6 +97,30 @@ def test_a_problem(tmp_path):
         "assert main(['check', 'toy', 'graph.gr']) == 0\n"
     )
     assert "toy-degrees" in shown
+
+
+def test_a_problem_with_a_kernel(tmp_path, device, monkeypatch):
+    """The example runs its own tests, which are those of the fourth step."""
+    monkeypatch.setenv("PYAPSP_DEVICE", device.id)
+    tree = Tree(tmp_path, "Add a problem", problem="forest")
+    example = TOP / "docs/examples/forest"
+    places = {"__init__": "pyapsp", "boruvka": "pyapsp", "test_boruvka": "tests"}
+    for name, top in places.items():
+        tree.write_in(f"{top}/forest", f"{name}.py", (example / f"{name}.py").read_text("utf-8"))
+    tree.write_in("cl/forest", "boruvka.cl", (example / "boruvka.cl").read_text("utf-8"))
+    line = '    "truss": "pyapsp.trusses.problems",\n'
+    tree.change(
+        "pyapsp/registry/index.py", line, f'{line}    "spanning-forest": "pyapsp.forest",\n'
+    )
+    tree.run(
+        "import pytest\n"
+        "from pyapsp.cli import main\n"
+        "from pyapsp.graph import generators\n"
+        "import pyapsp\n"
+        "pyapsp.write(generators.random_graph(300, 900, seed=1), 'graph.gr')\n"
+        "assert main(['check', 'spanning-forest', 'graph.gr']) == 0\n"
+        "assert pytest.main(['-q', '-p', 'no:cacheprovider', 'tests/forest']) == 0\n"
+    )
 
 
 def test_a_file_format(tmp_path):
