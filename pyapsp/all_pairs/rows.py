@@ -6,7 +6,8 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,10 +15,14 @@ from numpy.typing import DTypeLike
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
 from pyapsp.base.errors import DeviceError
+from pyapsp.base.files import check_suffix
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight, validation
+from pyapsp.graph.io.stores import written_store
+from pyapsp.graph.names import check_savable
+from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
 from pyapsp.registry import Method, Request, Stats, runs
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
     from pyapsp.paths import AllPairsMethod
 
-__all__ = ["row_blocks"]
+__all__ = ["RowBlocks", "row_blocks"]
 
 # Default size of a block: at least this many bytes of distances, and at most one eighth of the
 # memory of the host.
@@ -51,7 +56,7 @@ def row_blocks(
     progress: Callable[[int, int], None] | None = None,
     check: bool = True,
     fallback: bool = True,
-) -> Generator[Result, None, None]:
+) -> RowBlocks:
     """Compute shortest paths, and yield them in blocks of rows.
 
     Use this if the n x n distances do not fit in memory. The sparse methods need O(block n) memory,
@@ -73,11 +78,12 @@ def row_blocks(
     fallback : bool
         As for `solve`; another method takes over only before the first block.
 
-    Yields
-    ------
-    Result
-        The rows of the next sources, in their order. The times and the number of sources in
-        `Result.stats` are totals over all blocks so far.
+    Returns
+    -------
+    RowBlocks
+        A generator of the rows of the next sources, in their order; each block is a `Result`. The
+        times and the number of sources in `Result.stats` are totals over all blocks so far. Its
+        ``save`` writes all of them to a Zarr store.
 
     Raises
     ------
@@ -118,7 +124,71 @@ def row_blocks(
     # with explicit sources, methods compute rows and not a matrix
     rows = request.options.rows(request.input.n)
     request = replace(request, options=replace(request.options, sources=rows))
-    return _blocks(request, None if block is None else int(block), time.perf_counter())
+    blocks = _blocks(request, None if block is None else int(block), time.perf_counter())
+    return RowBlocks(blocks, request)
+
+
+class RowBlocks(Generator[Result, None, None]):
+    """The result of `row_blocks`: yields the rows of the next sources, in their order."""
+
+    def __init__(self, blocks: Generator[Result, None, None], request: Request) -> None:
+        self._blocks, self._request, self._done = blocks, request, 0
+
+    def send(self, value: None) -> Result:
+        """Return the next block, as `next` does."""
+        rows = self._blocks.send(value)
+        self._done += rows.sources.size
+        return rows
+
+    def throw(self, *error: Any) -> Result:
+        """Raise an error where the last block was yielded."""
+        return self._blocks.throw(*error)
+
+    def close(self) -> None:
+        """Release the memory of the device."""
+        self._blocks.close()
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Write the rows that have not been yielded to a Zarr store, and return their number.
+
+        Each block goes to the disk as it ends. The package zarr must be installed.
+
+        Parameters
+        ----------
+        path : path-like
+            ``NAME.zarr``, a new folder. Its arrays are ``distances``, with the dimensions
+            ``source`` and ``target``, whose labels are the arrays ``source`` and ``target``; and
+            ``predecessors``, numbers of vertices, if they are computed. They are compressed.
+            `xarray.open_zarr` reads it. Unreachable vertices have the `Result.infinity` of the
+            type, which is the attribute ``infinity``.
+
+        Raises
+        ------
+        FileExistsError
+            If there is a file or folder of this name.
+        GraphError
+            If labels are neither all integers nor all strings.
+        PyApspError
+            As `row_blocks`; or zarr is not installed.
+        """
+        check_suffix(path, "RowBlocks.save", ".zarr", others="Result.save of each block")
+        options, graph = self._request.options, self._request.input
+        check_savable(graph.labels, "labels", "result")
+        names = np.arange(graph.n) if graph.labels is None else graph.labels
+        rows, before, dtype = ("source", "target"), {}, options.dtype
+        if options.predecessors:
+            before["predecessors"] = np.empty((0, graph.n), np.int32)
+        dimensions = {"distances": rows, "predecessors": rows, **{name: (name,) for name in rows}}
+        limit = {"infinity": infinity(dtype)} if dtype.kind in "iu" else {}
+        left = options.sources[self._done :]
+        with written_store(path, limit, dimensions) as store:
+            store.add(distances=np.empty((0, graph.n), dtype), **before)
+            for block in self:
+                if block.predecessors is not None:
+                    before["predecessors"] = block.predecessors
+                store.add(distances=block.distances, **before)
+            store.others = {"source": names[left], "target": names}
+        return int(left.size)
 
 
 def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:

@@ -29,7 +29,7 @@ __all__ = [
 _SHOWN = 16
 # Suffixes of the formats that this package or a data frame writes.
 _KNOWN = {".csv", ".feather", ".gr", ".graph", ".gz", ".h5", ".hdf5", ".json", ".mtx", ".npy"}
-_KNOWN |= {".npz", ".parquet", ".pickle", ".pkl", ".tsv", ".txt", ".xlsx"}
+_KNOWN |= {".npz", ".parquet", ".pickle", ".pkl", ".tsv", ".txt", ".xlsx", ".zarr"}
 
 
 def check_name(path: str | os.PathLike[str], owner: str, parameter: str = "path") -> Path:

@@ -10,11 +10,12 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pyapsp.cli.options import check_named, read_graph
 
@@ -135,7 +136,10 @@ def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:
         If no package that writes Parquet is installed.
     """
     if path is not None and path.endswith(".parquet"):
-        _write_parquet(table, path)
+        from pyapsp.base.files import atomic_write
+
+        with atomic_write(path, "wb") as file:
+            _write_parquet(table, file, path)
     else:
         write_rows(list(table), [table], path)
 
@@ -143,7 +147,10 @@ def write_table(table: Mapping[str, np.ndarray], path: str | None) -> None:
 def write_rows(
     names: Sequence[str], tables: Iterable[Mapping[str, np.ndarray]], path: str | None
 ) -> int:
-    """Write tables with the same columns one after the other, as CSV; return the number of rows.
+    """Write tables with the same columns one after the other; return the number of rows.
+
+    For Parquet each table goes to a file beside it, and these are joined: with polars without much
+    memory.
 
     Parameters
     ----------
@@ -154,6 +161,8 @@ def write_rows(
     """
     from pyapsp.base.files import atomic_write
 
+    if path is not None and path.endswith(".parquet"):
+        return _join_parquet(names, tables, path)
     count = 0
     with nullcontext(sys.stdout) if path is None else atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -168,18 +177,51 @@ def write_rows(
     return count
 
 
-def _write_parquet(table: Mapping[str, np.ndarray], path: str) -> None:
+def _write_parquet(table: Mapping[str, np.ndarray], file: IO[bytes], path: str) -> None:
+    """Write a table into a file; messages name the path."""
     from pyapsp.base.errors import PyApspError
-    from pyapsp.base.files import atomic_write
     from pyapsp.graph.frames import frame_of
 
     for library, write in (("polars", "write_parquet"), ("pandas", "to_parquet")):
         with suppress(ImportError):  # pandas needs a second package
-            frame = frame_of(table, library, "write_table")
-            with atomic_write(path, "wb") as file:
-                getattr(frame, write)(file)
+            getattr(frame_of(table, library, "write_table"), write)(file)
             return
     raise PyApspError(f"{path} needs polars: pip install polars")
+
+
+def _join_parquet(
+    names: Sequence[str], tables: Iterable[Mapping[str, np.ndarray]], path: str
+) -> int:
+    import numpy as np
+
+    from pyapsp.base.files import atomic_write, resolved
+
+    folder, count = None if is_special(path) else resolved(path).parent, 0
+    parts: list[str] = []
+    with tempfile.TemporaryDirectory(prefix=".pyapsp-", dir=folder) as beside:
+        for table in tables:
+            parts.append(os.path.join(beside, f"{len(parts)}.parquet"))
+            with open(parts[-1], "wb") as file:
+                _write_parquet(table, file, path)
+            count += len(table[names[0]])
+        if not parts:
+            write_table(dict.fromkeys(names, np.empty(0)), path)
+            return 0
+        with atomic_write(path, "wb") as file:
+            _join(parts, file)
+    return count
+
+
+def _join(parts: list[str], file: IO[bytes]) -> None:
+    """Write the tables of Parquet files into one file."""
+    try:
+        import polars
+
+        polars.scan_parquet(parts).sink_parquet(file)
+    except ImportError:
+        import pandas
+
+        pandas.concat(map(pandas.read_parquet, parts)).to_parquet(file)
 
 
 def print_json(content: object) -> None:

@@ -2,8 +2,9 @@
 
 The time depends on what is within the distance, not on the size of the graph. OUT.csv and
 OUT.parquet have the columns source, vertex, distance and predecessor, with the vertex names of the
-graph file. OUT.npz is a sparse matrix that scipy.sparse.load_npz reads. OUT.npz and OUT.csv may be
-larger than the memory; until it is complete, OUT.npz takes twice its size on the disk.
+graph file. OUT.npz is a sparse matrix that scipy.sparse.load_npz reads. OUT.zarr is a new folder, a
+Zarr store of its arrays, for which zarr must be installed. All may be larger than the memory; until
+they are complete, OUT.npz and OUT.parquet take twice their size on the disk.
 
 For example:
   pyapsp within rome99.gr --cutoff 1000
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_graph, add_json, add_output, add_progress, add_sources, vertices
-from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_rows, write_table
+from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_rows
 from pyapsp.cli.targeted import add_search, search_arguments, shown_progress
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Search, save, and print a summary."""
     import pyapsp
 
-    graph = checked_graph(arguments, ".npz", *TABLES)
+    graph = checked_graph(arguments, ".npz", ".zarr", *TABLES)
     sources = None
     if arguments.sources is not None:
         sources = vertices(graph.labels, graph.n, arguments.sources, "within")
@@ -82,10 +83,6 @@ def _written(output: str | None, graph: Graph, sources: list[int] | None, **opti
     """Search, write the entries as the rows end, and return the number of entries."""
     import pyapsp
 
-    if output is not None and output.endswith(".parquet"):
-        found = pyapsp.within(graph, sources, **options)
-        write_table(found.to_columns(), output)
-        return int(found.distances.nnz)
     blocks = pyapsp.within_blocks(graph, sources, **options)
     if output is None:
         return sum(int(block.distances.nnz) for block in blocks)

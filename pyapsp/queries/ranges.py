@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import overload
 
 import numpy as np
@@ -24,6 +26,7 @@ from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
+from pyapsp.graph.io.stores import Store, written_store
 from pyapsp.graph.names import check_savable, named, place_of
 from pyapsp.graph.rows import narrow
 from pyapsp.graph.validation import vertex
@@ -128,7 +131,10 @@ class Within(Shown, Tabular):
             indices=rows.indices,
             data=rows.data,
             predecessors=None if before is None else before.data,
-            **_about(rows.indptr, self.distances.shape[1], self.sources, self.labels),
+            indptr=rows.indptr,
+            sources=self.sources,
+            labels=self.labels,
+            **_for_scipy(*self.distances.shape),
         )
 
     def to_columns(self) -> dict[str, np.ndarray]:
@@ -164,44 +170,58 @@ class WithinBlocks(Iterator[Within]):
         return self._rows.answer(some, block.copy())
 
     def save(self, path: str | PathLike[str]) -> int:
-        """Write the rows that have not been yielded, as `Within.save`, and return their entries.
+        """Write the rows that have not been yielded, and return their number of entries.
 
-        Each block goes to the disk as it ends, first to files without names beside `path`.
+        Each block goes to the disk as it ends.
+
+        Parameters
+        ----------
+        path : path-like
+            ``NAME.npz`` is as `Within.save` writes it; until it is complete, its arrays are in
+            files without names beside it. ``NAME.zarr`` is a new folder, a Zarr store of the same
+            arrays, which are compressed, in the layout of AnnData for sparse matrices; the package
+            zarr must be installed.
 
         Raises
         ------
+        FileExistsError
+            If there is a file or folder ``NAME.zarr``.
         PyApspError
-            As `Within.save`.
+            As `Within.save`; or zarr is not installed.
         """
         owner = "WithinBlocks.save"
-        check_suffix(path, owner, ".npz", others="to_frame() of each block")
+        check_suffix(path, owner, ".npz", ".zarr", others="to_frame() of each block")
         labels, sources = self._rows.graph.labels, self._rows.sources[self._done :]
         check_savable(labels, "labels", "result")
-        starts = np.zeros(sources.size + 1, np.int64)
+        starts, n = np.zeros(sources.size + 1, np.int64), self._rows.graph.n
         names = ["indices", "data", *["predecessors"] * self._rows.options.predecessors]
+        store = Path(path).suffix.lower() == ".zarr"
+        writer: AbstractContextManager[archive.Pieces | Store]
+        if store:
+            about = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0"}
+            writer = written_store(path, {**about, "shape": [sources.size, n]}, {})
+        else:
+            writer = archive.written_in_pieces(path, *names)
         first = self._done
-        with archive.written_in_pieces(path, *names) as pieces:
+        with writer as pieces:
             pieces.add(**dict(zip(names, self._rows.empty(0).arrays, strict=True)))
             for some, block in self._blocks:
                 self._done = some.stop
                 pieces.add(**dict(zip(names, block.arrays, strict=True)))
                 starts[some.start - first + 1 : some.stop - first + 1] = block.lengths
             np.cumsum(starts, out=starts)
-            pieces.others = _about(narrow(starts), self._rows.graph.n, sources, labels)
+            pieces.others = {"indptr": narrow(starts), "sources": sources, "labels": labels}
+            if not store:
+                pieces.others |= _for_scipy(sources.size, n)
         return int(starts[-1])
 
 
-def _about(
-    starts: np.ndarray, n: int, sources: np.ndarray, labels: np.ndarray | None
-) -> dict[str, np.ndarray | None]:
-    """Return what a file says beside the entries; `scipy.sparse.load_npz` reads it."""
+def _for_scipy(*shape: int) -> dict[str, np.ndarray]:
+    """Return what `scipy.sparse.load_npz` reads beside the arrays."""
     return {
         "format": np.array(b"csr"),
         "_is_array": np.array(True),
-        "indptr": starts,
-        "shape": np.array((sources.size, n)),
-        "sources": sources,
-        "labels": labels,
+        "shape": np.array(shape),
     }
 
 

@@ -581,3 +581,46 @@ def test_two_answers_in_one_file_keep_their_predecessors(device, tmp_path):
     )
     assert first.path(0, 3) == [0, 1, 2, 3]
     assert second.path(3, 0) == [3, 2, 1, 0]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+@pytest.mark.parametrize("method", ["near-far", "fw-naive"])
+def test_blocks_are_saved_as_a_zarr_store(graph, method, tmp_path, device):
+    import zarr
+
+    labels = [f"v{each}" for each in range(graph.n)]
+    named = Graph(graph.indptr, graph.indices, graph.weights, labels=labels)
+    sources = [5, 0, 9, 7]
+    options = {"sources": sources, "predecessors": True, "dtype": "int32", "device": device}
+    whole = pyapsp.solve(named, method, **options)
+    blocks = pyapsp.row_blocks(named, method, block=1, **options)
+    np.testing.assert_array_equal(next(blocks).distances, whole.distances[:1])
+    assert blocks.save(tmp_path / "a.zarr") == 3
+    found = zarr.open_group(tmp_path / "a.zarr", mode="r")
+    assert found.attrs.asdict() == {"infinity": whole.infinity}
+    for name in ("distances", "predecessors"):
+        assert found[name].attrs["_ARRAY_DIMENSIONS"] == ["source", "target"]
+        np.testing.assert_array_equal(found[name][:], getattr(whole, name)[1:])
+    assert found["source"][:].tolist() == ["v0", "v9", "v7"]
+    assert found["target"][:].tolist() == named.labels.tolist()
+    assert found["source"].attrs["_ARRAY_DIMENSIONS"] == ["source"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+def test_blocks_of_no_rows_are_saved_and_other_formats_refused(graph, tmp_path, device):
+    import zarr
+
+    blocks = pyapsp.row_blocks(graph, sources=[], device=device)
+    assert blocks.save(tmp_path / "a.zarr") == 0
+    found = zarr.open_group(tmp_path / "a.zarr", mode="r")
+    assert (found["distances"].shape, found.attrs.asdict()) == ((0, graph.n), {})
+    with pytest.raises(errors.ParameterError, match=r"a file \.zarr"):
+        pyapsp.row_blocks(graph, device=device).save(tmp_path / "a.npz")
+
+
+def test_blocks_are_a_generator(graph, device):
+    blocks = pyapsp.row_blocks(graph, "near-far", block=50, device=device)
+    assert next(blocks).distances.shape[0] == 50
+    with pytest.raises(ZeroDivisionError):
+        blocks.throw(ZeroDivisionError())
+    assert list(blocks) == []

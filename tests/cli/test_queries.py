@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 
 import numpy as np
+import polars
 import pytest
 import scipy.sparse
 
@@ -38,6 +40,26 @@ def test_within(graph, capsys):
     ]
     assert main(["within", graph, "--cutoff", "2", "-o", "n.npz"]) == 0
     assert scipy.sparse.load_npz("n.npz").nnz == 6
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+def test_within_in_blocks(graph, monkeypatch, tmp_path):
+    """Each row is a block."""
+    import zarr
+
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 4))
+    monkeypatch.setattr("pyapsp.queries.ranges._FIRST", 1)
+    for name in ("n.parquet", "n.csv", "n.zarr"):
+        assert main(["within", graph, "--cutoff", "2", "-o", name]) == 0
+    left, right = polars.read_parquet("n.parquet"), polars.read_csv("n.csv")
+    assert left.rows() == right.rows()
+    assert left.columns == right.columns
+    assert zarr.open_group("n.zarr", mode="r")["data"].shape == (6,)
+    assert main(["within", graph, "-o", "n.zarr"]) == 3
+    (tmp_path / "none.txt").touch()
+    assert main(["within", graph, "--sources", "@none.txt", "-o", "n.parquet"]) == 0
+    assert polars.read_parquet("n.parquet").shape == (0, 4)
+    assert not list(tmp_path.glob(".*"))
 
 
 def test_pairs(graph, capsys):

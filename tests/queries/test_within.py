@@ -166,10 +166,38 @@ def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, devic
     assert scipy.sparse.load_npz(tmp_path / "nothing.npz").shape == (0, 150)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_blocks_are_saved_as_a_zarr_store(predecessors, tmp_path, monkeypatch, device):
+    import zarr
+
+    drawn_one, labels = drawn(7, n=150), [f"v{each}" for each in range(150)]
+    rows = drawn_one.indptr, drawn_one.indices, drawn_one.weights
+    graph = Graph(*rows, directed=drawn_one.directed, labels=labels)
+    options = {"cutoff": 9, "predecessors": predecessors, "device": device}
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    whole = pyapsp.within(graph, **options)
+    blocks = pyapsp.within_blocks(graph, **options)
+    assert blocks.save(tmp_path / "near.zarr") == whole.distances.nnz
+    found = zarr.open_group(tmp_path / "near.zarr", mode="r")
+    about = {"encoding-type": "csr_matrix", "encoding-version": "0.1.0", "shape": [150, 150]}
+    assert found.attrs.asdict() == about
+    arrays = {name: getattr(whole.distances, name) for name in ("data", "indices", "indptr")}
+    arrays |= {"sources": whole.sources, "labels": whole.labels}
+    if predecessors:
+        arrays["predecessors"] = whole.predecessors.data
+    assert set(found.array_keys()) == set(arrays)
+    for name, expected in arrays.items():
+        assert found[name].dtype == expected.dtype
+        np.testing.assert_array_equal(found[name][:], expected)
+
+
 def test_no_file_is_left_of_blocks_that_end_with_an_error(tmp_path, device):
     line = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [9000, 9000, 9000])
     with pytest.raises(PrecisionError, match="too large for int16"):
         pyapsp.within_blocks(line, dtype="int16", device=device).save(tmp_path / "a.npz")
+    with pytest.raises(PrecisionError, match="too large for int16"):
+        pyapsp.within_blocks(line, dtype="int16", device=device).save(tmp_path / "a.zarr")
     with pytest.raises(ParameterError, match="to_frame"):
         pyapsp.within_blocks(line, device=device).save(tmp_path / "a.csv")
     assert list(tmp_path.iterdir()) == []
