@@ -16,7 +16,7 @@ from pyapsp.base.host import shares_memory
 from pyapsp.base.json import Record
 from pyapsp.device import Device, DeviceLike, choose
 from pyapsp.graph import GraphLike, Vertices, Weight, as_graph
-from pyapsp.graph.device_graph import device_for
+from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.device_matrix import sent, should_be_sent
 from pyapsp.graph.validation import choice, flag, output
 from pyapsp.numbers.precision import name_of, resolve
@@ -88,7 +88,7 @@ def requested(
     rows = None if sources is None else vertices_of(graph, sources, owner)
     memory_limit = check_limits(arguments.memory_limit, arguments.progress, owner)
     method = method_of("all-pairs", arguments.method, owner)
-    device, *helpers = [device_for(graph, each) for each in _listed(arguments.device, owner)]
+    device, *helpers = devices_for(graph, arguments.device, owner)
     dtype = out.dtype if arguments.dtype is None and out is not None else arguments.dtype
     answer_dtype, reason = resolve(graph, dtype, owner)
     predecessors = flag("predecessors", owner, arguments.predecessors)
@@ -140,12 +140,3 @@ def _device_for_facts(graph: GraphLike, arguments: Arguments) -> Device | None:
         return None
     device = choose(cast("DeviceLike", arguments.device))
     return device if should_be_sent(graph, device) else None
-
-
-def _listed(device: DeviceLike | Sequence[DeviceLike], owner: str) -> list[DeviceLike]:
-    """Return the devices as a list, the main one first."""
-    if isinstance(device, list | tuple):
-        if not device:
-            raise ParameterError.of("device", owner, "at least one device", device)
-        return list(device)
-    return [cast("DeviceLike", device)]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from functools import partial
+from typing import Any
 
 from pyapsp.cli.dry import show_memory
 from pyapsp.cli.options import add_graph, add_json, add_output, vertices
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "OUT.csv", "write the table there instead of printing it; or OUT.parquet")
     add_targets(parser, required=True)
     parser.add_argument("-k", type=int, default=1, metavar="K", help="so many of them (1)")
-    add_search(parser)
+    add_search(parser, several="")
     add_json(parser)
 
 
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     graph = checked_graph(arguments, *TABLES)
     targets = vertices(graph.labels, graph.n, arguments.targets, "nearest", "--targets")
-    options = search_arguments(arguments)
+    options: dict[str, Any] = {**search_arguments(arguments)}
     search = partial(pyapsp.nearest, graph, targets, arguments.k, **options)
     if arguments.dry_run:
         return show_memory(arguments, graph, search)

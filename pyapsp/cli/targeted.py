@@ -41,7 +41,7 @@ class SearchArguments(TypedDict):
     cutoff: float | None
     directed: bool
     dtype: str | None
-    device: str | None
+    device: str | list[str] | None
     memory_limit: int | None
 
 
@@ -55,12 +55,12 @@ def add_targeted(parser: argparse.ArgumentParser, metavar: str, what: str) -> No
     add_progress(parser)
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of a search, for `search_arguments`."""
+def add_search(parser: argparse.ArgumentParser, several: str = "several share the sources") -> None:
+    """Add the arguments of a search, for `search_arguments`; `several` as for `add_device`."""
     add_cutoff(parser)
     add_undirected(parser)
     add_dtype(parser)
-    add_device(parser)
+    add_device(parser, several)
     add_memory_limit(parser)
     add_dry_run(parser)
 

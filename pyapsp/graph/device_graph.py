@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyopencl.array as cl_array
     from typing_extensions import Self
 
-__all__ = ["DeviceGraph", "device_for"]
+__all__ = ["DeviceGraph", "device_for", "devices_for"]
 
 # The attributes with the graphs that a graph keeps.
 _DERIVED = "_reversed", "_symmetrized", "_unweighted"
@@ -232,6 +232,25 @@ def device_for(graph: object, device: DeviceLike) -> Device:
             f"this call, {chosen.name}: leave out device, or give a copy on the host, array.get()"
         )
     return chosen
+
+
+def devices_for(
+    graph: object, device: DeviceLike | Sequence[DeviceLike], owner: str
+) -> list[Device]:
+    """Return the devices of a call that may use several, the main one first.
+
+    Raises
+    ------
+    ParameterError
+        If there is none; or as `device_for`.
+    NoDeviceError
+        As `device_for`.
+    """
+    if not isinstance(device, list | tuple):
+        return [device_for(graph, cast("DeviceLike", device))]
+    if not device:
+        raise ParameterError.of("device", owner, "at least one device", device)
+    return [device_for(graph, each) for each in device]
 
 
 def _plain(facts: dict[str, Any]) -> Graph:

@@ -96,6 +96,8 @@ class PathOptions(Options):
         as its distances; otherwise the distances are copied to them.
     device_predecessors : DeviceRows or None
         The predecessors of the answer, if they stay on the device.
+    helpers : tuple of Device
+        The other devices, for methods and functions that use several.
     """
 
     predecessors: bool = False
@@ -105,6 +107,7 @@ class PathOptions(Options):
     check: bool = field(default=True, kw_only=True)
     device_rows: DeviceRows | None = field(default=None, kw_only=True)
     device_predecessors: DeviceRows | None = field(default=None, kw_only=True)
+    helpers: tuple[Device, ...] = field(default=(), kw_only=True)
 
     def rows(self, n: int) -> np.ndarray:
         """Return the vertices of the rows that are wanted, int64."""
@@ -222,8 +225,6 @@ class AllPairsOptions(PathOptions):
         return distances of either type.
     totals : bool
         Whether only sums over rows are wanted. Then no memory for rows is needed.
-    helpers : tuple of Device
-        The other devices, for methods that use several.
     checkpoint : path-like or None
         Folder for checkpoints, for methods that write them.
     """
@@ -231,7 +232,6 @@ class AllPairsOptions(PathOptions):
     out: np.ndarray | None = field(default=None, kw_only=True)
     answer: np.dtype | None = field(default=None, kw_only=True)
     totals: bool = field(default=False, kw_only=True)
-    helpers: tuple[Device, ...] = field(default=(), kw_only=True)
     checkpoint: str | PathLike[str] | None = field(default=None, kw_only=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ def reach(
     *,
     directed: bool = True,
     weight: Weight = ...,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -47,7 +47,7 @@ def reach(
     array([1, 2, 2, 2, 1])
     """
     common = cutoff, directed, weight, None, device, memory_limit, progress
-    graph, options = asked("reach", graph, *common)
+    graph, options = asked("reach", graph, *common, several=True)
     chosen = vertices_or_all(graph, sources, "reach")
     rows = RangeRows(graph, options, chosen, progress, answer=8 * chosen.size)
     counts = np.zeros(rows.sources.size, np.int64)
@@ -65,7 +65,7 @@ def accessibility(
     decay: Callable[[np.ndarray], np.ndarray] | None = None,
     directed: bool = True,
     weight: Weight = ...,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -105,7 +105,7 @@ def accessibility(
     """
     owner = "accessibility"
     common = cutoff, directed, weight, None, device, memory_limit, progress
-    graph, options = asked(owner, graph, *common)
+    graph, options = asked(owner, graph, *common, several=True)
     there = array("opportunities", opportunities)
     if there.dtype.kind not in "biuf" or there.ndim not in (1, 2) or len(there) != graph.n:
         rule = f"numbers of shape ({graph.n},) or ({graph.n}, c)"

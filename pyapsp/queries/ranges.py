@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -15,7 +14,6 @@ import pyopencl as cl
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
-from pyapsp.base.dry import needed
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.progress import of_sources
@@ -33,7 +31,8 @@ from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions, vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.workers import LOST, STATE, Workers, asked, longer, values_of
+from pyapsp.queries.sharing import launched, on_each_device, portions
+from pyapsp.queries.workers import LOST, STATE, Workers, asked, values_of
 
 __all__ = ["RangeRows", "Within", "WithinBlocks", "within", "within_blocks"]
 
@@ -234,7 +233,7 @@ def within(
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Within:
@@ -261,7 +260,7 @@ def within(
         smallest number among those that are nearer to the source; if none is, because arcs have
         weight zero, the first that the search left.
     device, memory_limit
-        As for `solve`.
+        As for `solve`. Several devices share the sources; the limit is that of each.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
@@ -288,7 +287,9 @@ def within(
     [0, 2]
     """
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked("within", graph, *common, predecessors=predecessors, sparse=True)
+    graph, options = asked(
+        "within", graph, *common, several=True, predecessors=predecessors, sparse=True
+    )
     rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within"), progress)
     lengths = np.zeros(rows.sources.size, np.int64)
     # arrays that grow in place: a list of blocks and their union would take twice the memory
@@ -311,7 +312,7 @@ def within_blocks(
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
     predecessors: bool = False,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WithinBlocks:
@@ -333,7 +334,9 @@ def within_blocks(
     [5]
     """
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked("within_blocks", graph, *common, predecessors=predecessors, sparse=True)
+    graph, options = asked(
+        "within_blocks", graph, *common, several=True, predecessors=predecessors, sparse=True
+    )
     rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within_blocks"), progress)
     return WithinBlocks(rows)
 
@@ -417,58 +420,71 @@ class RangeRows:
 
     def blocks(self) -> Iterator[tuple[slice, Block]]:
         """Yield the rows of the next sources; the arrays are used again for the next block."""
-        if not self.sources.size:
+        done, total = 0, self.sources.size
+        if not total:
             return
-        # at most so many values that ints count them, and those of one row always fit
-        each = 4 * (1 + self.options.predecessors) + self.options.dtype.itemsize
-        wanted = _VALUES[self.options.device.traits.scalar_groups]
-        size = values_of(self.options, wanted, self.graph.n, each)
-        packed, total = self.empty(size), self.sources.size
-        launches = _Launches(self.graph, self.options, total, packed, 2 * size * each)
-        needed(launches.bytes, self._answer)
-        launches.start()
-        done, wanted = 0, _FIRST * launches.count
+        workers = on_each_device(self._launches, self.options, self._answer)
         while done < total:
-            some, started = self.sources[done : done + wanted], time.perf_counter()
-            with launches.at_work():
-                lengths = launches.run(some)
-            if launches.lost:
-                raise too_large(self.graph, self.options.dtype)
-            rows = lengths.size
-            if rows:
-                yield slice(done, done + rows), packed.first(rows, lengths)
-                done += rows
-                if self._tell is not None:
-                    self._tell(done, total)
-            if rows < some.size:  # there was no room for all
-                wanted = max(min(some.size // 2, rows), 1)
-            else:
-                fits = int(_FILLED * size / lengths.mean())
-                wanted = min(longer(some.size, time.perf_counter() - started), max(fits, 1))
+            parts, end = [], done
+            for count in portions(workers, total - done):
+                parts.append(self.sources[end : end + count])
+                end += count
+            parts = [part for part in parts if part.size]
+            found = launched(workers, _Launches.rows_of, parts)
+            for worker, part, lengths in zip(workers, parts, found, strict=False):
+                rows = lengths.size
+                if rows:
+                    yield slice(done, done + rows), worker.packed.first(rows, lengths)
+                    done += rows
+                    if self._tell is not None:
+                        self._tell(done, total)
+                if rows < part.size:  # the rows of other devices come after those that are missing
+                    break
+
+    def _launches(self, options: PathOptions) -> _Launches:
+        """Return the searches on a device."""
+        # at most so many values that ints count them, and those of one row always fit
+        each = 4 * (1 + options.predecessors) + options.dtype.itemsize
+        size = values_of(options, _VALUES[options.device.traits.scalar_groups], self.graph.n, each)
+        return _Launches(self.graph, options, self.sources.size, self.empty(size), 2 * size * each)
 
 
 class _Launches(Workers):
-    """Searches whose rows are packed into arrays."""
+    """Searches whose rows are packed into arrays.
+
+    Attributes
+    ----------
+    packed : Block
+        The rows of the last launch.
+    """
 
     def __init__(
         self, graph: Graph, options: PathOptions, searches: int, packed: Block, spare: int
     ) -> None:
-        super().__init__(graph, options, "queries/ranges.cl", searches, spare)
-        self._packed, self._own = packed, in_place(self.device.handle)
-        self.lost = False
+        super().__init__(graph, options, "queries/ranges.cl", searches, spare, first=_FIRST)
+        self.packed, self._own = packed, in_place(self.device.handle)
 
     def allocate(self) -> None:
         """Allocate the rows that are found, and the packed ones."""
-        sizes = [each.nbytes for each in self._packed.arrays]
+        sizes = [each.nbytes for each in self.packed.arrays]
         self._found = [self.device.buffer(size) for size in sizes]
         if self._own:
-            self._targets = [shared(self.queue, each) for each in self._packed.arrays]
+            self._targets = [shared(self.queue, each) for each in self.packed.arrays]
         else:
             self._targets = [self.device.buffer(size) for size in sizes]
         self._state = self.device.buffer(4 * STATE)
 
-    def run(self, sources: np.ndarray) -> np.ndarray:
+    def rows_of(self, sources: np.ndarray) -> np.ndarray:
         """Search from these sources; return the lengths of the rows of the first of them."""
+        lengths = self.timed(lambda: self._run(sources), sources.size)
+        if lengths.size < sources.size:  # there was no room for all
+            self.wanted = max(min(sources.size // 2, lengths.size), 1)
+        else:
+            fits = int(_FILLED * self.packed.vertices.size / lengths.mean())
+            self.wanted = min(self.wanted, max(fits, 1))
+        return lengths
+
+    def _run(self, sources: np.ndarray) -> np.ndarray:
         count, state = sources.size, np.zeros(STATE, np.int32)
         rows = np.full((count, 2), -1, np.int32)
         cl.enqueue_copy(self.queue, self._state, state)
@@ -486,11 +502,12 @@ class _Launches(Workers):
             self._state,
             places,
             *self._found,
-            np.int32(self._packed.vertices.size),
+            np.int32(self.packed.vertices.size),
         )
         cl.enqueue_copy(self.queue, state, self._state)
         cl.enqueue_copy(self.queue, rows, places)
-        self.lost = bool(state[LOST])
+        if state[LOST]:
+            raise too_large(self.graph, self.options.dtype)
         without = np.flatnonzero(rows[:, _PLACE] < 0)
         complete = int(without[0]) if without.size else count
         lengths = rows[:complete, _LENGTH].astype(np.int64)
@@ -507,7 +524,7 @@ class _Launches(Workers):
                 *self._targets[:2],
             )
         used = int(lengths.sum())
-        for target, array in zip(self._targets, self._packed.arrays, strict=True):
+        for target, array in zip(self._targets, self.packed.arrays, strict=True):
             if self._own:
                 read_back(self.queue, target, array)
             elif used:

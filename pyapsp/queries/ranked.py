@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, pairwise
 
 import numpy as np
@@ -21,7 +21,7 @@ from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions
 from pyapsp.queries.searches import searched
 from pyapsp.queries.targets import PairPaths, ends_of
-from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, longer, values_of
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, values_of
 
 __all__ = ["RankedPaths", "yen"]
 
@@ -225,8 +225,8 @@ class _Search(Workers):
             4 * self._size,
             {"PYAPSP_BANNED": 1},
             wanted=True,
+            first=_FIRST,
         )
-        self._wanted = _FIRST * self.count
 
     def allocate(self) -> None:
         """Allocate the state of a launch, and the vertices of its paths."""
@@ -238,10 +238,9 @@ class _Search(Workers):
         found: list[list[int]] = [[] for _ in spurs]
         waiting = list(range(len(spurs)))
         while waiting:
-            some, started = waiting[: min(self._wanted, _MOST)], time.perf_counter()
-            with self.at_work():
-                rows, vertices = self._launched([spurs[place] for place in some])
-            self._wanted = longer(len(some), time.perf_counter() - started)
+            some = waiting[: min(self.wanted, _MOST)]
+            chosen = [spurs[place] for place in some]
+            rows, vertices = self.timed(partial(self._launched, chosen), len(some))
             left = []
             for place, (begin, length) in zip(some, rows.tolist(), strict=True):
                 if begin < 0:
@@ -249,7 +248,7 @@ class _Search(Workers):
                 else:
                     found[place] = vertices[begin : begin + length].tolist()
             if left:
-                self._wanted = max(len(some) // 8, 1)
+                self.wanted = max(len(some) // 8, 1)
             waiting = left + waiting[len(some) :]
         return found
 

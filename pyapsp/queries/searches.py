@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.base.dry import needed
 from pyapsp.device.kernels import upload
 from pyapsp.graph import Graph
 from pyapsp.graph.rows import places_of
 from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.paths import PathOptions
-from pyapsp.queries.workers import LOST, STATE, USED, Workers, longer, values_of
+from pyapsp.queries.sharing import launched, on_each_device, portions
+from pyapsp.queries.workers import LOST, STATE, USED, Workers, values_of
 
 __all__ = ["Found", "fill", "searched"]
 
@@ -57,26 +56,31 @@ def searched(
         np.empty(tails.size, np.uint64) if counts else None,
     )
     waiting, total = np.argsort(tails, kind="stable"), np.unique(tails).size
-    if tails.size:
-        search = _Search(graph, options, total, tails.size, counts=counts)
-        answer = None if options.predecessors else found.distances.nbytes + 8 * counts * tails.size
-        needed(max(search.bytes, least), answer)
-        search.start()
-        wanted = _FIRST * search.count
-    while waiting.size:
-        some = _first_sources(waiting[: search.most], tails, wanted)
-        started = time.perf_counter()
-        with search.at_work():
-            left = search.pairs(some, tails, heads, found)
-        wanted = longer(wanted, time.perf_counter() - started)
+    if not tails.size:
+        return found
+
+    def make(options: PathOptions) -> _Search:
+        return _Search(graph, options, total, tails.size, counts=counts)
+
+    def search(worker: _Search, some: np.ndarray) -> np.ndarray:
+        left = worker.timed(lambda: worker.pairs(some, tails, heads, found), worker.wanted)
         if left.size:  # there was no room for all paths
-            wanted = max(wanted // 8, 1)
-        waiting = (
-            np.concatenate([left, waiting[some.size :]]) if left.size else waiting[some.size :]
-        )
+            worker.wanted = max(worker.wanted // 8, 1)
+        return left
+
+    answer = None if options.predecessors else found.distances.nbytes + 8 * counts * tails.size
+    workers, open_sources = on_each_device(make, options, answer, least), total
+    while waiting.size:
+        parts = []
+        for worker, most in zip(workers, portions(workers, open_sources), strict=True):
+            parts.append(_first_sources(waiting[: worker.most], tails, most))
+            waiting = waiting[parts[-1].size :]
+        left = launched(workers, search, [part for part in parts if part.size])
+        waiting = np.concatenate([*left, waiting])
+        rest = tails[waiting]  # in order
+        open_sources = int(np.count_nonzero(rest[1:] != rest[:-1])) + bool(rest.size)
         if tell is not None:
-            rest = tails[waiting]  # in order
-            tell(total - int(np.count_nonzero(rest[1:] != rest[:-1])) - bool(rest.size), total)
+            tell(total - open_sources, total)
     return found
 
 
@@ -90,17 +94,22 @@ def fill(
 ) -> None:
     """Find the distances from all sources to all targets, in launches of some sources."""
     done, total = 0, sources.size
-    search = _Search(graph, options, total, total * targets.size, targets.size)
-    needed(search.bytes, rows.nbytes)
-    search.start()
-    most = max(search.most // targets.size, 1)
-    wanted = min(_FIRST * search.count, most)
+
+    def make(options: PathOptions) -> _Search:
+        return _Search(graph, options, total, total * targets.size, targets.size)
+
+    def search(worker: _Search, some: slice) -> None:
+        chosen = sources[some]
+        rows[some] = worker.timed(lambda: worker.rows(chosen, targets), chosen.size)
+
+    workers = on_each_device(make, options, rows.nbytes)
     while done < total:
-        some, started = sources[done : done + wanted], time.perf_counter()
-        with search.at_work():
-            rows[done : done + some.size] = search.rows(some, targets)
-        done += some.size
-        wanted = min(longer(some.size, time.perf_counter() - started), most)
+        parts = []
+        for worker, most in zip(workers, portions(workers, total - done), strict=True):
+            size = min(most, max(worker.most // targets.size, 1))
+            parts.append(slice(done, done + size))
+            done += size
+        launched(workers, search, [part for part in parts if part.start < part.stop])
         if tell is not None:
             tell(done, total)
 
@@ -185,7 +194,7 @@ class _Search(Workers):
         spare = 4 * self._size + self.most * width + ends
         defines = {"PYAPSP_PAIRS": int(each is None)}
         super().__init__(
-            graph, options, _FILE, searches, spare, defines, wanted=True, counts=counts
+            graph, options, _FILE, searches, spare, defines, True, counts, first=_FIRST
         )
 
     def allocate(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -167,7 +167,7 @@ def pairs(
     directed: bool = True,
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Pairs:
@@ -193,7 +193,7 @@ def pairs(
     cutoff : float, optional
         The largest distance; pairs that are farther have no path.
     directed, weight, dtype, device, memory_limit
-        As for `solve`.
+        As for `solve`. Several devices share the sources; the limit is that of each.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of searches; an exception that it raises
         ends the run.
@@ -219,7 +219,7 @@ def pairs(
     if along is not None and not paths:
         raise ParameterError.of("along", "pairs", "absent without paths=True", along)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked("pairs", graph, *common, predecessors=paths)
+    graph, options = asked("pairs", graph, *common, several=True, predecessors=paths)
     tails, heads = ends_of(sources, targets, graph, "pairs")
     second = None if along is None else second_weights(source, graph, weight, along, directed)
     found = searched(graph, options, tails, heads, of_sources(progress))
@@ -262,7 +262,7 @@ def distances(
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
     out: np.ndarray | None = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -301,7 +301,7 @@ def distances(
     dtype = out.dtype if dtype is None and isinstance(out, np.ndarray) else dtype
     copy = isinstance(out, np.ndarray) and shares_memory(graph, out)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked("distances", graph, *common, copy=copy)
+    graph, options = asked("distances", graph, *common, several=True, copy=copy)
     tails, heads = (
         vertices_or_all(graph, each, "distances", name)
         for name, each in (("sources", sources), ("targets", targets))

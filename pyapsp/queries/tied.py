@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -39,7 +39,7 @@ def count_shortest_paths(
     directed: bool = True,
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -78,7 +78,7 @@ def count_shortest_paths(
     """
     owner = "count_shortest_paths"
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked(owner, graph, *common, positive=True)
+    graph, options = asked(owner, graph, *common, several=True, positive=True)
     tails, heads = ends_of(sources, targets, graph, owner)
     counts = searched(graph, options, tails, heads, of_sources(progress), counts=True).counts
     assert counts is not None
@@ -142,7 +142,7 @@ def all_shortest_paths(
     directed: bool = True,
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> AllPaths:
@@ -178,7 +178,7 @@ def all_shortest_paths(
     owner = "all_shortest_paths"
     most = None if limit is None else integer("limit", owner, limit, 1)
     common = cutoff, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked(owner, graph, *common, sparse=True, positive=True)
+    graph, options = asked(owner, graph, *common, several=True, sparse=True, positive=True)
     tails, heads = ends_of(sources, targets, graph, owner)
     found: list[list[list[int]]] = [[] for _ in range(tails.size)]
     complete = np.ones(tails.size, bool)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyopencl as cl
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import DeviceError, DeviceMemoryError, NegativeWeightError, ParameterError
+from pyapsp.base.errors import (
+    CapabilityError,
+    DeviceError,
+    DeviceMemoryError,
+    NegativeWeightError,
+    ParameterError,
+)
 from pyapsp.device import Device, DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Weight, as_graph
-from pyapsp.graph.device_graph import device_for
+from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_positive, check_weights
@@ -23,7 +31,18 @@ from pyapsp.numbers.precision import resolve
 from pyapsp.paths import PathOptions, farthest
 from pyapsp.registry import check_limits
 
-__all__ = ["LOST", "STATE", "USED", "Workers", "arcs_bytes", "asked", "longer", "values_of"]
+__all__ = [
+    "LOST",
+    "STATE",
+    "USED",
+    "Workers",
+    "arcs_bytes",
+    "asked",
+    "longer",
+    "values_of",
+]
+
+_R = TypeVar("_R")
 
 #: Places in the state of ``cl/queries/search.h``, and its size.
 USED, LOST, STATE = 1, 3, 4
@@ -43,10 +62,11 @@ def asked(
     directed: bool,
     weight: Weight,
     dtype: DTypeLike | None,
-    device: DeviceLike,
+    device: DeviceLike | Sequence[DeviceLike],
     memory_limit: int | None,
     progress: Callable[[int, int], None] | None = None,
     *,
+    several: bool = False,
     predecessors: bool = False,
     sparse: bool = False,
     positive: bool = False,
@@ -60,6 +80,8 @@ def asked(
         Name of the function, for messages.
     graph, cutoff, directed, weight, dtype, device, memory_limit, progress, predecessors
         As for `within`.
+    several : bool
+        Whether `device` may be a list.
     sparse : bool
         Whether the answer comes as sparse rows, which have no float16: SciPy does not hold it.
     positive : bool
@@ -91,12 +113,16 @@ def asked(
     check_weights(graph, kind)
     if positive:
         check_positive(graph, owner)
+    first, *others = devices_for(graph, device, owner)
+    if others and not several:
+        raise CapabilityError(f"{owner} uses one device")
     options = PathOptions(
-        device_for(graph, device),
+        first,
         kind,
         predecessors=flag("predecessors", owner, predecessors),
         memory_limit=memory_limit,
         cutoff=cutoff,
+        helpers=tuple(others),
     )
     return graph, options.computed_in(kind)
 
@@ -108,6 +134,8 @@ class Workers(ABC):
     ----------
     count, group : int
         The work-items, and those of a group.
+    wanted : int
+        The searches of the next launch.
     bytes : int
         What the graph, the work-items and `spare` take.
 
@@ -127,6 +155,8 @@ class Workers(ABC):
         Whether a work-item also has a bit for each vertex, in a buffer of its own.
     counts : bool
         Whether paths are counted.
+    first : int
+        The searches of the first launch for a work-item.
 
     Raises
     ------
@@ -144,6 +174,8 @@ class Workers(ABC):
         defines: Mapping[str, int] | None = None,
         wanted: bool = False,
         counts: bool = False,
+        *,
+        first: int,
     ) -> None:
         self.device: Device = options.device
         self.n = np.int32(graph.n)
@@ -162,6 +194,7 @@ class Workers(ABC):
         self._one, arcs = _one(graph.n, dtype, wanted, counts), arcs_bytes(graph, dtype)
         self.count = self._workers(options, self._one, arcs + spare, searches)
         self.bytes = arcs + spare + self.count * self._one.total
+        self.wanted = first * self.count
 
     def start(self) -> None:
         """Build the kernels, copy the graph, and allocate the memory."""
@@ -208,6 +241,14 @@ class Workers(ABC):
         except DeviceError:
             self.__dict__.clear()  # a stored error refers to this object, and so to its buffers
             raise
+
+    def timed(self, work: Callable[[], _R], searches: int) -> _R:
+        """Do the work of a launch of so many searches, and decide how many the next one has."""
+        started = time.perf_counter()
+        with self.at_work():
+            found = work()
+        self.wanted = longer(searches, time.perf_counter() - started)
+        return found
 
     def launch(self, name: str, items: int, *arguments: cl.Buffer | np.generic) -> None:
         """Launch a kernel with this number of work-items, a multiple of the group."""

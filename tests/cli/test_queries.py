@@ -100,6 +100,22 @@ def test_numbers_of_paths(capsys, tmp_path):
     assert "not allowed with" in capsys.readouterr().err
 
 
+def test_several_devices(graph, device, capsys):
+    both = ["--device", device.id, device.id]
+    for words in (
+        ["pairs", graph, "--sources", "a", "d", "--targets", "c", "b"],
+        ["distances", graph],
+        ["within", graph],
+    ):
+        outputs = []
+        for more in ([], both):
+            assert main([*words, *more]) == 0
+            outputs.append(capsys.readouterr().out.split(" in ")[0])  # without the seconds
+        assert outputs[0] == outputs[1]
+    with pytest.raises(SystemExit, match="2"):
+        main(["nearest", graph, "--targets", "b", *both])
+
+
 def test_nearest(graph, capsys):
     words = ["nearest", graph, "--targets", "c", "b", "-k", "2"]
     assert main([*words, "-o", "k.csv"]) == 0

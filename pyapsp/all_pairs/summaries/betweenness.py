@@ -12,13 +12,14 @@ import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
-from pyapsp.base.dry import needed
+from pyapsp.base.dry import dry_run, is_dry, needed
 from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
-from pyapsp.device import DeviceLike, device_errors
+from pyapsp.base.together import Tell, together
+from pyapsp.device import Device, DeviceLike, device_errors
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
-from pyapsp.graph.device_graph import device_for
+from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import flag, integer
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.checks import check_positive, check_weights
@@ -45,7 +46,7 @@ def betweenness_centrality(
     endpoints: bool = False,
     directed: bool = True,
     weight: Weight = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -76,7 +77,9 @@ def betweenness_centrality(
         length 1. Weights must be positive. Sums are in float64: paths are equally short if their
         rounded lengths are equal.
     device, memory_limit
-        As for `solve`. The device must have double precision.
+        As for `solve`. The device must have double precision. Several devices share the sources,
+        and the limit is that of each. Their sums are added in their order, so that the last bits
+        may be others than those of one device.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
@@ -131,7 +134,7 @@ def edge_betweenness_centrality(
     normalized: bool = True,
     directed: bool = True,
     weight: Weight = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> np.ndarray:
@@ -252,19 +255,39 @@ def _sums(
     graph: Graph,
     sources: np.ndarray,
     owner: str,
-    device: DeviceLike,
+    device: DeviceLike | Sequence[DeviceLike],
     memory_limit: int | None,
     progress: Callable[[int, int], None] | None,
     kind: Kind,
 ) -> np.ndarray:
     """Return the sums over the sources, for each vertex or arc."""
     memory_limit = check_limits(memory_limit, progress, owner)
-    options = Options(device_for(graph, device), _DOUBLE, memory_limit=memory_limit)
-    arithmetic_defines(options.device, _DOUBLE)  # an error without double precision
+    devices = devices_for(graph, device, owner)
+    for each in devices:
+        arithmetic_defines(each, _DOUBLE)  # an error without double precision
     size = graph.m if kind.arcs else graph.n
     if not sources.size or not size:
         return np.zeros(size)
-    tell, before = of_sources(progress), None
+
+    def part(device: Device, some: np.ndarray) -> Callable[[Tell | None], np.ndarray]:
+        options = Options(device, _DOUBLE, memory_limit=memory_limit)
+        return lambda tell: _on_one(graph, some, options, tell, kind)
+
+    some = np.array_split(sources, min(len(devices), sources.size))
+    parts = [part(*each) for each in zip(devices, some, strict=False)]
+    if is_dry():
+        needed(max(dry_run(each, None).device_bytes for each in parts), 8 * size)
+    sums, *others = together(parts, of_sources(progress), sources.size)
+    for other in others:
+        sums += other
+    return sums
+
+
+def _on_one(
+    graph: Graph, sources: np.ndarray, options: Options, tell: Tell | None, kind: Kind
+) -> np.ndarray:
+    """Return the sums over some sources, of one device."""
+    before = None
     if not kind.weighted and not kind.arcs:
         before = sums_by_levels(graph, sources, options, tell, endpoints=kind.endpoints)
     if before is None:

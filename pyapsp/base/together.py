@@ -1,0 +1,68 @@
+"""Work at the same time, a part for each device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from threading import Event
+from typing import TypeAlias, TypeVar
+
+__all__ = ["Tell", "together"]
+
+#: Is called with the work that is done, and all work.
+Tell: TypeAlias = Callable[[int, int], None]
+
+_R = TypeVar("_R")
+
+# Seconds between two looks at the progress.
+_LOOK = 0.05
+
+
+class _StoppedError(Exception):
+    """Ends a part because another one failed, or the caller was interrupted."""
+
+
+def together(
+    parts: Sequence[Callable[[Tell | None], _R]], tell: Tell | None = None, total: int = 0
+) -> list[_R]:
+    """Do parts of some work at the same time, each in a thread; return what they return, in order.
+
+    After an exception, also one of `tell`, it is raised when all parts have ended.
+
+    Parameters
+    ----------
+    parts : sequence of callable
+        Each is called with a function that it tells its progress. This function ends a part after
+        an exception of another one. A single part is called in this thread with `tell` itself.
+    tell : callable or None
+        Is called in this thread with the work that all parts have done.
+    total : int
+        The work of all parts.
+    """
+    if len(parts) == 1:
+        return [parts[0](tell)]
+    done, stop = [0] * len(parts), Event()
+
+    def of(number: int) -> Tell:
+        def note(count: int, _: int) -> None:
+            if stop.is_set():
+                raise _StoppedError
+            done[number] = count
+
+        return note
+
+    with ThreadPoolExecutor(len(parts)) as pool:
+        running = [pool.submit(part, of(number)) for number, part in enumerate(parts)]
+        try:
+            told, left = 0, set(running)
+            while left:
+                ended, left = wait(left, _LOOK, FIRST_EXCEPTION)
+                for each in ended:
+                    each.result()
+                if tell is not None and sum(done) > told:
+                    told = sum(done)
+                    tell(told, total)
+        except BaseException:
+            stop.set()
+            raise
+    return [each.result() for each in running]
