@@ -31,7 +31,7 @@ from pyapsp.graph.validation import vertex
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions, vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.sharing import launched, on_each_device, portions
+from pyapsp.queries.sharing import launched, on_each_device, portions, start
 from pyapsp.queries.workers import LOST, STATE, Workers, asked, values_of
 
 __all__ = ["RangeRows", "Within", "WithinBlocks", "within", "within_blocks"]
@@ -423,7 +423,8 @@ class RangeRows:
         done, total = 0, self.sources.size
         if not total:
             return
-        workers = on_each_device(self._launches, self.options, self._answer)
+        workers = on_each_device(self._launches, self.options)
+        start(workers, self._answer)
         while done < total:
             parts, end = [], done
             for count in portions(workers, total - done):

@@ -20,6 +20,7 @@ from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import too_large
 from pyapsp.paths import PathOptions
 from pyapsp.queries.searches import searched
+from pyapsp.queries.sharing import launched, on_each_device, portions, start
 from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, values_of
 
@@ -83,7 +84,7 @@ def yen(
     directed: bool = True,
     weight: Weight = ...,
     dtype: DTypeLike | None = None,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RankedPaths:
@@ -123,11 +124,11 @@ def yen(
     array([4., 6.])
     """
     common = None, directed, weight, dtype, device, memory_limit, progress
-    graph, options = asked("yen", graph, *common, predecessors=True)
+    graph, options = asked("yen", graph, *common, several=True, predecessors=True)
     tails, heads = ends_of(sources, targets, graph, "yen")
     most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
-    spurs = _Search(graph, options)
-    first = searched(graph, options, tails, heads, None, least=spurs.bytes)
+    workers = on_each_device(partial(_Search, graph), options)
+    first = searched(graph, options, tails, heads, None, others=workers)
     starts, vertices = first.routes.joined()
     ranked = []
     for begin, end in pairwise(starts):
@@ -138,8 +139,9 @@ def yen(
             progress(done, most)
         wanted = [(each, spur) for each in ranked for spur in each.spurs()]
         if wanted and done == 1:  # if there is none now, there is none later
-            spurs.start()
-        for (each, spur), way in zip(wanted, spurs.found([s for _, s in wanted]), strict=True):
+            start(workers, None)
+        ways = _found(workers, [spur for _, spur in wanted])
+        for (each, spur), way in zip(wanted, ways, strict=True):
             if way:
                 path = [*spur.root, *way]
                 each.offer(lengths.of(path), path, len(spur.root))
@@ -212,6 +214,26 @@ class _Lengths:
         return total
 
 
+def _found(workers: Sequence[_Search], spurs: Sequence[_Spur]) -> list[list[int]]:
+    """Return the path of each search, from its spur to its target; empty if there is none."""
+    found: list[list[int]] = [[] for _ in spurs]
+    waiting = list(range(len(spurs)))
+    while waiting:
+        parts, end = [], 0
+        for count in portions(workers, len(waiting)):
+            parts.append(waiting[end : end + min(count, _MOST)])
+            end += len(parts[-1])
+        parts, left = [part for part in parts if part], []
+        paths = launched(workers, _Search.paths, [[spurs[each] for each in part] for part in parts])
+        for place, path in zip(chain(*parts), chain(*paths), strict=True):
+            if path is None:
+                left.append(place)
+            else:
+                found[place] = path
+        waiting = left + waiting[end:]
+    return found
+
+
 class _Search(Workers):
     """A graph on the device, for searches from spurs."""
 
@@ -233,24 +255,15 @@ class _Search(Workers):
         self._state = self.device.buffer(4 * STATE)
         self._vertices = self.device.buffer(4 * self._size)
 
-    def found(self, spurs: Sequence[_Spur]) -> list[list[int]]:
-        """Return the path of each search, from its spur to its target; empty if there is none."""
-        found: list[list[int]] = [[] for _ in spurs]
-        waiting = list(range(len(spurs)))
-        while waiting:
-            some = waiting[: min(self.wanted, _MOST)]
-            chosen = [spurs[place] for place in some]
-            rows, vertices = self.timed(partial(self._launched, chosen), len(some))
-            left = []
-            for place, (begin, length) in zip(some, rows.tolist(), strict=True):
-                if begin < 0:
-                    left.append(place)
-                else:
-                    found[place] = vertices[begin : begin + length].tolist()
-            if left:
-                self.wanted = max(len(some) // 8, 1)
-            waiting = left + waiting[len(some) :]
-        return found
+    def paths(self, spurs: Sequence[_Spur]) -> list[list[int] | None]:
+        """Return the path of each search; empty if there is none, None if there was no room."""
+        rows, vertices = self.timed(lambda: self._launched(spurs), len(spurs))
+        if rows[:, 0].min() < 0:
+            self.wanted = max(len(spurs) // 8, 1)
+        return [
+            None if begin < 0 else vertices[begin : begin + length].tolist()
+            for begin, length in rows.tolist()
+        ]
 
     def _launched(self, spurs: Sequence[_Spur]) -> tuple[np.ndarray, np.ndarray]:
         """Search; return place and length of each path, and the vertices of the paths."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from pyapsp.graph import Graph
 from pyapsp.graph.rows import places_of
 from pyapsp.numbers.checks import too_large, weight_lost
 from pyapsp.paths import PathOptions
-from pyapsp.queries.sharing import launched, on_each_device, portions
+from pyapsp.queries.sharing import launched, on_each_device, portions, start
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, values_of
 
 __all__ = ["Found", "fill", "searched"]
@@ -32,7 +32,7 @@ def searched(
     tell: Callable[[int, int], None] | None,
     *,
     counts: bool = False,
-    least: int = 0,
+    others: Sequence[Workers] = (),
 ) -> Found:
     """Search for pairs, once for each different source.
 
@@ -47,8 +47,8 @@ def searched(
         Called with the number of searches.
     counts : bool
         Whether the shortest paths are counted; weights must be above zero.
-    least : int
-        What the call needs on the device at another time, for dry runs.
+    others : sequence of Workers
+        Those that the call starts later, for dry runs.
     """
     found = Found(
         np.empty(tails.size, options.dtype),
@@ -69,11 +69,13 @@ def searched(
         return left
 
     answer = None if options.predecessors else found.distances.nbytes + 8 * counts * tails.size
-    workers, open_sources = on_each_device(make, options, answer, least), total
+    workers, open_sources = on_each_device(make, options), total
+    start(workers, answer, others)
     while waiting.size:
         parts = []
         for worker, most in zip(workers, portions(workers, open_sources), strict=True):
-            parts.append(_first_sources(waiting[: worker.most], tails, most))
+            # the pairs of one source may be those of several devices
+            parts.append(_first_sources(waiting[: worker.most], tails, max(most, 1)))
             waiting = waiting[parts[-1].size :]
         left = launched(workers, search, [part for part in parts if part.size])
         waiting = np.concatenate([*left, waiting])
@@ -102,7 +104,8 @@ def fill(
         chosen = sources[some]
         rows[some] = worker.timed(lambda: worker.rows(chosen, targets), chosen.size)
 
-    workers = on_each_device(make, options, rows.nbytes)
+    workers = on_each_device(make, options)
+    start(workers, rows.nbytes)
     while done < total:
         parts = []
         for worker, most in zip(workers, portions(workers, total - done), strict=True):

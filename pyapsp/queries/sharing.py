@@ -11,37 +11,40 @@ from pyapsp.base.together import together
 from pyapsp.paths import PathOptions
 from pyapsp.queries.workers import Workers
 
-__all__ = ["launched", "on_each_device", "portions"]
+__all__ = ["launched", "on_each_device", "portions", "start"]
 
 _R = TypeVar("_R")
 _Part = TypeVar("_Part")
 _Workers = TypeVar("_Workers", bound=Workers)
 
 
-def on_each_device(
-    make: Callable[[PathOptions], _Workers],
-    options: PathOptions,
-    answer: int | None,
-    least: int = 0,
-) -> list[_Workers]:
-    """Return workers on each device, which have started.
+def on_each_device(make: Callable[[PathOptions], _Workers], options: PathOptions) -> list[_Workers]:
+    """Return the workers of each device, which have not started.
 
     Parameters
     ----------
     make : callable
         Returns the workers for options with one device.
     options : PathOptions
-    answer : int or None
-        Bytes of the answer, for dry runs.
-    least : int
-        What the call needs on a device at another time, for dry runs.
     """
     devices = options.device, *options.helpers
-    workers = [make(replace(options, device=each, helpers=())) for each in devices]
-    needed(max(least, *(each.bytes for each in workers)), answer)
+    return [make(replace(options, device=each, helpers=())) for each in devices]
+
+
+def start(workers: Sequence[Workers], answer: int | None, others: Sequence[Workers] = ()) -> None:
+    """Start workers on all devices; a dry run ends here.
+
+    Parameters
+    ----------
+    workers : sequence of Workers
+    answer : int or None
+        Bytes of the answer.
+    others : sequence of Workers
+        Those that the call starts at another time.
+    """
+    needed(max(each.bytes for each in (*workers, *others)), answer)
     for each in workers:
         each.start()
-    return workers
 
 
 def portions(workers: Sequence[Workers], left: int) -> list[int]:

@@ -10,7 +10,7 @@ import pyapsp
 from pyapsp.device import choose
 from pyapsp.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
-from pyapsp.queries import searches
+from pyapsp.queries import ranked, searches
 
 from .drawn import drawn
 
@@ -70,6 +70,24 @@ def test_pairs(graph, several, room, monkeypatch, device):
     np.testing.assert_array_equal(one.vertices, found.vertices)
 
 
+def test_pairs_of_one_source_that_need_several_launches(graph, several, monkeypatch, device):
+    one = pyapsp.pairs(graph, 5, TARGETS, device=device)
+    monkeypatch.setattr(searches, "_DISTANCES", 9)
+    found = pyapsp.pairs(graph, 5, TARGETS, device=several)
+    np.testing.assert_array_equal(one.distances, found.distances)
+
+
+@pytest.mark.parametrize("room", [2**20, 60])
+def test_ranked_paths(graph, several, room, monkeypatch, device):
+    one = pyapsp.yen(graph, SOURCES[:9], TARGETS[:9], 4, device=device)
+    monkeypatch.setattr(ranked, "_VALUES", room)
+    found = pyapsp.yen(graph, SOURCES[:9], TARGETS[:9], 4, device=several)
+    assert max(map(len, (one.paths(pair) for pair in range(9)))) == 4
+    for pair in range(9):
+        assert found.paths(pair) == one.paths(pair)
+        assert found.distances(pair).tolist() == one.distances(pair).tolist()
+
+
 def test_distances(graph, several, device):
     for ends in ((SOURCES, TARGETS), (SOURCES, TARGETS[:3]), (5, TARGETS)):
         one, found = (pyapsp.distances(graph, *ends, device=each) for each in (device, several))
@@ -125,8 +143,6 @@ def test_errors(device):
         pyapsp.pairs(line, 0, 1, device=[])
     with pytest.raises(CapabilityError, match="nearest uses one device"):
         pyapsp.nearest(line, 0, device=several)
-    with pytest.raises(CapabilityError, match="yen uses one device"):
-        pyapsp.yen(line, 0, 1, 2, device=several)
     assert pyapsp.nearest(line, 0, device=[device]).distances[0] == 0
     zero = Graph.from_arcs(2, [0], [1], [0])
     with pytest.raises(GraphError):
