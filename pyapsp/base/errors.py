@@ -204,7 +204,7 @@ class DeviceMemoryError(DeviceError, MemoryError):
         )
 
 
-class HostMemoryError(PyApspError, MemoryError):
+class HostMemoryError(MemoryError, PyApspError):
     """The answer does not fit into the memory of the host, or of the process.
 
     Parameters

@@ -102,7 +102,7 @@ def fill(
 
     def search(worker: _Search, some: slice) -> None:
         chosen = sources[some]
-        rows[some] = worker.timed(lambda: worker.rows(chosen, targets), chosen.size)
+        rows[some] = worker.timed(lambda: worker.rectangle(chosen, targets), chosen.size)
 
     workers = on_each_device(make, options)
     start(workers, rows.nbytes)
@@ -239,7 +239,7 @@ class _Search(Workers):
         found.distances[some] = lengths
         return some[rows[:, 0] < 0]
 
-    def rows(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def rectangle(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Find the distances from some sources to all targets."""
         found = np.empty((sources.size, targets.size), self.options.dtype)
         costs = self.device.buffer(found.nbytes)

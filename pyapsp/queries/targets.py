@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight
@@ -308,7 +309,7 @@ def distances(
     )
     shape = tails.size, heads.size
     if out is None:
-        rows = np.empty(shape, options.dtype)
+        rows = empty(shape, options.dtype)
     else:
         rows = output("distances", out, shape, options.dtype, contiguous=False)
     if 0 in shape:

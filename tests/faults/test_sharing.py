@@ -47,6 +47,7 @@ ERRORS = {
     "ModelError": ("a.xml", "event", "why", 4),
     "NegativeCycleError": ([0, 1, 0], -2, ["a", "b", "a"]),
     "DeviceMemoryError": (2, 1, "take less"),
+    "HostMemoryError": (2, "take less"),
     "KernelBuildError": ("log", "source"),
     "SensorError": ("rapl", "no right to read"),
     "RankError": (1, "host", "ParameterError", "cause"),
