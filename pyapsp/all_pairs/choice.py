@@ -129,6 +129,7 @@ class Question(NamedTuple):
             self.predecessors,
             helpers=self.helpers,
             checkpoint="" if self.checkpoints else None,
+            answer=self.dtype,
         )
 
 

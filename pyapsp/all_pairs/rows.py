@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike
 
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.all_pairs.settle import check_rows, rows_of
-from pyapsp.base.errors import DeviceError
+from pyapsp.base.errors import DeviceError, ParameterError
 from pyapsp.base.files import check_suffix
 from pyapsp.base.host import available_memory
 from pyapsp.base.progress import of_sources
@@ -133,9 +133,11 @@ class RowBlocks(Generator[Result, None, None]):
 
     def __init__(self, blocks: Generator[Result, None, None], request: Request) -> None:
         self._blocks, self._request, self._done = blocks, request, 0
+        self._lost = False
 
     def send(self, value: None) -> Result:
         """Return the next block, as `next` does."""
+        self._check()
         rows = self._blocks.send(value)
         self._done += rows.sources.size
         return rows
@@ -147,6 +149,10 @@ class RowBlocks(Generator[Result, None, None]):
     def close(self) -> None:
         """Release the memory of the device."""
         self._blocks.close()
+
+    def _check(self) -> None:
+        if self._lost:
+            raise ParameterError("save failed, and its rows are lost: call row_blocks again")
 
     def save(self, path: str | PathLike[str]) -> int:
         """Write the rows that have not been yielded to a Zarr store, and return their number.
@@ -171,6 +177,7 @@ class RowBlocks(Generator[Result, None, None]):
         PyApspError
             As `row_blocks`; or zarr is not installed.
         """
+        self._check()
         check_suffix(path, "RowBlocks.save", ".zarr", others="Result.save of each block")
         options, graph = self._request.options, self._request.input
         check_savable(graph.labels, "labels", "result")
@@ -181,13 +188,17 @@ class RowBlocks(Generator[Result, None, None]):
         dimensions = {"distances": rows, "predecessors": rows, **{name: (name,) for name in rows}}
         limit = {"infinity": infinity(dtype)} if dtype.kind in "iu" else {}
         left = options.sources[self._done :]
-        with written_store(path, limit, dimensions) as store:
-            store.add(distances=np.empty((0, graph.n), dtype), **before)
-            for block in self:
-                if block.predecessors is not None:
-                    before["predecessors"] = block.predecessors
-                store.add(distances=block.distances, **before)
-            store.others = {"source": names[left], "target": names}
+        try:
+            with written_store(path, limit, dimensions) as store:
+                store.add(distances=np.empty((0, graph.n), dtype), **before)
+                for block in self:
+                    if block.predecessors is not None:
+                        before["predecessors"] = block.predecessors
+                    store.add(distances=block.distances, **before)
+                store.others = {"source": names[left], "target": names}
+        except BaseException:
+            self._lost = left.size > options.sources.size - self._done
+            raise
         return int(left.size)
 
 

@@ -179,7 +179,7 @@ def solve(
     if isinstance(out, str | PathLike):
         raise ParameterError.of("out", "solve", "a NumPy array, without comm", out)
     request = requested(graph, arguments, sends=not is_dry())
-    if out is not None:
+    if out is not None and not is_dry():
         reserve(out)
     try:
         solved = runs.solve(request, started)

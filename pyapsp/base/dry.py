@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import ParamSpec
 
 from pyapsp.base.errors import ParameterError
+from pyapsp.base.shown import Shown
 
 __all__ = ["Memory", "check_not_dry", "dry_run", "is_dry", "needed"]
 
@@ -17,8 +18,8 @@ _RULE = "dry_run needs a function that knows its memory before it uses the devic
 _dry: ContextVar[bool] = ContextVar("_dry", default=False)
 
 
-@dataclass(frozen=True)
-class Memory:
+@dataclass(frozen=True, repr=False)
+class Memory(Shown):
     """The memory that a call needs.
 
     Attributes
@@ -31,6 +32,9 @@ class Memory:
 
     device_bytes: int
     answer_bytes: int | None
+
+    def _facts(self) -> dict[str, object]:
+        return {"device_bytes": self.device_bytes, "answer_bytes": self.answer_bytes}
 
 
 class _Told(BaseException):
@@ -75,12 +79,14 @@ def dry_run(function: Callable[_P, object], *arguments: _P.args, **options: _P.k
     """
     mark = _dry.set(True)
     try:
-        function(*arguments, **options)
+        found = function(*arguments, **options)
+        if isinstance(found, Iterator):
+            next(found, None)  # blocks are searched when they are asked for
     except _Told as told:
         return told.memory
     finally:
         _dry.reset(mark)
-    return Memory(0, None)  # without the device
+    return Memory(0, getattr(found, "nbytes", None))  # without the device
 
 
 def is_dry() -> bool:

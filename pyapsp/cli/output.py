@@ -8,6 +8,7 @@ import datetime
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -207,21 +208,24 @@ def _join_parquet(
         if not parts:
             write_table(dict.fromkeys(names, np.empty(0)), path)
             return 0
-        with atomic_write(path, "wb") as file:
-            _join(parts, file)
+        whole = os.path.join(beside, "whole.parquet")
+        _join(parts, whole)
+        with atomic_write(path, "wb") as file, open(whole, "rb") as joined:
+            shutil.copyfileobj(joined, file)
     return count
 
 
-def _join(parts: list[str], file: IO[bytes]) -> None:
+def _join(parts: list[str], path: str) -> None:
     """Write the tables of Parquet files into one file."""
     try:
         import polars
 
-        polars.scan_parquet(parts).sink_parquet(file)
+        polars.scan_parquet(parts, glob=False).sink_parquet(path)
     except ImportError:
         import pandas
 
-        pandas.concat(map(pandas.read_parquet, parts)).to_parquet(file)
+        tables = map(pandas.read_parquet, parts)
+        pandas.concat(tables, ignore_index=True).to_parquet(path, index=False)
 
 
 def print_json(content: object) -> None:

@@ -180,6 +180,7 @@ def code_of(kind: type[BaseException]) -> int | None:
         (errors.DeviceMemoryError, 5),
         (errors.DeviceError, 4),
         (errors.DiskSpaceError, 5),
+        (errors.HostMemoryError, 5),
         (errors.PyApspError, 3),
         (MemoryError, 5),
         (OSError, 3),

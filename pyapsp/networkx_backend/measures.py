@@ -178,7 +178,7 @@ def _sums(graph: Graph, rows: list[int]) -> Totals:
     reached = np.empty(len(rows), np.int64)
     with networkx_errors():
         searched = Searches(graph, rows, device=_able(graph))
-        for some, totals in searched.totals(searched.sources):
+        for some, totals in searched.totals(searched.sources, None):
             largest[some], total[some] = totals.largest, totals.total
             reached[some] = totals.reached
     return Totals(largest, total, reached)

@@ -136,7 +136,9 @@ class DeviceRows:
         kernel(queue, (groups * group, rows), (group, 1), *arrays, *sizes)
 
     def reserve(self, queue: cl.CommandQueue) -> None:
-        """Let the driver allocate the memory now: best while kernels run."""
+        """Let the driver allocate the memory now, before the first row: best while kernels run."""
+        if self._first:
+            return  # rows before these are there
         undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
         cl.enqueue_migrate_mem_objects(queue, [self.buffer], undefined)
 

@@ -87,8 +87,11 @@ class Leaving:
     def _memory(self) -> np.ndarray:
         memory = _idle.pop(self._link.context, None)
         if memory is None or memory.size < self._size:
-            # the array keeps its mapping alive
-            memory, _ = pinned(self._link, self._size, np.dtype(np.uint8))
+            try:
+                # the array keeps its mapping alive
+                memory, _ = pinned(self._link, self._size, np.dtype(np.uint8))
+            except cl.Error:
+                memory = np.empty(0, np.uint8)  # rows come without it
         return memory
 
     def take(
@@ -116,6 +119,8 @@ class Leaving:
             return event
         count = dtype.itemsize * row.size
         first, last = self._room(count)
+        while not last and len(self._used) >= AWAY:
+            self._end()  # or the rows on their way would be memory without a limit
         piece = self._memory[first : first + count] if last else np.empty(count, np.uint8)
         piece = piece.view(dtype)
         event = cl.enqueue_copy(self._link, piece, values, is_blocking=False, wait_for=[ready])
@@ -170,7 +175,8 @@ class Leaving:
             self._link.finish()
         finally:
             wait([copy for each in self._used for copy in each.copies])
-        if "_memory" in self.__dict__:
-            _idle[self._link.context] = self.__dict__.pop("_memory")
+        memory = self.__dict__.pop("_memory", None)
+        if memory is not None and memory.size:
+            _idle[self._link.context] = memory
         while self._used:
             self._end()

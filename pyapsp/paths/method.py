@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
@@ -116,6 +116,13 @@ class PathOptions(Options):
     def count(self, n: int) -> int:
         """Return the number of rows of the answer."""
         return n if self.sources is None else self.sources.size
+
+    def answer_bytes(self, data: object) -> int:
+        """Return the bytes of the rows of a graph, unless they stay on the device."""
+        if self.device_rows is not None:
+            return 0
+        n = cast("Graph", data).n
+        return self.count(n) * n * (self.dtype.itemsize + 4 * self.predecessors)
 
     def on_device(
         self: _Options, n: int, *, none: int | None = None, predecessors: bool = False

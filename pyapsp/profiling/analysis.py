@@ -146,7 +146,11 @@ class Analyst:
         DeviceMemoryError
             If there is no memory for copies of the buffers, or for the traces.
         """
-        saved = [(each, _copy(queue, each)) for each in arguments if isinstance(each, cl.Buffer)]
+        saved = [
+            (each, _copy(queue, each))
+            for each in arguments
+            if isinstance(each, cl.MemoryObjectHolder)
+        ]
 
         def restore() -> None:
             for buffer, copy in saved:

@@ -75,7 +75,7 @@ class Timeline:
     def saw(self, *objects: object) -> None:
         """Note the buffers among some objects."""
         for each in objects:
-            if isinstance(each, cl.Buffer):
+            if isinstance(each, cl.MemoryObjectHolder):
                 known = self._buffers.get(each.int_ptr, 0)
                 self._buffers[each.int_ptr] = max(known, each.size)
 
@@ -293,9 +293,9 @@ class _Observer:
             event = original(queue, dest, src, **given, **more)
             self.timeline.saw(dest, src)
             if not self._busy:
-                if not isinstance(src, cl.MemoryObject):
+                if not isinstance(src, cl.MemoryObjectHolder):
                     kind, size = "write", _bytes(src)
-                elif not isinstance(dest, cl.MemoryObject):
+                elif not isinstance(dest, cl.MemoryObjectHolder):
                     kind, size = "read", _bytes(dest)
                 else:
                     kind, size = "copy", min(_bytes(src), _bytes(dest))
@@ -345,6 +345,6 @@ def _whole(
 
 
 def _bytes(memory: object) -> int:
-    if isinstance(memory, cl.MemoryObject):
+    if isinstance(memory, cl.MemoryObjectHolder):
         return int(memory.size)
     return np.asarray(memory).nbytes

@@ -140,7 +140,7 @@ def nearest(
     graph, options = asked("nearest", graph, cutoff, directed, weight, dtype, device, memory_limit)
     ends = np.unique(vertices_of(graph, targets, "nearest", "targets"))
     k = integer("k", "nearest", k, 1)
-    found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)))
+    found = _labels_of(graph.reversed(), options, ends, min(k, max(ends.size, 1)), k)
     missing = k - found.targets.shape[1]
     if missing:
         wider = (0, 0), (0, missing)
@@ -159,7 +159,9 @@ class Labels:
     targets: np.ndarray  # (n, k) int32
 
 
-def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -> Labels:
+def _labels_of(
+    graph: Graph, options: PathOptions, starts: np.ndarray, k: int, columns: int | None = None
+) -> Labels:
     """Find the k nearest starts of each vertex, along the arcs of the graph.
 
     Parameters
@@ -170,6 +172,8 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
         Different vertices, in the order of their numbers.
     k : int
         At most the number of starts.
+    columns : int, optional
+        Of the answer that is made of the labels, for dry runs; by default k.
 
     Raises
     ------
@@ -177,21 +181,21 @@ def _labels_of(graph: Graph, options: PathOptions, starts: np.ndarray, k: int) -
         If a distance is too large for its type.
     """
     device, dtype, n = options.device, options.dtype, graph.n
-    found = Labels(
-        np.full((n, k), infinity(dtype), dtype), np.full((n, k), NO_PREDECESSOR, np.int32)
-    )
-    if not starts.size:
-        return found
+    each = dtype.itemsize + 4
+    sizes = [n * k * dtype.itemsize, 4 * n * k, n * k, n, 4 * n, 4 * n, 16, dtype.itemsize]
+    buffers = [arcs_bytes(graph, dtype), *sizes]
     few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
-    if k == 1 and few and not is_dry():
+    if k == 1 and few and starts.size and not is_dry():
         on_host = _on_host(graph, options, starts)
         if on_host is not None:
             return on_host
-    arrays = found.costs, found.targets
-    sizes = [*(each.nbytes for each in arrays), n * k, n, 4 * n, 4 * n, 16, dtype.itemsize]
-    buffers = [arcs_bytes(graph, dtype), *sizes]
-    check_memory(buffers, options)
-    needed(sum(buffers), found.costs.nbytes + found.targets.nbytes)
+    if starts.size:
+        check_memory(buffers, options)
+        needed(sum(buffers), n * (k if columns is None else columns) * each)
+    arrays = (np.full((n, k), infinity(dtype), dtype), np.full((n, k), NO_PREDECESSOR, np.int32))
+    found = Labels(*arrays)
+    if not starts.size:
+        return found
     with device_errors(device, sum(buffers)):
         clipped = _search(graph, options, starts, arrays, sizes)
     if clipped and _is_lost(graph, options, found):

@@ -162,11 +162,17 @@ class WithinBlocks(Iterator[Within]):
 
     def __init__(self, rows: RangeRows) -> None:
         self._rows, self._blocks, self._done = rows, rows.blocks(), 0
+        self._lost = False
 
     def __next__(self) -> Within:
+        self._check()
         some, block = next(self._blocks)
         self._done = some.stop
         return self._rows.answer(some, block.copy())
+
+    def _check(self) -> None:
+        if self._lost:
+            raise ParameterError("save failed, and its rows are lost: call within_blocks again")
 
     def save(self, path: str | PathLike[str]) -> int:
         """Write the rows that have not been yielded, and return their number of entries.
@@ -188,6 +194,7 @@ class WithinBlocks(Iterator[Within]):
         PyApspError
             As `Within.save`; or zarr is not installed.
         """
+        self._check()
         owner = "WithinBlocks.save"
         check_suffix(path, owner, ".npz", ".zarr", others="to_frame() of each block")
         labels, sources = self._rows.graph.labels, self._rows.sources[self._done :]
@@ -202,16 +209,20 @@ class WithinBlocks(Iterator[Within]):
         else:
             writer = archive.written_in_pieces(path, *names)
         first = self._done
-        with writer as pieces:
-            pieces.add(**dict(zip(names, self._rows.empty(0).arrays, strict=True)))
-            for some, block in self._blocks:
-                self._done = some.stop
-                pieces.add(**dict(zip(names, block.arrays, strict=True)))
-                starts[some.start - first + 1 : some.stop - first + 1] = block.lengths
-            np.cumsum(starts, out=starts)
-            pieces.others = {"indptr": narrow(starts), "sources": sources, "labels": labels}
-            if not store:
-                pieces.others |= _for_scipy(sources.size, n)
+        try:
+            with writer as pieces:
+                pieces.add(**dict(zip(names, self._rows.empty(0).arrays, strict=True)))
+                for some, block in self._blocks:
+                    self._done = some.stop
+                    pieces.add(**dict(zip(names, block.arrays, strict=True)))
+                    starts[some.start - first + 1 : some.stop - first + 1] = block.lengths
+                np.cumsum(starts, out=starts)
+                pieces.others = {"indptr": narrow(starts), "sources": sources, "labels": labels}
+                if not store:
+                    pieces.others |= _for_scipy(sources.size, n)
+        except BaseException:
+            self._lost = self._done > first
+            raise
         return int(starts[-1])
 
 

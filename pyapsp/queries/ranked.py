@@ -127,7 +127,8 @@ def yen(
     graph, options = asked("yen", graph, *common, several=True, predecessors=True)
     tails, heads = ends_of(sources, targets, graph, "yen")
     most, lengths = integer("k", "yen", k, 1), _Lengths(graph, options.dtype)
-    workers = on_each_device(partial(_Search, graph), options)
+    # the searches of spurs, if there are any
+    workers = on_each_device(partial(_Search, graph), options) if most > 1 else []
     first = searched(graph, options, tails, heads, None, others=workers)
     starts, vertices = first.routes.joined()
     ranked = []

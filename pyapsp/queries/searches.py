@@ -68,7 +68,8 @@ def searched(
             worker.wanted = max(worker.wanted // 8, 1)
         return left
 
-    answer = None if options.predecessors else found.distances.nbytes + 8 * counts * tails.size
+    each = 8 if counts else options.dtype.itemsize
+    answer = None if options.predecessors else each * tails.size
     workers, open_sources = on_each_device(make, options), total
     start(workers, answer, others)
     while waiting.size:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from pyapsp.base.dry import needed
+from pyapsp.base.dry import is_dry, needed
+from pyapsp.base.errors import DeviceError
 from pyapsp.base.together import together
+from pyapsp.device import Device
 from pyapsp.paths import PathOptions
 from pyapsp.queries.workers import Workers
 
@@ -42,7 +45,15 @@ def start(workers: Sequence[Workers], answer: int | None, others: Sequence[Worke
     others : sequence of Workers
         Those that the call starts at another time.
     """
-    needed(max(each.bytes for each in (*workers, *others)), answer)
+    if is_dry():
+        sizes: dict[Device, int] = {}
+        for some in (workers, others):
+            each_device = Counter[Device]()
+            for each in some:  # a device that is named twice has the memory of both
+                each_device[each.device] += each.bytes
+            for device, size in each_device.items():
+                sizes[device] = max(size, sizes.get(device, 0))
+        needed(max(sizes.values()), answer)
     for each in workers:
         each.start()
 
@@ -67,4 +78,9 @@ def launched(
     def of(worker: _Workers, part: _Part) -> Callable[[object], _R]:
         return lambda _: work(worker, part)
 
-    return together([of(*each) for each in zip(workers, parts, strict=False)])
+    try:
+        return together([of(*each) for each in zip(workers, parts, strict=False)])
+    except DeviceError:
+        for each in workers:  # a stored error refers to them, and so to their buffers
+            vars(each).clear()
+        raise

@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from pyapsp.base.dry import is_dry
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.host import shares_memory
 from pyapsp.base.progress import of_sources
@@ -309,7 +310,9 @@ def distances(
     )
     shape = tails.size, heads.size
     if out is None:
-        rows = empty(shape, options.dtype)
+        # a dry run needs no memory for the answer
+        zero = options.dtype.type()
+        rows = np.broadcast_to(zero, shape) if is_dry() else empty(shape, options.dtype)
     else:
         rows = output("distances", out, shape, options.dtype, contiguous=False)
     if 0 in shape:

@@ -149,7 +149,7 @@ def plans(
                     raise
                 refusals.add(choice.method, error)
                 continue
-        needed(plan.device_bytes, None)
+        needed(plan.device_bytes, part(request.options).answer_bytes(request.input))
         wrong = refusal(request, choice, plan)
         if wrong is None:
             yield Planned(choice, plan)

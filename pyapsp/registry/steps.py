@@ -131,6 +131,10 @@ class Options:
         whole = self.device.capabilities.global_memory
         return whole if self.memory_limit is None else min(whole, self.memory_limit)
 
+    def answer_bytes(self, data: object) -> int | None:
+        """Return the bytes of the answer on the host for some input; None if only a run tells."""
+        return None
+
 
 class Hashed(Protocol):
     """The state of a plan that knows the hash of its kernels, for instance a program."""

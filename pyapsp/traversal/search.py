@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -189,12 +190,16 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
                         options.device_predecessors[place : place + 1].put(before)
                 if tell is not None:
                     tell(place + 1, sources.size)
-        finally:  # rows may be on their way also after an error
-            started = time.perf_counter()
-            if searcher is not None:
-                with device_errors(options.device, plan.device_bytes):
+        except BaseException:
+            if searcher is not None:  # rows may be on their way; the first error counts
+                with suppress(Exception):
                     self.finish(searcher)
-            seconds += time.perf_counter() - started
+            raise
+        started = time.perf_counter()
+        if searcher is not None:
+            with device_errors(options.device, plan.device_bytes):
+                self.finish(searcher)
+        seconds += time.perf_counter() - started
         if leaves and not narrow:
             self.settle(graph, options, distances)
         transfers = watch.seconds("transfer")

@@ -20,6 +20,7 @@ from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.sparse import source_blocks
 from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
 from pyapsp.graph import Graph, generators
+from pyapsp.graph.io import stores
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.result import NO_PREDECESSOR
 
@@ -624,3 +625,24 @@ def test_blocks_are_a_generator(graph, device):
     with pytest.raises(ZeroDivisionError):
         blocks.throw(ZeroDivisionError())
     assert list(blocks) == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+def test_rows_that_were_lost_are_not_left_out(graph, tmp_path, monkeypatch, device):
+    """A full disk at the second block; there is room again when the caller tries once more."""
+    add, calls = stores.Store.add, []
+
+    def full(self, **arrays):
+        calls.append(arrays)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        add(self, **arrays)
+
+    monkeypatch.setattr(stores.Store, "add", full)
+    blocks = pyapsp.row_blocks(graph, block=1, device=device)
+    with pytest.raises(OSError, match="No space left"):
+        blocks.save(tmp_path / "a.zarr")
+    for again in (lambda: blocks.save(tmp_path / "a.zarr"), lambda: next(blocks)):
+        with pytest.raises(errors.ParameterError, match="rows are lost: call row_blocks again"):
+            again()
+    assert list(tmp_path.iterdir()) == []

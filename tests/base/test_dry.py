@@ -8,7 +8,8 @@ import pytest
 
 import pyapsp
 from pyapsp.all_pairs import summaries
-from pyapsp.base.errors import DeviceMemoryError, ParameterError
+from pyapsp.base import host
+from pyapsp.base.errors import DeviceMemoryError, HostMemoryError, ParameterError
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
 
@@ -21,12 +22,16 @@ CALLS = {
     "nearest": (pyapsp.nearest, ([1, 2, 3], 2), 60 * 2 * (8 + 4)),
     "pairs": (pyapsp.pairs, ([1, 2, 3], 4), 3 * 8),
     "distances": (pyapsp.distances, ([1, 2], [3, 4, 5]), 6 * 8),
-    "count": (pyapsp.count_shortest_paths, ([1, 2, 3], 4), 3 * (8 + 8)),
+    "count": (pyapsp.count_shortest_paths, ([1, 2, 3], 4), 3 * 8),
     "all": (pyapsp.all_shortest_paths, ([1, 2, 3], 4), None),
     "betweenness": (pyapsp.betweenness_centrality, (), 60 * 8),
     "edges": (pyapsp.edge_betweenness_centrality, (), GRAPH.m * 8),
     "closeness": (pyapsp.closeness_centrality, (), 60 * 8),
     "harmonic": (pyapsp.harmonic_centrality, (), 60 * 8),
+    "few targets": (pyapsp.nearest, ([1, 2, 3], 10), 60 * 10 * (8 + 4)),
+    "average": (pyapsp.average_shortest_path_length, (), 8),
+    "histogram": (pyapsp.distance_histogram, (1,), None),
+    "blocks": (pyapsp.within_blocks, ([1, 2], 9), None),
 }
 
 
@@ -46,8 +51,13 @@ def test_the_memory_is_what_the_call_asks_for(name, device):
     function, arguments, answer = CALLS[name]
     memory = pyapsp.dry_run(function, GRAPH, *arguments, device=device)
     assert memory.answer_bytes == answer
+
+    def run():
+        found = function(GRAPH, *arguments, device=device)
+        return next(found) if name == "blocks" else found
+
     with pytest.raises(DeviceMemoryError) as raised:
-        function(GRAPH, *arguments, device=device)
+        run()
     assert raised.value.needed == memory.device_bytes > 0
 
 
@@ -91,6 +101,25 @@ def test_functions_of_problems(method, device):
     memory = pyapsp.dry_run(pyapsp.solve, GRAPH, method, device=device)
     stats = pyapsp.solve(GRAPH, method, device=device).stats
     assert memory.device_bytes == stats["peak_device_bytes"]
+    assert memory.answer_bytes == 60 * 60 * 8
+
+
+def test_answers_of_searches(device):
+    answer = {"dtype": "float32", "predecessors": True, "device": device}
+    assert pyapsp.dry_run(pyapsp.sssp, GRAPH, [1, 2], **answer).answer_bytes == 2 * 60 * (4 + 4)
+    assert pyapsp.dry_run(pyapsp.bfs, GRAPH, 1, parents=False, device=device).answer_bytes == 60 * 4
+    blocks = pyapsp.dry_run(pyapsp.row_blocks, GRAPH, "near-far", block=7, device=device)
+    assert blocks.answer_bytes == 7 * 60 * 8
+    assert blocks.device_bytes > 0
+
+
+def test_an_answer_that_the_host_cannot_hold_is_told(device, monkeypatch):
+    monkeypatch.setattr(host, "available_memory", lambda: 0)
+    monkeypatch.setattr(host, "installed_memory", lambda: 16)
+    ends = np.arange(60)
+    assert pyapsp.dry_run(pyapsp.distances, GRAPH, ends, ends, device=device).answer_bytes == 28800
+    with pytest.raises(HostMemoryError):
+        pyapsp.distances(GRAPH, ends, ends, device=device)
 
 
 def test_errors_of_arguments_are_those_of_the_call(device):

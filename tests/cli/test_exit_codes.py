@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pyapsp
+from pyapsp.base import host
 from pyapsp.cli import main
 from pyapsp.graph import Graph, generators
 
@@ -176,3 +177,11 @@ def test_without_any_device(folder):
         )
         assert done.returncode == 4, line
         assert "pip install" in done.stderr
+
+
+def test_an_answer_that_the_host_cannot_hold(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(host, "installed_memory", lambda: 16)
+    monkeypatch.setattr(host, "available_memory", lambda: 0)
+    assert main(["distances", "good.gr", "--sources", "1", "--targets", "2", "-o", "o.csv"]) == 5
+    assert "which the host does not have" in capsys.readouterr().err

@@ -62,6 +62,17 @@ def test_within_in_blocks(graph, monkeypatch, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_parquet_in_a_folder_with_any_name(graph, monkeypatch, tmp_path):
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 4))
+    monkeypatch.setattr("pyapsp.queries.ranges._FIRST", 1)
+    (tmp_path / "run[1]*?").mkdir()
+    assert main(["within", graph, "--cutoff", "2", "-o", "run[1]*?/n.parquet"]) == 0
+    with open("run[1]*?/n.parquet", "rb") as file:
+        table = polars.read_parquet(file)
+    assert table.columns == ["source", "vertex", "distance", "predecessor"]
+    assert len(table) == 6
+
+
 def test_pairs(graph, capsys):
     words = ["pairs", graph, "--sources", "a", "c", "--targets", "c", "a"]
     assert main(words) == 0

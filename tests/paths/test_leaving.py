@@ -55,6 +55,19 @@ def test_rows_arrive_in_any_memory(size, part, device, idle, monkeypatch):
         np.testing.assert_array_equal(rows.answer, rows.values)
 
 
+def test_rows_arrive_without_pinned_memory(device, idle, monkeypatch):
+    def refuse(*_):
+        raise cl.MemoryError("map", -4, "no pinned memory")
+
+    monkeypatch.setattr(leaving, "pinned", refuse)
+    rows, away = _Rows(device), Leaving(device, 2**20)
+    rows.leave(away)
+    assert len(away._used) <= leaving.AWAY
+    away.finish()
+    np.testing.assert_array_equal(rows.answer, rows.values)
+    assert not idle
+
+
 def test_memory_is_used_again(device, idle):
     first, other = Leaving(device, 2**14), Leaving(device, 2**14)
     _Rows(device).leave(first)

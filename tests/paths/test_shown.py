@@ -56,6 +56,10 @@ def answers(graph, device):
         "<Condensation: components=2, arcs=1, vertices=4",
     )
     yield (
+        pyapsp.dry_run(pyapsp.distances, graph, "<a>", ["b"], dtype="int32", **where),
+        "<Memory: device_bytes=",
+    )
+    yield (
         pyapsp.bow_tie(graph, "scc-tarjan", **where),
         "<BowTie: core=3, in=0, out=1, tubes=0, tendrils=0, others=0",
     )

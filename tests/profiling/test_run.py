@@ -11,7 +11,7 @@ import pytest
 
 import pyapsp
 from pyapsp.cli import main
-from pyapsp.device.kernels import Program
+from pyapsp.device.kernels import Program, residents
 from pyapsp.graph import generators
 from pyapsp.profiling import observe
 from pyapsp.profiling.analysis import Analyst
@@ -82,6 +82,28 @@ def test_answers_stay_and_kernels_are_described(call):
     assert record["commands"]["read"]["bytes"] == 128
     assert 0 < record["host_sync"] <= 1
     assert record["transfer"] == max(0.5 - 384 / (256 + 384), 0)
+
+
+def test_answers_in_memory_of_the_pool_stay(device, monkeypatch):
+    """It is no `Buffer` of PyOpenCL."""
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    monkeypatch.setattr(residents, "_all", {})
+    program, outs = Program(device, ADD), []
+
+    def run():
+        queue = device.queue()
+        x = residents.scratch(device, 4 * 64)
+        cl.enqueue_copy(queue, x, np.arange(64, dtype=np.int32))
+        for _ in range(3):
+            program.kernel("add")(queue, (64,), (16,), x, np.int32(1))
+        out = np.empty(64, np.int32)
+        cl.enqueue_copy(queue, out, x)
+        outs.append(out)
+
+    record, _ = profile_run(run)
+    assert len(outs) == 2
+    assert all((out == np.arange(3, 67)).all() for out in outs)
+    assert record["commands"]["read"]["bytes"] == record["commands"]["write"]["bytes"] == 256
 
 
 def test_the_timeline_alone_runs_the_call_once(call):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -11,6 +13,7 @@ from pyapsp.device import choose
 from pyapsp.errors import CapabilityError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.queries import ranked, searches
+from pyapsp.queries.sharing import start
 
 from .drawn import drawn
 
@@ -159,10 +162,29 @@ def test_an_exception_of_progress_ends_the_run(graph, device):
     assert pyapsp.distances(graph, 1, 1, device=[device, device])[0, 0] == 0
 
 
-def test_a_dry_run_is_that_of_the_device_that_needs_most(graph, device):
-    for function, part, whole in (
-        (pyapsp.reach, (), ()),
-        (pyapsp.betweenness_centrality, (3,), (5,)),  # three and two sources
+def test_a_dry_run_of_a_device_that_is_named_twice(graph, device):
+    """It has the memory of both parts; betweenness divides five sources into three and two."""
+    for function, parts, whole in (
+        (pyapsp.reach, ((), ()), ()),
+        (pyapsp.betweenness_centrality, ((3,), (2,)), (5,)),
     ):
-        alone = pyapsp.dry_run(function, graph, *part, device=device)
-        assert pyapsp.dry_run(function, graph, *whole, device=[device] * 2) == alone
+        alone = [pyapsp.dry_run(function, graph, *part, device=device) for part in parts]
+        both = pyapsp.dry_run(function, graph, *whole, device=[device] * 2)
+        assert both.device_bytes == sum(each.device_bytes for each in alone)
+        assert both.answer_bytes == alone[0].answer_bytes
+
+
+def test_a_dry_run_is_that_of_the_device_that_needs_most(graph, device, monkeypatch):
+    sizes = [("a", 3), ("b", 8), ("a", 4)]
+    workers = [SimpleNamespace(device=name, bytes=size) for name, size in sizes]
+    monkeypatch.setattr("pyapsp.queries.sharing.is_dry", lambda: True)
+    monkeypatch.setattr("pyapsp.queries.sharing.needed", lambda *each: told.append(each))
+    for worker in workers:
+        worker.start = lambda: None
+    told = []
+    start(workers, 5)
+    start(workers[:1], 5, workers[1:])
+    assert told == [(8, 5), (8, 5)]
+    workers[1].bytes = 6
+    start(workers, None)
+    assert told[-1] == (7, None)

@@ -19,6 +19,7 @@ from pyapsp.errors import (
     PrecisionError,
 )
 from pyapsp.graph import Graph
+from pyapsp.graph.io import archive
 
 from .drawn import assert_path, drawn
 
@@ -164,6 +165,27 @@ def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, devic
     assert list(blocks) == []
     assert blocks.save(tmp_path / "nothing.npz") == 0
     assert scipy.sparse.load_npz(tmp_path / "nothing.npz").shape == (0, 150)
+
+
+def test_rows_that_were_lost_are_not_left_out(tmp_path, monkeypatch, device):
+    """A full disk at the second block; there is room again when the caller tries once more."""
+    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    add, calls = archive.Pieces.add, []
+
+    def full(self, **arrays):
+        calls.append(arrays)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        add(self, **arrays)
+
+    monkeypatch.setattr(archive.Pieces, "add", full)
+    blocks = pyapsp.within_blocks(drawn(7, n=150), cutoff=9, device=device)
+    with pytest.raises(OSError, match="No space left"):
+        blocks.save(tmp_path / "a.npz")
+    for again in (lambda: blocks.save(tmp_path / "a.npz"), lambda: next(blocks)):
+        with pytest.raises(ParameterError, match="rows are lost: call within_blocks again"):
+            again()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")

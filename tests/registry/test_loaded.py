@@ -5,7 +5,7 @@ import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp.device.kernels import transfer
+from pyapsp.device.kernels import residents, transfer
 from pyapsp.errors import CapabilityError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.registry import method, methods, problem, runs
@@ -54,6 +54,15 @@ def test_the_answer_of_kernels_that_ran_several_times(id_, device):
     check().require()
     loaded.run(3)
     loaded.run()
+    check().require()
+
+
+@pytest.mark.parametrize("id_", ["fw-singlekernel", "fw-packed8", "fw-minplus"])
+def test_memory_of_the_pool_may_be_larger(id_, device, monkeypatch):
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    monkeypatch.setattr(residents, "_all", {})
+    loaded, check = loaded_of(id_, sample(id_, 90), device)
+    loaded.run(2)
     check().require()
 
 

@@ -15,7 +15,7 @@ import pytest
 import pyapsp
 from pyapsp.base import reuse
 from pyapsp.device.kernels import Stopwatch, transfer, upload
-from pyapsp.errors import CapabilityError, ParameterError, StallError
+from pyapsp.errors import CapabilityError, DeviceError, ParameterError, StallError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions, landing
 from pyapsp.paths.leaving import Leaving
@@ -453,6 +453,29 @@ def test_rows_that_the_device_writes(count, parents, device, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         pyapsp.bfs(graph, sources, ID, device=device, progress=stop)
     np.testing.assert_array_equal(pyapsp.bfs(graph, sources, ID, device=device).levels, right)
+
+
+def test_the_first_error_counts(device, monkeypatch):
+    """Rows that cannot leave after an error of the run are no error of their own."""
+    set_in_place(monkeypatch, False)
+    monkeypatch.setattr(module, "_LONG", 0)
+    ends = []
+
+    def fail(self):
+        ends.append(finish(self))
+        raise cl.RuntimeError("wait", -5, "out of resources")
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    finish = Leaving.finish
+    monkeypatch.setattr(Leaving, "finish", fail)
+    search = partial(pyapsp.bfs, generators.rmat(7, seed=4), range(6), ID, device=device)
+    with pytest.raises(KeyboardInterrupt):
+        search(progress=stop)
+    with pytest.raises(DeviceError, match="out of resources"):
+        search()
+    assert len(ends) == 2
 
 
 @pytest.mark.parametrize("parents", [False, True])

@@ -162,7 +162,9 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         if rate is None:
             return None
         seconds = graph.n**3 / rate
-        if not _is_staged(graph.n, options):
+        # a matrix that is mostly arcs goes there as it is
+        few = 2 * graph.m < graph.n**2
+        if not _is_staged(graph.n, options, 2 if few else 1):
             seconds += _ARC * max(graph.m - ARCS * graph.n, 0)
         after = options.predecessors and not self.carries_predecessors
         return seconds + (recovery_seconds(graph.n, options) if after else 0.0)
@@ -227,7 +229,7 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         return (
             configuration.layout is None
             and not is_there(graph, options.device)
-            and _is_staged(graph.n, options)
+            and _is_staged(graph.n, options, 2)
             and ArcWriter.suits(graph, options.dtype, options.dtype.itemsize * graph.n**2)
         )
 
@@ -373,10 +375,10 @@ class FloydWarshall(TunableMethod, AllPairsMethod):
         self.finish(run)
 
 
-def _is_staged(n: int, options: AllPairsOptions) -> bool:
-    """Return whether a matrix goes to the device and back in pieces, not as a plain copy."""
+def _is_staged(n: int, options: AllPairsOptions, times: int) -> bool:
+    """Return whether some matrices of the answer go to the device in pieces, not as a copy."""
     answer = (options.answer or options.dtype).itemsize * n**2
-    return staging.suits(options.device.handle, 2 * answer)
+    return staging.suits(options.device.handle, times * answer)
 
 
 class _LoadedMatrix(Loaded):
@@ -416,9 +418,11 @@ class _LoadedMatrix(Loaded):
         with device_errors(options.device, self._plan.device_bytes + matrix.size):
             for _ in range(times):
                 cl.enqueue_copy(self._queue, matrix, self._initial)
-                for buffer in scratch if configuration.zeros else []:
+                # a buffer of a pool may have more bytes
+                counts = configuration.scratch if configuration.zeros else []
+                for buffer, count in zip(scratch, counts, strict=False):
                     zero = np.zeros(1, np.int32)
-                    cl.enqueue_fill_buffer(self._queue, buffer, zero, 0, buffer.size)
+                    cl.enqueue_fill_buffer(self._queue, buffer, zero, 0, count)
                 self._method._run_rounds(options, run, Stopwatch())
             self._queue.finish()
 

@@ -332,7 +332,8 @@ def levels_of(graph: Facts) -> float:
     if graph.depth is not None:
         return graph.depth
     if graph.family == "mesh":
-        return graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
+        levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
+        return min(levels, max(graph.reach * graph.n, 1))
     return random_levels(graph.n, graph.m / max(graph.n, 1))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -276,7 +277,10 @@ def _sums(
     some = np.array_split(sources, min(len(devices), sources.size))
     parts = [part(*each) for each in zip(devices, some, strict=False)]
     if is_dry():
-        needed(max(dry_run(each, None).device_bytes for each in parts), 8 * size)
+        sizes = Counter[Device]()
+        for each, call in zip(devices, parts, strict=False):
+            sizes[each] += dry_run(call, None).device_bytes
+        needed(max(sizes.values()), 8 * size)
     sums, *others = together(parts, of_sources(progress), sources.size)
     for other in others:
         sums += other
@@ -289,6 +293,12 @@ def _on_one(
     """Return the sums over some sources, of one device."""
     before = None
     if not kind.weighted and not kind.arcs:
+        if is_dry():  # a search with many levels leaves its source to the other way
+            calls = (
+                lambda: sums_by_levels(graph, sources, options, None, endpoints=kind.endpoints),
+                lambda: _by_distances(graph, sources, options, None, kind),
+            )
+            needed(max(dry_run(each).device_bytes for each in calls), 8 * graph.n)
         before = sums_by_levels(graph, sources, options, tell, endpoints=kind.endpoints)
     if before is None:
         return _by_distances(graph, sources, options, tell, kind)

@@ -96,7 +96,7 @@ def diameter(
         batch = bounds.likeliest(left, _BATCH * (1 if comm is None else comm.size))
         if several is None:
             several = search(graph, batch, depth=int(bounds.largest), comm=comm)
-        for some, totals in several.totals(batch):
+        for some, totals in several.totals(batch, None):
             bounds.settle(batch[some], totals.largest)
     largest: int | float = bounds.largest.item()
     return largest

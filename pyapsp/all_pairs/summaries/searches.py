@@ -135,12 +135,15 @@ class Searches:
         return self._method.start(self._plan)
 
     def totals(
-        self, vertices: np.ndarray, width: float | None = None
+        self, vertices: np.ndarray, answer: int | None, width: float | None = None
     ) -> Iterator[tuple[np.ndarray, Totals]]:
-        """Yield sums over the rows of vertices in blocks: places in `vertices`, and their sums."""
+        """Yield sums over the rows of vertices in blocks: places in `vertices`, and their sums.
+
+        A dry run ends here, with the bytes of the answer that is made of them.
+        """
         if self._plan is None or not vertices.size:
             return
-        needed(self.device_bytes, 8 * vertices.size)
+        needed(self.device_bytes, answer)
         places = vertices if self._place is None else self._place[vertices]
         order = np.arange(places.size) if self._place is None else np.argsort(places)
         if self._team is not None:

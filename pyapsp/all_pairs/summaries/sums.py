@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+# Bytes of an answer that is one number.
+_NUMBER = 8
+
+
 @shared
 def eccentricity(
     graph: GraphLike,
@@ -91,7 +95,7 @@ def eccentricity(
         graph, sources, directed, weight, method, device, memory_limit, progress, comm
     )
     farthest = np.empty(searched.sources.size, searched.kind)
-    for some, totals in searched.totals(searched.sources):
+    for some, totals in searched.totals(searched.sources, farthest.nbytes):
         farthest[some] = totals.largest
     return farthest
 
@@ -174,7 +178,7 @@ def average_shortest_path_length(
     )
     total: int | float = 0
     pairs = 0
-    for _, totals in searched.totals(searched.sources):
+    for _, totals in searched.totals(searched.sources, _NUMBER):
         total = _sum(totals, total)
         pairs += int(totals.reached.sum()) - totals.reached.size
     return total / pairs if pairs else float("nan")
@@ -207,7 +211,7 @@ def wiener_index(
     searched = Searches(graph, None, directed, weight, method, device, memory_limit, progress, comm)
     total: int | float = 0.0 if searched.kind.kind == "f" else 0
     pairs = 0
-    for _, totals in searched.totals(searched.sources):
+    for _, totals in searched.totals(searched.sources, _NUMBER):
         total = _sum(totals, total)
         pairs += int(totals.reached.sum())
     if pairs < searched.sources.size * searched.graph.n:
@@ -263,7 +267,7 @@ def closeness_centrality(
     graph = graph.reversed() if graph.directed else graph
     searched = Searches(graph, sources, directed, ..., method, device, memory_limit, progress, comm)
     close = np.zeros(searched.sources.size)
-    for some, totals in searched.totals(searched.sources):
+    for some, totals in searched.totals(searched.sources, close.nbytes):
         _sum(totals)
         others, total = totals.reached - 1.0, totals.total.astype(np.float64)
         mean = np.divide(others, total, out=np.zeros_like(others), where=total > 0)
@@ -320,7 +324,7 @@ def distance_histogram(
     # a width above every distance makes one bin; it must fit in the type of the distances
     width = min(width, searched.infinity)
     counts = np.zeros(1, np.int64)
-    for _, totals in searched.totals(searched.sources, width):
+    for _, totals in searched.totals(searched.sources, None, width):
         more = totals.counts
         assert more is not None
         if more.size > counts.size:

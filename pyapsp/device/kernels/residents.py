@@ -38,6 +38,8 @@ __all__ = ["Residents", "release_all", "residents", "scratch"]
 _PART = 4
 # Smaller arrays are copied in less time than a kernel takes to start.
 _LEAST = 2**14
+# The largest buffer of the pool, which rounds sizes up by as much as a sixteenth.
+_POOLED = 2**28
 _VARIABLE = "PYAPSP_RESIDENT"
 
 
@@ -63,7 +65,9 @@ class Residents:
 
     def __init__(self, context: cl.Context) -> None:
         self._memory = int(context.devices[0].global_mem_size)
-        self._pool = MemoryPool(ImmediateAllocator(cl.CommandQueue(context)))
+        # the allocator lets the driver allocate at once, by a command
+        self._queue = cl.CommandQueue(context)
+        self._pool = MemoryPool(ImmediateAllocator(self._queue))
         # in the order of their last use, by the address of the array and the type of the buffer
         self._kept: dict[tuple[int, str], _Resident] = {}
         self._pins: Counter[int] = Counter()
@@ -92,7 +96,11 @@ class Residents:
 
         Then no command may be using it. Its content is undefined.
         """
-        return cast(cl.Buffer, self._pool.allocate(size))
+        before = self._pool.managed_bytes
+        buffer = cast(cl.Buffer, self._pool.allocate(size))
+        if self._pool.managed_bytes != before:
+            self._queue.finish()  # the command leaves the content undefined
+        return buffer
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -226,7 +234,7 @@ def scratch(device: Device, size: int) -> cl.Buffer:
 
     Its size may be larger. No command may be using it when it is deleted.
     """
-    if _pools(device):
+    if _pools(device) and size <= _POOLED:
         return residents(device.context).scratch(size)
     return device.buffer(size)
 

@@ -28,6 +28,7 @@ from pyapsp.all_pairs.dense.outofcore.speeds import Speeds, measure
 from pyapsp.all_pairs.dense.outofcore.storage import Matrix
 from pyapsp.all_pairs.dense.outofcore.worker import Worker
 from pyapsp.all_pairs.dense.product import Product
+from pyapsp.base.dry import is_dry
 from pyapsp.base.errors import CapabilityError, CheckpointError
 from pyapsp.device import Device
 from pyapsp.graph import Graph
@@ -195,9 +196,10 @@ def team_of(
     devices = (options.device, *options.helpers)
     unit = math.lcm(*(product.unit for product in products))
     machines = []
-    for device, product in zip(devices, products, strict=True):
+    for device, product, usual in zip(devices, products, nominal, strict=True):
         memory, largest = limits(device, options)
-        speeds = measure(device, product, matrix, memory)
+        # a dry run does not use the device
+        speeds = usual if is_dry() else measure(device, product, matrix, memory)
         pins = can_pin(device, matrix)
         machines.append(Machine(product, speeds, memory, largest, pins=pins))
     lead, expected = machines[0], replace(machines[0], speeds=nominal[0])
