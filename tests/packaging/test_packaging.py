@@ -262,7 +262,7 @@ REVEALED = {
     "pyapsp.solve_many(batch, predecessors=True)": "tuple[ndarray[Any], ndarray[int32]]",
     "pyapsp.solve_many([matrix], dtype='int32')": "list[pyapsp.paths.result.Result]",
     "pyapsp.solve_each(batch)": "Iterator[tuple[int, pyapsp.paths.result.Result]]",
-    "pyapsp.row_blocks(matrix)": "Generator[pyapsp.paths.result.Result, None, None]",
+    "pyapsp.row_blocks(matrix)": "pyapsp.all_pairs.rows.RowBlocks",
     "pyapsp.bfs(matrix, 0).levels": "ndarray[Any]",
     "pyapsp.diameter(matrix)": "int | float",
     "pyapsp.read('g.gr')": "pyapsp.graph.model.Graph",

@@ -238,8 +238,14 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             const int u = queue[from + i];
             const offset_t end = first[u + 1];
             for (offset_t a = first[u] + item % lanes; a < end; a += lanes) {
-                const int v = heads[a];
-                if (claim(&search, map, next, v, u, &sums, piece, record))
+                const int v = heads[a], degree = claim(&search, map, next, v, u);
+                if (degree < 0)
+                    continue;
+                atomic_add(&sums.found, 1);
+                atomic_add(&sums.arcs, degree);
+                if (degree > PYAPSP_CHUNK)
+                    cut(&search, v, degree, piece, record);
+                else
                     queue[from + width + atomic_inc(&sums.count)] = v;
             }
         }
@@ -287,9 +293,15 @@ __kernel GROUP void bfs_step(__global const offset_t *first, __global const int 
             const int u = queue[from + i];
             const offset_t end = first[u + 1];
             for (offset_t a = first[u] + item % lanes; a < end; a += lanes) {
-                const int v = heads[a];
-                if (!claim(&search, map, next, v, u, &sums, piece, record))
+                const int v = heads[a], degree = claim(&search, map, next, v, u);
+                if (degree < 0)
                     continue;
+                atomic_add(&sums.found, 1);
+                atomic_add(&sums.arcs, degree);
+                if (degree > PYAPSP_CHUNK) {
+                    cut(&search, v, degree, piece, record);
+                    continue;
+                }
                 const int place = atomic_inc(&sums.count);
                 if (place < HELD)
                     held[place] = v;

@@ -125,6 +125,19 @@ static inline void prefetch_next(const search_t *search, const int v, const offs
 #define prefetch_next(search, v, start)
 #endif
 
+#if PYAPSP_GROUP > 1
+/* Claim a neighbour of u in a map that others change, too. Return its degree, -1 if it was claimed. */
+static inline int claim(const search_t *search, __global uint *map, __global uint *next, const int v,
+                        const int u)
+{
+    if (atomic_or(&map[v >> 5], BIT(v)) & BIT(v))
+        return -1;
+    atomic_or(&next[v >> 5], BIT(v));
+    settle(search, v, u);
+    return (int)(search->first[v + 1] - search->first[v]);
+}
+#endif
+
 /* Write the pieces of a vertex with `degree` arcs. */
 static inline void cut(const search_t *search, const int v, const int degree, const int start,
                        __global int *record)
@@ -136,25 +149,6 @@ static inline void cut(const search_t *search, const int v, const int degree, co
         search->pieces[2 * (place + part) + 1] = part;
     }
 }
-
-#if PYAPSP_GROUP > 1
-/* Claim a neighbour of u in a map that others change, too, and cut it if it has many arcs. Return
- * whether it is to be put into the queue: it was not claimed before, and is not cut. */
-static inline int claim(const search_t *search, __global uint *map, __global uint *next, const int v,
-                        const int u, __local sums_t *sums, const int piece, __global int *record)
-{
-    if (atomic_or(&map[v >> 5], BIT(v)) & BIT(v))
-        return 0;
-    atomic_or(&next[v >> 5], BIT(v));
-    settle(search, v, u);
-    const int degree = (int)(search->first[v + 1] - search->first[v]);
-    atomic_add(&sums->found, 1);
-    atomic_add(&sums->arcs, degree);
-    if (degree > PYAPSP_CHUNK)
-        cut(search, v, degree, piece, record);
-    return degree <= PYAPSP_CHUNK;
-}
-#endif
 
 /* Write the record of the frontier with which a launch of several levels ends. */
 static inline void leave(__global int *record, const int light, const int found, const int arcs,
