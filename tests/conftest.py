@@ -17,9 +17,11 @@ import functools
 import itertools
 import os
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -237,6 +239,16 @@ def toy_sensor(monkeypatch: pytest.MonkeyPatch) -> Toy:
     sensor = Toy()
     monkeypatch.setitem(sensors._OPENED, "rapl", lambda device: sensor)
     return sensor
+
+
+@pytest.fixture
+def zarr() -> ModuleType:
+    """Return the package zarr, which needs a later Python than the oldest of pyapsp."""
+    if sys.version_info < (3, 11):
+        pytest.skip("Zarr 3 needs Python 3.11")
+    import zarr
+
+    return zarr
 
 
 @pytest.fixture

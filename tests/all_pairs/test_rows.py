@@ -584,11 +584,8 @@ def test_two_answers_in_one_file_keep_their_predecessors(device, tmp_path):
     assert second.path(3, 0) == [3, 2, 1, 0]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
 @pytest.mark.parametrize("method", ["near-far", "fw-naive"])
-def test_blocks_are_saved_as_a_zarr_store(graph, method, tmp_path, device):
-    import zarr
-
+def test_blocks_are_saved_as_a_zarr_store(graph, method, tmp_path, device, zarr):
     labels = [f"v{each}" for each in range(graph.n)]
     named = Graph(graph.indptr, graph.indices, graph.weights, labels=labels)
     sources = [5, 0, 9, 7]
@@ -607,10 +604,7 @@ def test_blocks_are_saved_as_a_zarr_store(graph, method, tmp_path, device):
     assert found["source"].attrs["_ARRAY_DIMENSIONS"] == ["source"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
-def test_blocks_of_no_rows_are_saved_and_other_formats_refused(graph, tmp_path, device):
-    import zarr
-
+def test_blocks_of_no_rows_are_saved_and_other_formats_refused(graph, tmp_path, device, zarr):
     blocks = pyapsp.row_blocks(graph, sources=[], device=device)
     assert blocks.save(tmp_path / "a.zarr") == 0
     found = zarr.open_group(tmp_path / "a.zarr", mode="r")
@@ -627,7 +621,7 @@ def test_blocks_are_a_generator(graph, device):
     assert list(blocks) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
+@pytest.mark.usefixtures("zarr")
 def test_rows_that_were_lost_are_not_left_out(graph, tmp_path, monkeypatch, device):
     """A full disk at the second block; there is room again when the caller tries once more."""
     add, calls = stores.Store.add, []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 
 import numpy as np
 import polars
@@ -42,11 +41,8 @@ def test_within(graph, capsys):
     assert scipy.sparse.load_npz("n.npz").nnz == 6
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
-def test_within_in_blocks(graph, monkeypatch, tmp_path):
+def test_within_in_blocks(graph, monkeypatch, tmp_path, zarr):
     """Each row is a block."""
-    import zarr
-
     monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 4))
     monkeypatch.setattr("pyapsp.queries.ranges._FIRST", 1)
     for name in ("n.parquet", "n.csv", "n.zarr"):

@@ -188,11 +188,8 @@ def test_rows_that_were_lost_are_not_left_out(tmp_path, monkeypatch, device):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Zarr 3 needs Python 3.11")
 @pytest.mark.parametrize("predecessors", [False, True])
-def test_blocks_are_saved_as_a_zarr_store(predecessors, tmp_path, monkeypatch, device):
-    import zarr
-
+def test_blocks_are_saved_as_a_zarr_store(predecessors, tmp_path, monkeypatch, device, zarr):
     drawn_one, labels = drawn(7, n=150), [f"v{each}" for each in range(150)]
     rows = drawn_one.indptr, drawn_one.indices, drawn_one.weights
     graph = Graph(*rows, directed=drawn_one.directed, labels=labels)

@@ -11,13 +11,10 @@ from pyapsp.base.errors import PyApspError
 from pyapsp.graph.io import stores
 from pyapsp.graph.io.stores import written_store
 
-if sys.version_info < (3, 11):
-    pytest.skip("Zarr 3 needs Python 3.11", allow_module_level=True)
-
-import zarr
+pytestmark = pytest.mark.usefixtures("zarr")
 
 
-def test_arrays_grow_and_others_are_written_once(tmp_path, monkeypatch):
+def test_arrays_grow_and_others_are_written_once(tmp_path, monkeypatch, zarr):
     monkeypatch.setattr(stores, "_CHUNK", 24)
     path, labels = tmp_path / "a.zarr", np.array(["x", "łódź"])
     with written_store(path, {"about": 7}, {"rows": ("source", "target")}) as store:
