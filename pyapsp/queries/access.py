@@ -13,7 +13,7 @@ from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, Vertices, Weight
 from pyapsp.graph.validation import array
 from pyapsp.paths import vertices_or_all
-from pyapsp.queries.ranges import RangeRows
+from pyapsp.queries.range_rows import RangeRows
 from pyapsp.queries.workers import asked
 
 __all__ = ["accessibility", "reach"]

@@ -10,39 +10,26 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
-import pyopencl as cl
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.files import check_suffix
-from pyapsp.base.progress import of_sources
 from pyapsp.base.shown import Shown
 from pyapsp.device import DeviceLike
-from pyapsp.device.kernels import upload
-from pyapsp.device.kernels.transfer import in_place, read_back, shared
-from pyapsp.graph import Graph, GraphLike, Vertex, Vertices, Weight
+from pyapsp.graph import GraphLike, Vertex, Vertices, Weight
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.graph.io.stores import Store, written_store
 from pyapsp.graph.names import check_savable, named, place_of
 from pyapsp.graph.rows import narrow
 from pyapsp.graph.validation import vertex
-from pyapsp.numbers.checks import too_large
-from pyapsp.paths import PathOptions, vertices_or_all
+from pyapsp.paths import vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.queries.sharing import launched, on_each_device, portions, start
-from pyapsp.queries.workers import LOST, STATE, Workers, asked, values_of
+from pyapsp.queries.range_rows import Block, RangeRows
+from pyapsp.queries.workers import asked
 
-__all__ = ["RangeRows", "Within", "WithinBlocks", "within", "within_blocks"]
-
-# Values of a block of rows, at least those of one row, on devices with scalar groups (CPUs), where
-# a block should stay in the caches, and on others; and sources of the first launch for a work-item.
-_VALUES, _FIRST = {True: 2**18, False: 2**22}, 16
-# The part of a block that is filled if rows have the same mean length as those before.
-_FILLED = 0.8
-# The place and the length of a row.
-_PLACE, _LENGTH = 0, 1
+__all__ = ["Within", "WithinBlocks", "within", "within_blocks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,7 +155,7 @@ class WithinBlocks(Iterator[Within]):
         self._check()
         some, block = next(self._blocks)
         self._done = some.stop
-        return self._rows.answer(some, block.copy())
+        return _answer(self._rows, some, block.copy())
 
     def _check(self) -> None:
         if self._lost:
@@ -224,6 +211,21 @@ class WithinBlocks(Iterator[Within]):
             self._lost = self._done > first
             raise
         return int(starts[-1])
+
+
+def _answer(rows: RangeRows, some: slice, block: Block) -> Within:
+    """Return the rows of some of the sources."""
+    starts = np.zeros(block.lengths.size + 1, np.int64)
+    np.cumsum(block.lengths, out=starts[1:])
+    starts = narrow(starts)  # to the type of the vertices, or SciPy copies these
+    shape = block.lengths.size, rows.graph.n
+    distances = csr_array((block.costs, block.vertices, starts), shape=shape)
+    distances.has_canonical_format = True
+    before = None
+    if block.befores is not None:
+        before = csr_array((block.befores, block.vertices, starts), shape=shape)
+        before.has_canonical_format = True
+    return Within(distances, before, rows.sources[some], rows.graph.labels)
 
 
 def _for_scipy(*shape: int) -> dict[str, np.ndarray]:
@@ -311,7 +313,7 @@ def within(
         found.grow(before + block.vertices.size)
         for whole, part in zip(found.arrays, block.arrays, strict=True):
             whole[before:] = part
-    return rows.answer(slice(0, lengths.size), replace(found, lengths=lengths))
+    return _answer(rows, slice(0, lengths.size), replace(found, lengths=lengths))
 
 
 def within_blocks(
@@ -350,195 +352,3 @@ def within_blocks(
     )
     rows = RangeRows(graph, options, vertices_or_all(graph, sources, "within_blocks"), progress)
     return WithinBlocks(rows)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Sparse rows, one after the other."""
-
-    lengths: np.ndarray  # (k,) int64: the number of values of each row
-    # (c,) int32: those of all rows; in each row in the order of their numbers.
-    vertices: np.ndarray
-    costs: np.ndarray  # (c,): their distances
-    befores: np.ndarray | None  # (c,) int32: their predecessors
-
-    @property
-    def arrays(self) -> list[np.ndarray]:
-        """The arrays of values."""
-        return [each for each in (self.vertices, self.costs, self.befores) if each is not None]
-
-    def grow(self, size: int) -> None:
-        """Make the arrays of values longer, without a second copy of large ones."""
-        for each in self.arrays:
-            each.resize(size, refcheck=False)
-
-    def first(self, rows: int, lengths: np.ndarray) -> Block:
-        """Return the first rows, of these lengths."""
-        size = int(lengths[:rows].sum())
-        befores = None if self.befores is None else self.befores[:size]
-        return Block(lengths[:rows], self.vertices[:size], self.costs[:size], befores)
-
-    def copy(self) -> Block:
-        """Return a block with its own arrays."""
-        befores = None if self.befores is None else self.befores.copy()
-        return Block(self.lengths, self.vertices.copy(), self.costs.copy(), befores)
-
-
-class RangeRows:
-    """Sparse rows that are to be computed, a block at a time.
-
-    Parameters
-    ----------
-    graph : Graph
-    options : PathOptions
-    sources : (k,) int64 ndarray
-    progress : callable or None
-        As for `within`.
-    answer : int, optional
-        Bytes of what is made of the rows, if it is known, for dry runs.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        options: PathOptions,
-        sources: np.ndarray,
-        progress: Callable[[int, int], None] | None,
-        answer: int | None = None,
-    ) -> None:
-        self.graph, self.options, self.sources = graph, options, sources
-        self._tell, self._answer = of_sources(progress), answer
-
-    def empty(self, size: int) -> Block:
-        """Return arrays for values."""
-        befores = np.empty(size, np.int32) if self.options.predecessors else None
-        costs = np.empty(size, self.options.dtype)
-        return Block(np.empty(0, np.int64), np.empty(size, np.int32), costs, befores)
-
-    def answer(self, some: slice, block: Block) -> Within:
-        """Return the rows of some of the sources."""
-        starts = np.zeros(block.lengths.size + 1, np.int64)
-        np.cumsum(block.lengths, out=starts[1:])
-        starts = narrow(starts)  # to the type of the vertices, or SciPy copies these
-        shape = block.lengths.size, self.graph.n
-        distances = csr_array((block.costs, block.vertices, starts), shape=shape)
-        distances.has_canonical_format = True
-        before = None
-        if block.befores is not None:
-            before = csr_array((block.befores, block.vertices, starts), shape=shape)
-            before.has_canonical_format = True
-        return Within(distances, before, self.sources[some], self.graph.labels)
-
-    def blocks(self) -> Iterator[tuple[slice, Block]]:
-        """Yield the rows of the next sources; the arrays are used again for the next block."""
-        done, total = 0, self.sources.size
-        if not total:
-            return
-        workers = on_each_device(self._launches, self.options)
-        start(workers, self._answer)
-        while done < total:
-            parts, end = [], done
-            for count in portions(workers, total - done):
-                parts.append(self.sources[end : end + count])
-                end += count
-            parts = [part for part in parts if part.size]
-            found = launched(workers, _Launches.rows_of, parts)
-            for worker, part, lengths in zip(workers, parts, found, strict=False):
-                rows = lengths.size
-                if rows:
-                    yield slice(done, done + rows), worker.packed.first(rows, lengths)
-                    done += rows
-                    if self._tell is not None:
-                        self._tell(done, total)
-                if rows < part.size:  # the rows of other devices come after those that are missing
-                    break
-
-    def _launches(self, options: PathOptions) -> _Launches:
-        """Return the searches on a device."""
-        # at most so many values that ints count them, and those of one row always fit
-        each = 4 * (1 + options.predecessors) + options.dtype.itemsize
-        size = values_of(options, _VALUES[options.device.traits.scalar_groups], self.graph.n, each)
-        return _Launches(self.graph, options, self.sources.size, self.empty(size), 2 * size * each)
-
-
-class _Launches(Workers):
-    """Searches whose rows are packed into arrays.
-
-    Attributes
-    ----------
-    packed : Block
-        The rows of the last launch.
-    """
-
-    def __init__(
-        self, graph: Graph, options: PathOptions, searches: int, packed: Block, spare: int
-    ) -> None:
-        super().__init__(graph, options, "queries/ranges.cl", searches, spare, first=_FIRST)
-        self.packed, self._own = packed, in_place(self.device.handle)
-
-    def allocate(self) -> None:
-        """Allocate the rows that are found, and the packed ones."""
-        sizes = [each.nbytes for each in self.packed.arrays]
-        self._found = [self.device.buffer(size) for size in sizes]
-        if self._own:
-            self._targets = [shared(self.queue, each) for each in self.packed.arrays]
-        else:
-            self._targets = [self.device.buffer(size) for size in sizes]
-        self._state = self.device.buffer(4 * STATE)
-
-    def rows_of(self, sources: np.ndarray) -> np.ndarray:
-        """Search from these sources; return the lengths of the rows of the first of them."""
-        lengths = self.timed(lambda: self._run(sources), sources.size)
-        if lengths.size < sources.size:  # there was no room for all
-            self.wanted = max(min(sources.size // 2, lengths.size), 1)
-        else:
-            fits = int(_FILLED * self.packed.vertices.size / lengths.mean())
-            self.wanted = min(self.wanted, max(fits, 1))
-        return lengths
-
-    def _run(self, sources: np.ndarray) -> np.ndarray:
-        count, state = sources.size, np.zeros(STATE, np.int32)
-        rows = np.full((count, 2), -1, np.int32)
-        cl.enqueue_copy(self.queue, self._state, state)
-        places = upload(self.queue, rows, self.watch)
-        self.launch(
-            "within",
-            self.count,
-            *self.arcs,
-            upload(self.queue, sources.astype(np.int32), self.watch),
-            np.int32(count),
-            self.n,
-            self.farthest,
-            self.checks,
-            *self.memory,
-            self._state,
-            places,
-            *self._found,
-            np.int32(self.packed.vertices.size),
-        )
-        cl.enqueue_copy(self.queue, state, self._state)
-        cl.enqueue_copy(self.queue, rows, places)
-        if state[LOST]:
-            raise too_large(self.graph, self.options.dtype)
-        without = np.flatnonzero(rows[:, _PLACE] < 0)
-        complete = int(without[0]) if without.size else count
-        lengths = rows[:complete, _LENGTH].astype(np.int64)
-        starts = np.cumsum(lengths) - lengths
-        if complete:
-            befores = zip(self._found[2:], self._targets[2:], strict=True)
-            self.launch(
-                "pack_rows",
-                complete * self.group,
-                places,
-                upload(self.queue, starts.astype(np.int32), self.watch),
-                *self._found[:2],
-                *(buffer for pair in befores for buffer in pair),
-                *self._targets[:2],
-            )
-        used = int(lengths.sum())
-        for target, array in zip(self._targets, self.packed.arrays, strict=True):
-            if self._own:
-                read_back(self.queue, target, array)
-            elif used:
-                cl.enqueue_copy(self.queue, array[:used], target)
-        return lengths

@@ -19,7 +19,7 @@ from pyapsp.graph.names import place_of
 from pyapsp.graph.validation import integer
 from pyapsp.numbers.checks import weight_lost
 from pyapsp.numbers.precision import infinity
-from pyapsp.queries.ranges import RangeRows
+from pyapsp.queries.range_rows import RangeRows
 from pyapsp.queries.searches import searched
 from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import asked

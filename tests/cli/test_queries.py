@@ -43,8 +43,8 @@ def test_within(graph, capsys):
 
 def test_within_in_blocks(graph, monkeypatch, tmp_path, zarr):
     """Each row is a block."""
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 4))
-    monkeypatch.setattr("pyapsp.queries.ranges._FIRST", 1)
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 4))
+    monkeypatch.setattr("pyapsp.queries.range_rows._FIRST", 1)
     for name in ("n.parquet", "n.csv", "n.zarr"):
         assert main(["within", graph, "--cutoff", "2", "-o", name]) == 0
     left, right = polars.read_parquet("n.parquet"), polars.read_csv("n.csv")
@@ -59,8 +59,8 @@ def test_within_in_blocks(graph, monkeypatch, tmp_path, zarr):
 
 
 def test_parquet_in_a_folder_with_any_name(graph, monkeypatch, tmp_path):
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 4))
-    monkeypatch.setattr("pyapsp.queries.ranges._FIRST", 1)
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 4))
+    monkeypatch.setattr("pyapsp.queries.range_rows._FIRST", 1)
     (tmp_path / "run[1]*?").mkdir()
     assert main(["within", graph, "--cutoff", "2", "-o", "run[1]*?/n.parquet"]) == 0
     with open("run[1]*?/n.parquet", "rb") as file:

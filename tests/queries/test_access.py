@@ -37,7 +37,7 @@ def test_some_sources_in_blocks(monkeypatch, device):
     graph = drawn(4, n=120)
     sources, jobs = [7, 3, 7], np.arange(120)
     whole = pyapsp.accessibility(graph, jobs, 5, device=device)
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 1))
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 1))
     found = pyapsp.accessibility(graph, jobs, 5, sources=sources, device=device)
     np.testing.assert_array_equal(found, whole[sources])
     assert pyapsp.reach(graph, [], 5, device=device).shape == (0,)

@@ -49,7 +49,7 @@ def test_within(graph, several, device):
 
 def test_rows_without_room_are_searched_again(graph, several, monkeypatch, device):
     one, told = pyapsp.within(graph, cutoff=9, device=device), []
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
     blocks = pyapsp.within_blocks(
         graph, cutoff=9, device=several, progress=lambda *each: told.append(each)
     )

@@ -125,7 +125,7 @@ def test_blocks_of_any_size(values, monkeypatch, device):
     graph = drawn(7, n=150)
     expected = pyapsp.within(graph, device=device, predecessors=True)
     both = dict.fromkeys((True, False), values)
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", both)
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", both)
     found = pyapsp.within(graph, device=device, predecessors=True)
     assert (found.distances != expected.distances).nnz == 0
     np.testing.assert_array_equal(found.predecessors.data, expected.predecessors.data)
@@ -144,7 +144,7 @@ def test_blocks_of_any_size(values, monkeypatch, device):
 def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, device):
     graph = drawn(7, n=150)
     options = {"predecessors": predecessors, "device": device}
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
     whole = pyapsp.within(graph, cutoff=9, **options)
     whole.save(tmp_path / "whole.npz")
     blocks = pyapsp.within_blocks(graph, cutoff=9, **options)
@@ -169,7 +169,7 @@ def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, devic
 
 def test_rows_that_were_lost_are_not_left_out(tmp_path, monkeypatch, device):
     """A full disk at the second block; there is room again when the caller tries once more."""
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
     add, calls = archive.Pieces.add, []
 
     def full(self, **arrays):
@@ -194,7 +194,7 @@ def test_blocks_are_saved_as_a_zarr_store(predecessors, tmp_path, monkeypatch, d
     rows = drawn_one.indptr, drawn_one.indices, drawn_one.weights
     graph = Graph(*rows, directed=drawn_one.directed, labels=labels)
     options = {"cutoff": 9, "predecessors": predecessors, "device": device}
-    monkeypatch.setattr("pyapsp.queries.ranges._VALUES", dict.fromkeys((True, False), 900))
+    monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
     whole = pyapsp.within(graph, **options)
     blocks = pyapsp.within_blocks(graph, **options)
     assert blocks.save(tmp_path / "near.zarr") == whole.distances.nnz
