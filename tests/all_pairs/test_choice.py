@@ -13,8 +13,10 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp import errors, verify
 from pyapsp.all_pairs import choice
+from pyapsp.all_pairs.dense import floyd_warshall
 from pyapsp.all_pairs.problem import ALL_PAIRS
 from pyapsp.bench.measurement import shortlist
+from pyapsp.device.kernels import staging
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import grid_2d, random_graph
 from pyapsp.numbers import bounds, precision
@@ -731,3 +733,35 @@ def test_few_rows_have_the_bits_of_the_device(dtype, device):
     one, other = pyapsp.solve(graph, **options), pyapsp.solve(graph, "near-far", **options)
     assert one.distances.tobytes() == other.distances.tobytes()
     assert ((one.distances > 0) & (one.distances != one.infinity)).any()
+
+
+def test_predictions_of_narrower_types_know_the_type_of_the_answer(device, monkeypatch):
+    """It decides how the matrix comes to the host, and so how it goes to the device."""
+    asked, computed = [], choice.Question.computed_in
+
+    def kept(self, dtype):
+        options = computed(self, dtype)
+        asked.append((dtype, options.dtype, options.answer))
+        return options
+
+    monkeypatch.setattr(choice.Question, "computed_in", kept)
+    monkeypatch.setattr(choice, "_rankings", {}, raising=False)
+    pyapsp.solve(random_graph(33, 200, 9, seed=77), dtype="float64", device=device)
+    assert {each.name for each, _, _ in asked} > {"float64"}
+    assert all(each == used and answer == "float64" for each, used, answer in asked)
+
+
+@pytest.mark.parametrize(("arcs", "times"), [(10**4, 2), (6 * 10**5, 1)])
+def test_arcs_that_the_host_writes_into_a_matrix(arcs, times, device, monkeypatch):
+    """A matrix of few arcs is made on the device, if twice its size comes in pieces."""
+    sizes = []
+    monkeypatch.setattr(staging, "suits", lambda handle, size: sizes.append(size) or True)
+    monkeypatch.setattr(floyd_warshall, "tuned_rate", lambda *_: 1e12)
+    options = AllPairsOptions(device, np.dtype("uint16"), answer=np.dtype("float64"))
+    facts = replace(random_graph(20, 40).facts, n=1000, m=arcs)
+    method = pyapsp.method("fw-minplus")
+    assert method.predict(facts, options, 1000) == 1000**3 / 1e12
+    assert sizes == [times * 8 * 10**6]
+    monkeypatch.setattr(staging, "suits", lambda *_: False)
+    later = method.predict(facts, options, 1000) - 1000**3 / 1e12
+    assert later == pytest.approx(6e-9 * max(arcs - floyd_warshall.ARCS * 1000, 0))

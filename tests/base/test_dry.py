@@ -8,7 +8,9 @@ import pytest
 
 import pyapsp
 from pyapsp.all_pairs import summaries
+from pyapsp.all_pairs.summaries import betweenness
 from pyapsp.base import host
+from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceMemoryError, HostMemoryError, ParameterError
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
@@ -136,3 +138,25 @@ def test_calls_without_the_device(device):
 def test_the_next_call_runs(device):
     pyapsp.dry_run(pyapsp.distances, GRAPH, 1, device=device)
     assert pyapsp.distances(GRAPH, 1, 1, device=device)[0, 0] == 0
+
+
+def test_a_method_that_measures_its_device_does_not(device):
+    memory = pyapsp.dry_run(pyapsp.solve, GRAPH, "fw-outofcore", device=device)
+    assert memory.device_bytes > 0
+    assert memory.answer_bytes == 60 * 60 * 8
+
+
+def test_a_file_of_an_answer_is_not_made(device, monkeypatch):
+    monkeypatch.setattr("pyapsp.all_pairs.solver.reserve", None)
+    out = np.empty((60, 60))
+    assert pyapsp.dry_run(pyapsp.solve, GRAPH, out=out, device=device).device_bytes > 0
+
+
+@pytest.mark.parametrize(("levels", "distances"), [(5, 9), (9, 5)])
+def test_betweenness_needs_the_larger_of_its_ways(levels, distances, device, monkeypatch):
+    """A search with many levels leaves its source to the other way."""
+    parts = {"sums_by_levels": levels, "_by_distances": distances}
+    for name, size in parts.items():
+        monkeypatch.setattr(betweenness, name, lambda *_, size=size, **__: needed(size, None))
+    found = pyapsp.dry_run(pyapsp.betweenness_centrality, GRAPH, device=device)
+    assert found == pyapsp.Memory(9, 60 * 8)

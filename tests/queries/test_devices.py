@@ -10,10 +10,10 @@ import pytest
 
 import pyapsp
 from pyapsp.device import choose
-from pyapsp.errors import CapabilityError, GraphError, ParameterError, PrecisionError
+from pyapsp.errors import CapabilityError, DeviceError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
-from pyapsp.queries import ranked, searches
-from pyapsp.queries.sharing import start
+from pyapsp.queries import range_rows, ranked, searches
+from pyapsp.queries.sharing import launched, start
 
 from .drawn import drawn
 
@@ -188,3 +188,39 @@ def test_a_dry_run_is_that_of_the_device_that_needs_most(graph, device, monkeypa
     workers[1].bytes = 6
     start(workers, None)
     assert told[-1] == (7, None)
+
+
+def test_after_an_error_no_worker_refers_to_its_buffers():
+    """Also those of the devices that did not fail: a stored error refers to all of them."""
+
+    def work(worker, part):
+        if part:
+            raise DeviceError("lost")
+
+    workers = [SimpleNamespace(buffer=number) for number in range(3)]
+    assert launched(workers, work, [0, 0]) == [None, None]
+    assert all(vars(each) for each in workers)
+    with pytest.raises(DeviceError, match="lost"):
+        launched(workers, work, [0, 1])
+    assert not any(vars(each) for each in workers)
+
+
+def test_each_device_has_the_searches_that_it_wants(graph, device, monkeypatch):
+    made, did, launch = range_rows.on_each_device, [], range_rows.launched
+    one = pyapsp.within(graph, cutoff=9, device=device)
+
+    def unlike(*arguments):
+        workers = made(*arguments)
+        workers[0].wanted, workers[1].wanted = 4, 60
+        return workers
+
+    def counted(workers, work, parts):
+        did.append([(each.wanted, part.size) for each, part in zip(workers, parts, strict=False)])
+        return launch(workers, work, parts)
+
+    monkeypatch.setattr(range_rows, "on_each_device", unlike)
+    monkeypatch.setattr(range_rows, "launched", counted)
+    found = pyapsp.within(graph, cutoff=9, device=[device, device])
+    assert (found.distances != one.distances).nnz == 0
+    (few, first), (many, second) = did[0]
+    assert 0 < first <= few < second <= many

@@ -111,3 +111,11 @@ def test_wrong_arguments(device):
     far = Graph.from_arcs(4, [0, 0, 1], [3, 1, 2], [1, 9000, 9000])
     with pytest.raises(PrecisionError, match="too large for int16"):
         pyapsp.yen(far, 0, 3, 2, dtype="int16", device=device)
+
+
+def test_one_path_needs_no_searches_of_spurs(device, monkeypatch):
+    monkeypatch.setattr("pyapsp.queries.ranked.on_each_device", None)
+    graph = Graph.from_arcs(4, [0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [1, 5, 9, 1, 2])
+    assert pyapsp.yen(graph, 0, 3, 1, device=device).paths() == [[0, 1, 2, 3]]
+    with pytest.raises(TypeError):
+        pyapsp.yen(graph, 0, 3, 2, device=device)

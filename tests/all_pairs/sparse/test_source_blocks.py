@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyopencl as cl
 import pytest
 from scipy.sparse import csgraph
 
 from pyapsp import Result, verify
+from pyapsp.all_pairs.sparse import source_blocks
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import AllPairsOptions
@@ -71,3 +74,12 @@ def test_costs_that_nothing_attains_end_with_an_error(device):
     graph = Graph.from_arcs(3, [1, 2], [2, 1], [0, 0])
     with pytest.raises(AssertionError, match="no tight path attains"):
         block_of(graph, np.array([[0, 5, 5]], np.int32), device)
+
+
+def test_levels_of_meshes_are_those_of_what_is_reached():
+    mesh = replace(generators.random_graph(900, 3600).facts, family="mesh")
+    assert source_blocks.levels_of(mesh) == 60
+    assert source_blocks.levels_of(replace(mesh, m=1800)) == 900  # it may be a path
+    assert source_blocks.levels_of(replace(mesh, m=1800, reach=0.01)) == 9
+    assert source_blocks.levels_of(replace(mesh, reach=1e-6)) == 1
+    assert source_blocks.levels_of(replace(mesh, m=1800, depth=7)) == 7

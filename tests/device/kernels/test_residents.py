@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pyopencl as cl
@@ -177,3 +178,29 @@ def test_threads_get_the_values_of_their_arrays(device, there, monkeypatch):
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(400)))
+
+
+def test_large_buffers_are_not_of_the_pool(device, monkeypatch, there):
+    """Which rounds their size up: the driver may refuse it, and no plan counts it."""
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    monkeypatch.setattr(residents, "_POOLED", 2**16)
+    small, large = (residents.scratch(device, size) for size in (2**16, 2**16 + 1))
+    assert not isinstance(small, cl.Buffer)
+    assert small.size >= 2**16
+    assert isinstance(large, cl.Buffer)
+    assert large.size == 2**16 + 1
+
+
+def test_the_driver_has_allocated_before_a_buffer_is_written(device, monkeypatch, there):
+    """The allocation is a command that leaves the content undefined, on a queue of its own."""
+    monkeypatch.setattr(residents, "_pools", lambda device: True)
+    ends, queue = [], there._queue
+    monkeypatch.setattr(
+        there, "_queue", SimpleNamespace(finish=lambda: ends.append(queue.finish()))
+    )
+    first = residents.scratch(device, 4000)
+    assert len(ends) == 1
+    del first
+    again = residents.scratch(device, 4000)
+    assert again.size >= 4000
+    assert len(ends) == 1  # it is the same memory
