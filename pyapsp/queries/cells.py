@@ -181,26 +181,31 @@ def _labels_of(
         If a distance is too large for its type.
     """
     device, dtype, n = options.device, options.dtype, graph.n
-    each = dtype.itemsize + 4
-    sizes = [n * k * dtype.itemsize, 4 * n * k, n * k, n, 4 * n, 4 * n, 16, dtype.itemsize]
-    buffers = [arcs_bytes(graph, dtype), *sizes]
+    if not starts.size:
+        return _no_labels(n, k, dtype)
     few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
-    if k == 1 and few and starts.size and not is_dry():
+    if k == 1 and few and not is_dry():
         on_host = _on_host(graph, options, starts)
         if on_host is not None:
             return on_host
-    if starts.size:
-        check_memory(buffers, options)
-        needed(sum(buffers), n * (k if columns is None else columns) * each)
-    arrays = (np.full((n, k), infinity(dtype), dtype), np.full((n, k), NO_PREDECESSOR, np.int32))
-    found = Labels(*arrays)
-    if not starts.size:
-        return found
+    item = dtype.itemsize
+    sizes = [item * n * k, 4 * n * k, n * k, n, 4 * n, 4 * n, 16, item]
+    buffers = [arcs_bytes(graph, dtype), *sizes]
+    check_memory(buffers, options)
+    needed(sum(buffers), (item + 4) * n * (k if columns is None else columns))
+    found = _no_labels(n, k, dtype)
     with device_errors(device, sum(buffers)):
-        clipped = _search(graph, options, starts, arrays, sizes)
+        clipped = _search(graph, options, starts, (found.costs, found.targets), sizes)
     if clipped and _is_lost(graph, options, found):
         raise too_large(graph, dtype)
     return found
+
+
+def _no_labels(n: int, k: int, dtype: np.dtype) -> Labels:
+    """Return the labels of vertices that reach no start."""
+    return Labels(
+        np.full((n, k), infinity(dtype), dtype), np.full((n, k), NO_PREDECESSOR, np.int32)
+    )
 
 
 def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:

@@ -46,16 +46,17 @@ def start(workers: Sequence[Workers], answer: int | None, others: Sequence[Worke
         Those that the call starts at another time.
     """
     if is_dry():
-        sizes: dict[Device, int] = {}
-        for some in (workers, others):
-            each_device = Counter[Device]()
-            for each in some:  # a device that is named twice has the memory of both
-                each_device[each.device] += each.bytes
-            for device, size in each_device.items():
-                sizes[device] = max(size, sizes.get(device, 0))
-        needed(max(sizes.values()), answer)
+        needed(max((_sizes(workers) | _sizes(others)).values()), answer)
     for each in workers:
         each.start()
+
+
+def _sizes(workers: Sequence[Workers]) -> Counter[Device]:
+    """Return the bytes of the workers on each device, which may have several of them."""
+    sizes = Counter[Device]()
+    for each in workers:
+        sizes[each.device] += each.bytes
+    return sizes
 
 
 def portions(workers: Sequence[Workers], left: int) -> list[int]:
