@@ -22,7 +22,7 @@ from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
-from pyapsp.traversal.bfs.helix import automatic, dimensions, form, lists
+from pyapsp.traversal.bfs.helix import automatic, chunks, dimensions, form, lists
 from pyapsp.traversal.bfs.helix import method as module
 from pyapsp.traversal.bfs.helix.automatic import Facts
 
@@ -337,6 +337,27 @@ def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):
             continue
         made.clear()
         assert_right(device, sync=sync, queue=queue, **more)
+        assert made
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("sync", ["multi", "batched"])
+@pytest.mark.parametrize("leaves", ["keep", "drop"])
+def test_frontiers_of_chunks_that_were_too_short_are_made_again(leaves, sync, device, monkeypatch):
+    """Frontiers have room for eight vertices, and lose the others."""
+    made = []
+    again = chunks.ChunkSearch._again
+
+    def counted(self, level):
+        made.append(level)
+        again(self, level)
+
+    monkeypatch.setattr(chunks.ChunkSearch, "_again", counted)
+    real = form.defines
+    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 8})
+    for prefix in dimensions.allowed("prefix", {"balance": "device"}, device):
+        made.clear()
+        assert_right(device, balance="device", sync=sync, leaves=leaves, prefix=prefix)
         assert made
 
 

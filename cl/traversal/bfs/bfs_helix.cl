@@ -44,7 +44,6 @@
  *             PYAPSP_LEVELS   0  0: a launch is a level, 1: several, by one group, 2: by groups that
  *                                wait for each other
  *             PYAPSP_SLOTS    8  scan, search: indices of a work-item in local memory
- *             PYAPSP_SHORT    0  for tests: the number of entries that fit in a list; 0: no limit
  *
  * Cost      O(n + m) in all, a launch for each level or fewer. Vertex queue: 2 n accesses to queues,
  *           edge queue: 2 m, two-phase: 2 n + 2 m. An update is one atomic operation a warp or
@@ -79,9 +78,6 @@
 #ifndef PYAPSP_SLOTS
 #define PYAPSP_SLOTS 8
 #endif
-#ifndef PYAPSP_SHORT
-#define PYAPSP_SHORT 0
-#endif
 
 #include "traversal/bfs/bfs_helix.h"
 #include "common/meeting.h"
@@ -93,7 +89,7 @@ static inline list_t list_of(__global int *lists, const int level, const int cap
                              const int whole)
 {
     list_t list;
-    list.capacity = PYAPSP_SHORT && !whole ? PYAPSP_SHORT : capacity;
+    list.capacity = whole ? capacity : FITTING(capacity);
 #if PYAPSP_QUEUE == EDGES
     const size_t width = PYAPSP_PREDECESSORS ? 2 * (size_t)capacity : capacity;
     list.found = lists + level % 2 * width;

@@ -44,6 +44,8 @@
  *     PYAPSP_LOCAL         0           1: found vertices wait in queues of work-items until one of
  *                                      the group is nearly full
  *     PYAPSP_TURNS         8           arcs that a work-item looks at between two looks at queues
+ *     PYAPSP_SHORT         0           for tests: the number of entries that fit in a list; 0: no
+ *                                      limit
  *
  * and those of common/logical_warp.h and traversal/bfs/results.h.
  */
@@ -74,6 +76,9 @@
 #ifndef PYAPSP_TURNS
 #define PYAPSP_TURNS 8
 #endif
+#ifndef PYAPSP_SHORT
+#define PYAPSP_SHORT 0
+#endif
 
 #include "common/counters.h"
 #include "common/logical_warp.h"
@@ -92,6 +97,8 @@
 #define MOST_BINS 32
 #define STATE_SIZE (BINS + 2 * MOST_BINS)
 #define AT(ring, level) ((ring) + (level) % RING)
+/* Entries that fit in a list with room for `capacity`. */
+#define FITTING(capacity) (PYAPSP_SHORT ? PYAPSP_SHORT : (capacity))
 
 #if PYAPSP_CSRM
 typedef int2 row_t;

@@ -128,15 +128,13 @@ class Frontiers(BfsSearcher, ABC):
             state = self._look()
             last = min(level + ahead - 1, int(state[_STOP]))
             sizes = [int(state[form.SIZES + each % form.RING]) for each in range(level, last + 1)]
-            if 0 in sizes:
-                # a level that was too short has entries, so an empty one came before it
-                self.sizes += sizes[: sizes.index(0) + 1]
-                return level + sizes.index(0) + 1
             if state[_STOP] != _NEVER:
+                # the levels before have entries; what was counted of this one may be anything
                 self._again(last)
                 sizes[-1] = self._size(last)
-                if not sizes[-1]:
-                    return last + 1
+            if 0 in sizes:
+                self.sizes += sizes[: sizes.index(0) + 1]
+                return level + sizes.index(0) + 1
             self.sizes += sizes
             level, ahead = last + 1, min(2 * ahead, BATCH)
 
