@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from operator import itemgetter
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -84,6 +85,7 @@ class Candidate:
     seconds: float | None = None
     # Why the type holds every distance; empty for the type that was asked for.
     proof: str = ""
+    helpers: tuple[Device, ...] = ()  # the devices beside the main one
     others: tuple[str, ...] = ()  # the next candidates of the ranking, as text
 
     @cached_property
@@ -120,6 +122,7 @@ class Question(NamedTuple):
     rows: int  # number of rows to compute
     few: bool  # whether the rows are so few that a search from each source is probably fastest
     alone: bool  # whether rows are selected, and the memory of the host is too small for all rows
+    on_host: bool  # whether the host has the rows, so that several devices may search for them
 
     def computed_in(self, dtype: np.dtype) -> AllPairsOptions:
         """Return the options of a prediction for this type."""
@@ -198,7 +201,8 @@ def choices(request: Request) -> Iterator[Choice]:
         method = _method(_NEARBY)
         yield Choice(method, suited(method, graph, options, options.dtype), f"auto, {_RULE}")
     for each in candidates(graph, options):
-        adapted = suited(each.method, graph, options, each.dtype)
+        used = options if each.helpers else replace(options, helpers=())
+        adapted = suited(each.method, graph, used, each.dtype)
         yield Choice(each.method, adapted, each.reason, each.seconds)
 
 
@@ -239,6 +243,7 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
         rows,
         some and _UPDATES * rows * graph.m < graph.n**3,
         some and not _host_holds_all(graph, options),
+        options.device_rows is None,
     )
     bound = distance_bound(graph)
     ranking = _ranking(question, bound)
@@ -294,13 +299,13 @@ def _host_holds_all(graph: Graph, options: AllPairsOptions) -> bool:
 def _ranking(question: Question, bound: int | float) -> Ranking:
     """Rank the candidates, if no distance exceeds a bound."""
     facts, options = question.facts, question.computed_in(question.dtype)
-    default = _method(_DEFAULT_ROWS if question.alone or question.few else _DEFAULT)
-    if question.helpers and not question.alone:
-        default = _method(_SEVERAL)
-    types = [Candidate(default, options.dtype)]
+    searches = question.alone or question.few
+    default = _method(_DEFAULT_ROWS if searches else _SEVERAL if question.helpers else _DEFAULT)
+    options = _variants(question, default, options)[0]
+    types = [Candidate(default, options.dtype, helpers=options.helpers)]
     narrow = narrower(facts, options.dtype, bound)
     if narrow is not None:
-        types.insert(0, Candidate(default, narrow, proof=f"no distance exceeds {bound:g}"))
+        types.insert(0, replace(types[0], dtype=narrow, proof=f"no distance exceeds {bound:g}"))
     # the narrowest type that a proof could allow for a graph with these facts
     shortest = narrower(facts, options.dtype, 0) or options.dtype
     known = {
@@ -308,16 +313,16 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
         for dtype in {shortest, *(kind.dtype for kind in types)}
     }
     choices = [
-        replace(kind, method=method, seconds=seconds)
+        replace(kind, method=each.method, seconds=each.seconds, helpers=each.helpers)
         for kind in types
-        for method, seconds in known[kind.dtype]
-        if _holds(method, facts, bound)
+        for each in known[kind.dtype]
+        if _holds(each.method, facts, bound)
     ]
     choices.sort(key=lambda choice: choice.seconds or 0.0)
     gain = 0.0
     if choices and not facts.has_negative:
         now = choices[0].seconds or 0.0
-        hoped = (seconds for method, seconds in known[shortest] if _holds(method, facts, 0))
+        hoped = (each.seconds or 0.0 for each in known[shortest] if _holds(each.method, facts, 0))
         gain = now - min(hoped, default=now)
     there = {(choice.method.id, choice.dtype) for choice in choices}
     unknown = [kind for kind in types if (kind.method.id, kind.dtype) not in there]
@@ -326,7 +331,8 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
     first = question.few and not any(choice.method.by_source for choice in choices)
     choices = [*unknown, *choices] if first else [*choices, *unknown]
     if not question.alone and (_LAST, options.dtype) not in there:
-        choices.append(Candidate(_method(_LAST), options.dtype))
+        last = Candidate(_method(_LAST), options.dtype, helpers=question.helpers)
+        choices.append(last)
     return Ranking(question, _in_order(choices), gain)
 
 
@@ -337,8 +343,21 @@ def _in_order(choices: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(replace(each, others=texts[place:]) for place, each in enumerate(choices, start=1))
 
 
-def _predictions(question: Question, dtype: np.dtype) -> list[tuple[AllPairsMethod, float]]:
-    """Return the methods with a prediction in this type, and the prediction."""
+def _variants(
+    question: Question, method: AllPairsMethod, options: AllPairsOptions
+) -> list[AllPairsOptions]:
+    """Return the options for all devices; of a search then those for the main one alone.
+
+    Too little work is done sooner by one device. A matrix method itself decides who takes part.
+    """
+    if not (method.by_source and question.helpers):
+        return [options]
+    alone = [replace(options, helpers=())]
+    return [options, *alone] if question.on_host and method.multidevice else alone
+
+
+def _predictions(question: Question, dtype: np.dtype) -> list[Candidate]:
+    """Return the methods with a prediction in this type, each with the devices that suit it."""
     options, choices = question.computed_in(dtype), []
     conversion, values = 0.0, question.rows * question.facts.n
     if dtype != question.dtype:
@@ -347,12 +366,18 @@ def _predictions(question: Question, dtype: np.dtype) -> list[tuple[AllPairsMeth
         conversion = _CALL + values * (wider * _BYTE if on_the_way else _VALUE)
     with Unchanging(question.databases):
         for method in (cls() for cls in question.methods):
-            suits = method.by_source or not question.alone
-            if not suits or method.unmet(question.facts, options) is not None:
+            if question.alone and not method.by_source:
                 continue
-            seconds = method.predict(question.facts, options, question.rows)
-            if seconds is not None:
-                choices.append((method, seconds + conversion))
+            found = []
+            for used in _variants(question, method, options):
+                if method.unmet(question.facts, used) is not None:
+                    continue
+                seconds = method.predicted(question.facts, used, question.rows)
+                if seconds is not None:
+                    found.append((seconds + conversion, used.helpers))
+            if found:
+                seconds, helpers = min(found, key=itemgetter(0))
+                choices.append(Candidate(method, dtype, seconds, helpers=helpers))
     return choices
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from threading import Event
+from threading import Event, Lock
 from typing import TypeAlias, TypeVar
 
-__all__ = ["Tell", "together"]
+__all__ = ["Tell", "in_turns", "together"]
 
 #: Is called with the work that is done, and all work.
 Tell: TypeAlias = Callable[[int, int], None]
@@ -66,3 +66,47 @@ def together(
             stop.set()
             raise
     return [each.result() for each in running]
+
+
+def in_turns(
+    workers: Sequence[Callable[[Iterator[slice]], _R]],
+    sizes: Sequence[int],
+    total: int,
+    tell: Tell | None = None,
+) -> list[_R]:
+    """Share some items: a worker takes the next ones when it is done, until there are no more.
+
+    Threads, exceptions and the order of what is returned are those of `together`.
+
+    Parameters
+    ----------
+    workers : sequence of callable
+        Each is called with an iterator of the items that it takes. After an exception of another
+        worker, the iterator raises one.
+    sizes : sequence of int
+        The number of items that each worker takes at a time.
+    total : int
+        The number of items.
+    tell : callable or None
+        Is called in this thread with the items that are done, and `total`.
+    """
+    first, lock = 0, Lock()
+
+    def taken(size: int, note: Tell | None) -> Iterator[slice]:
+        nonlocal first
+        done = 0
+        while True:
+            with lock:
+                some = slice(first, min(first + size, total))
+                first = some.stop
+            if some.start == some.stop:
+                return
+            yield some
+            done += some.stop - some.start
+            if note is not None:
+                note(done, total)
+
+    def of(worker: Callable[[Iterator[slice]], _R], size: int) -> Callable[[Tell | None], _R]:
+        return lambda note: worker(taken(size, note))
+
+    return together([of(*each) for each in zip(workers, sizes, strict=True)], tell, total)

@@ -81,7 +81,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_method(parser)
     add_dtype(parser)
-    add_device(parser, several="give more than one for methods that use more than one")
+    add_device(parser, several="several share the work of methods that search or use several")
     add_flag(
         parser, "--predecessors", "also store predecessors, from which 'pyapsp path' reads paths"
     )
@@ -326,7 +326,7 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)
     if call.method != "auto":
-        seconds = chosen.predict(plan.input.facts, plan.options, options.count(graph.n))
+        seconds = chosen.predicted(plan.input.facts, plan.options, options.count(graph.n))
     each = options.dtype.itemsize + (4 if options.predecessors else 0)
     answer = options.count(graph.n) * graph.n * each
     if arguments.json:
@@ -348,7 +348,7 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
     print(*lines, sep="\n")
     where = "on disk" if _is_mapped(arguments) else "of the host"
     print(f"answer: {answer / 2**20:,.1f} MiB {where}")
-    if chosen.multidevice:
+    if chosen.multidevice and not chosen.by_source:
         return 0  # its plan has told its own time
     if seconds is not None:
         print(f"predicted time: {seconds:.3g} s")

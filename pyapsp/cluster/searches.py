@@ -10,7 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.all_pairs.sparse.session import Session
+from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.progress import of_sources
@@ -19,24 +20,19 @@ from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks
 from pyapsp.graph import Graph, as_graph
 from pyapsp.paths import AllPairsOptions
+from pyapsp.paths.sharing import part_of
 from pyapsp.registry import Plan, Stats
 from pyapsp.registry.ranks import register_on_ranks
 
-__all__ = ["SummaryTeam", "part_of", "solve_searches", "summary_on_ranks", "totals_of_all"]
+__all__ = ["SummaryTeam", "solve_searches", "summary_on_ranks", "totals_of_all"]
 
 _R = TypeVar("_R")
 _Progress: TypeAlias = Callable[[int, int], None]
 
 # Arguments of a summary that may differ; all ranks have the graph of rank 0.
 _OWN = ("graph", "method", "device", "memory_limit", "progress", "comm")
-# Bytes of rows of a rank before they go to the answer. Blocks of a rank, at the least.
-_ROWS, _BLOCKS = 2**26, 2
-
-
-def part_of(ranks: Ranks, options: AllPairsOptions, n: int) -> AllPairsOptions:
-    """Return the options to plan with: blocks so small that each rank has some."""
-    sources = options.rows(n)
-    return replace(options, sources=sources[: max(1, -(-sources.size // (_BLOCKS * ranks.size)))])
+# Bytes of rows of a rank before they go to the answer.
+_ROWS = 2**26
 
 
 def solve_searches(
@@ -53,7 +49,7 @@ def solve_searches(
     ranks : Ranks
     method : SourceBlocks
     plan : Plan
-        Of this rank, for `part_of`.
+        Of this rank, for a part of the sources.
     graph : Graph
     answers : Answers
 
@@ -164,7 +160,7 @@ class SummaryTeam(Team):
 
     def part(self, options: AllPairsOptions, n: int) -> AllPairsOptions:
         """Return the options to plan with."""
-        return part_of(self._ranks, options, n)
+        return part_of(options, n, self.size)
 
     def totals(
         self, session: Session, places: np.ndarray, width: float | None, tell: _Progress | None

@@ -19,10 +19,11 @@ from pyapsp.cluster.dense import solve_dense
 from pyapsp.cluster.devices import Own, own_device
 from pyapsp.cluster.files import loaded, opened
 from pyapsp.cluster.ranks import Ranks, joined
-from pyapsp.cluster.searches import part_of, solve_searches
+from pyapsp.cluster.searches import solve_searches
 from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.paths.result import Result
+from pyapsp.paths.sharing import part_of
 from pyapsp.registry import Choice, Method, Plan, Request, Stats
 from pyapsp.registry import method as find_method
 from pyapsp.registry.ranks import register_on_ranks
@@ -167,7 +168,7 @@ def _searched(
     method, graph = cast("SourceBlocks", choice.method), request.input
     limit = own.limit(choice.options.memory_limit)
     choice = replace(choice, options=replace(choice.options, memory_limit=limit))
-    plan = method.plan(graph, part_of(ranks, choice.options, graph.n))
+    plan = method.plan(graph, part_of(choice.options, graph.n, ranks.size))
     wrong: DeviceError | None = None
     if not isinstance(request.method, Method):
         wrong = refusal(request, choice, plan)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+import threading
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -41,6 +43,8 @@ __all__ = ["Facts", "Graph"]
 # Up to this number of arcs, a graph keeps its reversed and its undirected graph: to make one takes
 # as long as a search.
 _KEPT = 2**22
+# Threads of several devices need the reversed graph at the same time: one of them makes it.
+_reversing = threading.Lock()
 # Weights from which the mean is estimated.
 _WEIGHTS = 2**16
 _ATTRIBUTES = "indptr", "indices", "weights", "directed", "labels", "name"
@@ -490,13 +494,22 @@ class Graph:
         """Return the graph with every arc reversed; it is kept if it is small."""
         if not self.directed:
             return self
-        found: Graph | None = self.__dict__.get("_reversed")
-        if found is None:
-            starts, heads, weights = self._reverse(self.weights)
-            found = Graph(starts, heads, weights, labels=self.labels, name=self.name)
-            if self.m <= self._kept:
-                self.__dict__["_reversed"] = found
+        with _reversing:
+            found: Graph | None = self.__dict__.get("_reversed")
+            if found is None:
+                starts, heads, weights = self._reverse(self.weights)
+                found = Graph(starts, heads, weights, labels=self.labels, name=self.name)
+                if self.m <= self._kept:
+                    self.__dict__["_reversed"] = found
         return found
+
+    def keeping(self) -> Graph:
+        """Return the graph, or one with the same arrays, that keeps its reversed graph."""
+        if self.m <= self._kept:
+            return self
+        graph = self._sharing(self.directed)
+        graph.__dict__["_kept"] = sys.maxsize
+        return graph
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs.

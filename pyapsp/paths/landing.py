@@ -17,7 +17,7 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError
 from pyapsp.base.host import cores, threads
-from pyapsp.base.reuse import empty, is_new
+from pyapsp.base.reuse import is_new
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, staging
 from pyapsp.device.kernels.mapped import is_pinned
@@ -25,7 +25,7 @@ from pyapsp.device.kernels.transfer import in_place
 from pyapsp.numbers.checks import convert
 from pyapsp.paths.device_rows import DeviceRows
 
-__all__ = ["arriving", "clears", "converter", "deliver", "download", "expected", "room"]
+__all__ = ["arriving", "clears", "converter", "deliver", "download", "expected", "writes"]
 
 # Bytes that a thread clears at a time, and the smallest page of any system. With 2 MiB, answers
 # took up to 13 % longer: between stretches a thread waits for the interpreter's lock.
@@ -34,13 +34,12 @@ _STRETCH, _PAGE = 2**23, 2**12
 _SPARE = 4
 
 
-def room(device: Device, shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, bool]:
-    """Return an array for an answer, and whether the device writes it without the host's help.
+def writes(device: Device, array: np.ndarray) -> bool:
+    """Return whether a device writes an array of an answer without the help of the host.
 
     A device with memory of its own does if earlier answers were in the memory of the array.
     """
-    array = empty(shape, dtype)
-    return array, not in_place(device.handle) and is_pinned(device.context, array)
+    return not in_place(device.handle) and is_pinned(device.context, array)
 
 
 class _Stretch:

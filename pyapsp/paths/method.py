@@ -109,6 +109,20 @@ class PathOptions(Options):
     device_predecessors: DeviceRows | None = field(default=None, kw_only=True)
     helpers: tuple[Device, ...] = field(default=(), kw_only=True)
 
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices of the call, the main one first."""
+        return self.device, *self.helpers
+
+    def of_each_device(self: _Options) -> list[_Options]:
+        """Return options with one device, for each; one that occurs twice has half its memory."""
+        alone = [replace(self, device=each, helpers=()) for each in self.devices]
+        times = map(self.devices.count, self.devices)
+        return [
+            one if count == 1 else replace(one, memory_limit=one.memory // count)
+            for one, count in zip(alone, times, strict=True)
+        ]
+
     def rows(self, n: int) -> np.ndarray:
         """Return the vertices of the rows that are wanted, int64."""
         return np.arange(n) if self.sources is None else self.sources
@@ -262,9 +276,16 @@ class Rows(Answer):
 
 
 class PathMethod(Method):
-    """Base of the methods that compute rows of distances."""
+    """Base of the methods that compute rows of distances.
+
+    Attributes
+    ----------
+    multidevice : bool
+        Whether it can use several devices.
+    """
 
     requires: ClassVar[Weights] = Weights()
+    multidevice: ClassVar[bool] = False
 
     def unmet(self, about: Graph | Facts, options: Any) -> PyApspError | None:
         """Return the error of what the method needs, and this graph or device does not have."""
@@ -275,6 +296,8 @@ class PathMethod(Method):
             return PrecisionError(f"{self.id} needs weights that are whole numbers")
         if requires.unweighted and not about.is_unweighted:
             return GraphError(f"{self.id} needs an unweighted graph: every weight 1")
+        if options.helpers and not self.multidevice:
+            return CapabilityError(f"{self.id} uses one device")
         return super().unmet(about, options)
 
 
@@ -283,8 +306,6 @@ class AllPairsMethod(PathMethod):
 
     Attributes
     ----------
-    multidevice : bool
-        Whether it can use several devices.
     outofcore : bool
         Whether it writes checkpoints, and keeps a memory-mapped matrix on disk.
     by_source : bool
@@ -296,7 +317,6 @@ class AllPairsMethod(PathMethod):
     """
 
     problem = "all-pairs"
-    multidevice: ClassVar[bool] = False
     outofcore: ClassVar[bool] = False
     by_source: ClassVar[bool] = False
     batched: ClassVar[bool] = False
@@ -306,8 +326,6 @@ class AllPairsMethod(PathMethod):
         error = super().unmet(about, options)
         if error is None and options.checkpoint is not None and not self.outofcore:
             return CapabilityError(f"{self.id} writes no checkpoints")
-        if error is None and options.helpers and not self.multidevice:
-            return CapabilityError(f"{self.id} uses one device")
         return error
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
@@ -322,6 +340,10 @@ class AllPairsMethod(PathMethod):
             Number of rows that are wanted. A method with `by_source` computes only these.
         """
         return None
+
+    def predicted(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Return the prediction for all devices of the options; the parameters are the same."""
+        return self.predict(graph, options, rows)
 
 
 def sample(size: int, family: str, seed: int, requires: Weights) -> Graph:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from pyapsp.base.dry import is_dry, needed
 from pyapsp.base.errors import DeviceError
 from pyapsp.base.together import together
-from pyapsp.device import Device
 from pyapsp.paths import PathOptions
+from pyapsp.paths.sharing import largest
 from pyapsp.queries.workers import Workers
 
 __all__ = ["launched", "on_each_device", "portions", "start"]
@@ -30,8 +28,7 @@ def on_each_device(make: Callable[[PathOptions], _Workers], options: PathOptions
         Returns the workers for options with one device.
     options : PathOptions
     """
-    devices = options.device, *options.helpers
-    return [make(replace(options, device=each, helpers=())) for each in devices]
+    return [make(each) for each in options.of_each_device()]
 
 
 def start(workers: Sequence[Workers], answer: int | None, others: Sequence[Workers] = ()) -> None:
@@ -46,17 +43,10 @@ def start(workers: Sequence[Workers], answer: int | None, others: Sequence[Worke
         Those that the call starts at another time.
     """
     if is_dry():
-        needed(max((_sizes(workers) | _sizes(others)).values()), answer)
+        sizes = [[(each.device, each.bytes) for each in some] for some in (workers, others)]
+        needed(max(largest(some) for some in sizes), answer)
     for each in workers:
         each.start()
-
-
-def _sizes(workers: Sequence[Workers]) -> Counter[Device]:
-    """Return the bytes of the workers on each device, which may have several of them."""
-    sizes = Counter[Device]()
-    for each in workers:
-        sizes[each.device] += each.bytes
-    return sizes
 
 
 def portions(workers: Sequence[Workers], left: int) -> list[int]:

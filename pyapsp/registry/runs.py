@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -185,21 +185,24 @@ def load(request: Request) -> tuple[AnyPlan, Loaded]:
     raise refusals.least()
 
 
-def _make_room(planned: Planned) -> Residents:
-    """Release arrays that stay on the device as far as a run needs their memory."""
-    plan = planned.plan
-    there = residents(plan.options.device.context)
-    # what the plan needs may be there already
-    attributes = getattr(plan.input, "__dict__", {}).values()
-    own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
-    there.shrink(max(plan.spare_bytes, 0) + own)
-    return there
+def _make_room(planned: Planned) -> list[Residents]:
+    """Release arrays that stay on the devices as far as a run needs their memory."""
+    plan, all_of_them = planned.plan, []
+    for device in plan.options.devices:
+        there = residents(device.context)
+        # what the plan needs may be there already
+        attributes = getattr(plan.input, "__dict__", {}).values()
+        own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
+        spare = replace(plan.options, device=device).memory - plan.device_bytes
+        there.shrink(max(spare, 0) + own)
+        all_of_them.append(there)
+    return all_of_them
 
 
 def _run(planned: Planned) -> Any:
     """Run a plan; arrays that stay on devices make room for it."""
     method, plan = planned.method, planned.plan
-    there = _make_room(planned)
+    used = _make_room(planned)
     try:
         return method.run(plan)
     except DeviceMemoryError as error:
@@ -209,7 +212,8 @@ def _run(planned: Planned) -> Any:
             raise
         return method.run(plan)
     finally:
-        there.trim()
+        for there in used:
+            there.trim()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:

@@ -126,6 +126,11 @@ class Options:
         return name_of(self.dtype)
 
     @property
+    def devices(self) -> tuple[Device, ...]:
+        """All devices of the call, the main one first."""
+        return (self.device,)
+
+    @property
     def memory(self) -> int:
         """The bytes of device memory that the call may use."""
         whole = self.device.capabilities.global_memory

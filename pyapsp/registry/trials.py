@@ -12,6 +12,7 @@ import hashlib
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -39,7 +40,7 @@ _SIZE = 37
 
 
 def refusal(request: Request, choice: Choice, plan: OpaquePlan) -> DeviceError | None:
-    """Return the error if "auto" must not use a method on this device, else None.
+    """Return the error if "auto" must not use a method on a device of the plan, else None.
 
     Parameters
     ----------
@@ -53,12 +54,16 @@ def refusal(request: Request, choice: Choice, plan: OpaquePlan) -> DeviceError |
     if isinstance(request.method, Method):
         return None
     method = choice.method
-    trial = partial(_trial, request.problem, method, plan)
-    try:
-        fault = fault_of(method.id, plan.options, trial)
-    except DeviceError as error:
-        return error
-    return None if fault is None else CapabilityError(f"{method.id} failed its self test: {fault}")
+    for device in plan.options.devices:
+        there = replace(plan, options=replace(plan.options, device=device))
+        trial = partial(_trial, request.problem, method, there)
+        try:
+            fault = fault_of(method.id, there.options, trial)
+        except DeviceError as error:
+            return error
+        if fault is not None:
+            return CapabilityError(f"{method.id} failed its self test: {fault}")
+    return None
 
 
 def fault_of(method: str, options: Options, trial: Callable[[], str | None]) -> str | None:

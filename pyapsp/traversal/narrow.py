@@ -38,22 +38,22 @@ class NarrowRow:
     ----------
     values : (n,) int32 ndarray, optional
         Array for the levels; by default the search makes one of the `narrowest` type.
-    direct : bool
-        Whether the device writes this array.
 
     Attributes
     ----------
     values : (n,) ndarray
         The levels; -1 if there is no path.
+    direct : bool
+        Whether the device writes this array; the search sets it.
     """
 
-    def __init__(self, values: np.ndarray | None = None, *, direct: bool = False) -> None:
-        self._given, self._direct = values is not None, direct
+    def __init__(self, values: np.ndarray | None = None) -> None:
+        self._given, self.direct = values is not None, False
         self.values: np.ndarray = np.empty(0, _WIDE) if values is None else values
 
     def kind(self, most: int) -> np.dtype:
         """Return the type in which levels up to `most` leave the device."""
-        return _WIDE if self._direct else narrowest(most)
+        return _WIDE if self.direct else narrowest(most)
 
     def room(self, n: int, kind: np.dtype) -> np.ndarray:
         """Return the array for n levels of this type, which becomes `values`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypedDict
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import DTypeLike
 
-from pyapsp.base.errors import ParameterError
+from pyapsp.base.errors import CapabilityError, ParameterError
 from pyapsp.base.json import Json
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph, as_structure
+from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import choice, flag
 from pyapsp.numbers.precision import name_of, only_int32, resolve
 from pyapsp.paths import KEEPS, PathOptions, farthest, vertices_of
@@ -29,18 +30,24 @@ NO_LEVEL = -1
 __all__ = ["NO_LEVEL", "Limits", "SearchArguments", "default_source", "requested", "sourced"]
 
 
-class Limits(TypedDict, total=False):
-    """The arguments that the functions of all problems have."""
+class _Limits(TypedDict, total=False):
+    """The arguments that the functions of all problems have, beside the device."""
 
-    device: DeviceLike
     memory_limit: int | None
     progress: Callable[[int, int], None] | None
     fallback: bool
 
 
-class SearchArguments(Limits, total=False):
+class Limits(_Limits, total=False):
+    """The arguments that the functions of all problems on one device have."""
+
+    device: DeviceLike
+
+
+class SearchArguments(_Limits, total=False):
     """The arguments of `requested` after the sources."""
 
+    device: DeviceLike | Sequence[DeviceLike]
     directed: bool
     weight: Weight
     dtype: DTypeLike | None
@@ -65,7 +72,8 @@ def requested(
     targets: Vertices | None = None,
     check: bool = True,
     keep: str = "host",
-    **limits: Unpack[Limits],
+    device: DeviceLike | Sequence[DeviceLike] = None,
+    **limits: Unpack[_Limits],
 ) -> Request:
     """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
 
@@ -98,6 +106,7 @@ def requested(
         raise ParameterError.of("targets", name, "at least one vertex", targets)
     chosen_dtype, reason = _dtype(name, graph, dtype)
     predecessors = flag("predecessors", name, predecessors)
+    main, *helpers = devices_for(graph, device, name)
     options = partial(
         PathOptions,
         predecessors=predecessors,
@@ -105,6 +114,7 @@ def requested(
         cutoff=cutoff,
         targets=ends,
         check=flag("check", name, check),
+        helpers=tuple(helpers),
     )
     arguments: dict[str, Json] = {
         "predecessors": predecessors,
@@ -121,12 +131,15 @@ def requested(
         options,
         chosen_dtype,
         method,
+        device=main,
         **limits,
         arguments=arguments,
         reasons=reasons,
     )
     checked = call.options.computed_in(chosen_dtype)
     if choice("keep", name, keep, KEEPS) == "device":
+        if helpers:
+            raise CapabilityError(f"{name} leaves its rows on one device, or on the host")
         none = NO_LEVEL if name == "bfs" else None
         checked = checked.on_device(graph.n, none=none, predecessors=predecessors)
     return replace(call, options=checked)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -18,6 +19,8 @@ import pyopencl as cl
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty
+from pyapsp.base.together import in_turns
 from pyapsp.device import device_errors
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Graph
@@ -25,13 +28,14 @@ from pyapsp.numbers.checks import check_answer, check_weights
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathMethod, PathOptions, Rows
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice, may_be_clipped
-from pyapsp.paths.landing import deliver, room
+from pyapsp.paths.landing import deliver, writes
 from pyapsp.paths.result import NO_PREDECESSOR
+from pyapsp.paths.sharing import each_plan, shared, stats_of
 from pyapsp.registry import Hashed, Loaded, ParameterValues, Plan, Stats
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.kernels import WidthInGroup
 from pyapsp.traversal.narrow import LevelRows, NarrowRow, Row
-from pyapsp.traversal.request import sourced
+from pyapsp.traversal.request import NO_LEVEL, sourced
 
 __all__ = ["Lanes", "Search", "Searcher", "StoredParents"]
 
@@ -101,6 +105,7 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
     choices: ClassVar[ParameterValues] = {"group": _GROUPS}
     weighted: ClassVar[bool] = False
     fills_device_rows: ClassVar[bool] = True
+    multidevice = True
     resident: ClassVar[bool] = True
 
     def candidates(self, options: PathOptions) -> Iterator[Mapping[str, int | str]]:
@@ -139,83 +144,34 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
 
     def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, _State]:
         """Check weights and memory, choose sources and parameters and build the kernels."""
-        return super().plan(graph, sourced(graph, options))
+        return shared(super().plan, graph, sourced(graph, options))
 
     def run(self, plan: Plan[Graph, PathOptions, _State]) -> Rows:
         """Search from each source, check its row, and apply the cutoff."""
         graph, options = plan.input, plan.options
-        sources, watch, seconds, sent = options.rows(graph.n), Stopwatch(), 0.0, 0.0
+        sources, plans = options.rows(graph.n), each_plan(plan)
         on_device, fills = options.device_rows, self._fills(options)
         # rows on their way to a device take turns in one row of the host
         shape = sources.size if on_device is None else 1, graph.n
-        is_narrow, leaves = self.narrow(plan), self.leaves(plan)
-        distances, direct, predecessors = self._rows(options, shape)
-        narrow: list[NarrowRow] = []
+        distances, predecessors = self._rows(options, shape)
+        parts = [_Part(self, each, distances, predecessors, fills=fills) for each in plans]
+        is_narrow, leaves = any(each.narrow for each in parts), any(each.leaves for each in parts)
+        wide = leaves or parts[0].direct
+        rows: list[NarrowRow] = []
         if is_narrow:
-            rows = distances if direct or leaves else [None]
-            narrow = [NarrowRow(row, direct=direct) for row in rows]
-        tell, searcher = of_sources(options.progress), None
-        try:
-            for place, source in enumerate(sources.tolist()):
-                here = slice(place, place + 1) if on_device is None or fills else slice(1)
-                row = distances[here]
-                before = None if predecessors is None else predecessors[here]
-                with device_errors(options.device, plan.device_bytes):
-                    if searcher is None:
-                        searcher = self.open(plan, watch)
-                        sent = watch.seconds("transfer")
-                    started = time.perf_counter()
-                    target = narrow[place] if narrow else _one(row)
-                    self.find(searcher, source, target, None if before is None else _one(before))
-                seconds += time.perf_counter() - started
-                if isinstance(row, DeviceRows):
-                    checks = self.weighted and options.must_check(graph)
-                    if checks and may_be_clipped(graph, row):
-                        check_answer(graph, row.get())
-                elif not leaves and not narrow:
-                    self.settle(graph, options, row)
-                if before is not None and not narrow:
-                    started = time.perf_counter()
-                    with device_errors(options.device, plan.device_bytes):
-                        assert searcher is not None
-                        searcher.read_predecessors(source, _one(row), _one(before))
-                    seconds += time.perf_counter() - started
-                    if isinstance(row, np.ndarray):
-                        options.hide(row, before)
-                        if options.targets is not None:
-                            before[row == infinity(row.dtype)] = NO_PREDECESSOR
-                if on_device is not None and not fills:
-                    on_device[place : place + 1].put(row)
-                    if before is not None and options.device_predecessors is not None:
-                        options.device_predecessors[place : place + 1].put(before)
-                if tell is not None:
-                    tell(place + 1, sources.size)
-        except BaseException:
-            if searcher is not None:  # rows may be on their way; the first error counts
-                with suppress(Exception):
-                    self.finish(searcher)
-            raise
-        started = time.perf_counter()
-        if searcher is not None:
-            with device_errors(options.device, plan.device_bytes):
-                self.finish(searcher)
-        seconds += time.perf_counter() - started
-        if leaves and not narrow:
+            # one row may stay narrow
+            rows = [NarrowRow(row) for row in distances] if wide else [NarrowRow()]
+        workers = [partial(each.fill, rows) for each in parts]
+        in_turns(workers, [1] * len(parts), sources.size, of_sources(options.progress))
+        if leaves and not is_narrow:
             self.settle(graph, options, distances)
-        transfers = watch.seconds("transfer")
-        stats: Stats = {
-            # by the clock of the host, because reading the flag between rounds counts as well
-            "kernel_seconds": max(seconds - (transfers - sent), 0.0),
-            "transfer_seconds": transfers,
-            "kernel_hash": plan.state.hash,
-            "more": {"rounds": 0 if searcher is None else searcher.rounds},
-        }
-        whole = options.cutoff is None and options.targets is None
-        if whole and (work := getattr(searcher, "work", None)) is not None:
-            stats["work"] = work
-        if narrow:
-            wide = distances if direct or leaves else None
-            return LevelRows(narrow, wide, predecessors, stats)
+        stats = stats_of(plans, [each.stats() for each in parts], [each.sources for each in parts])
+        stats.setdefault("more", {})["rounds"] = sum(each.rounds for each in parts)
+        work = [each.work for each in parts]
+        if options.cutoff is None and options.targets is None and None not in work:
+            stats["work"] = sum(filter(None, work))
+        if is_narrow:
+            return LevelRows(rows, distances if wide else None, predecessors, stats)
         if on_device is not None:
             distances, predecessors = on_device, options.device_predecessors
         return Rows(distances, predecessors, stats=stats, checked=True)
@@ -225,16 +181,12 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         whole = options.cutoff is None and options.targets is None
         return options.device_rows is not None and whole and self.fills_device_rows
 
-    def _rows(self, options: PathOptions, shape: tuple[int, int]) -> tuple[Any, bool, Any]:
-        """Return rows that searchers write: distances, whether as `room` says, predecessors."""
+    def _rows(self, options: PathOptions, shape: tuple[int, int]) -> tuple[Any, Any]:
+        """Return rows that searchers write: distances, and predecessors."""
         if self._fills(options):
-            assert options.device_rows is not None
-            return options.device_rows, False, options.device_predecessors
-        distances, direct = room(options.device, shape, options.dtype)
-        predecessors = None
-        if options.predecessors:
-            predecessors, _ = room(options.device, shape, np.dtype(np.int32))
-        return distances, direct, predecessors
+            return options.device_rows, options.device_predecessors
+        distances = empty(shape, options.dtype)
+        return distances, empty(shape, np.int32) if options.predecessors else None
 
     def settle(self, graph: Graph, options: PathOptions, row: np.ndarray) -> None:
         """Check the distances of a source, (1, n), and hide those beyond the cutoff or targets.
@@ -254,14 +206,147 @@ class Search(BufferedMethod, PathMethod, Generic[_State]):
         Raises
         ------
         ParameterError
-            If predecessors are wanted, or the method copies arcs during a search.
+            If predecessors are wanted, the method copies arcs during a search, or there are several
+            devices.
         """
-        if not self.resident:
+        if not self.resident or plan.options.helpers:
             return super().load(plan)
         if plan.options.predecessors:
             raise ParameterError(f"{self.id} finds predecessors only with copies")
         with device_errors(plan.options.device, plan.device_bytes):
             return _LoadedSearch(self, plan, self.open(plan, Stopwatch()))
+
+
+class _Part:
+    """The searches of one device, into rows of the answer.
+
+    Parameters
+    ----------
+    method : Search
+    plan : Plan
+        For this device.
+    distances, predecessors : (k, n) ndarray or DeviceRows
+        A row for each source; if they are on their way to a device, one for all.
+    fills : bool
+        Whether they are on the device.
+
+    Attributes
+    ----------
+    narrow, leaves : bool
+        As `Search.narrow` and `Search.leaves`.
+    direct : bool
+        Whether the device writes the rows of the host without its help.
+    sources : int
+        The number of sources that have been searched.
+    """
+
+    def __init__(
+        self,
+        method: Search[Any],
+        plan: Plan[Graph, PathOptions, Any],
+        distances: Any,
+        predecessors: Any,
+        *,
+        fills: bool,
+    ) -> None:
+        self._method, self._plan, self._rows = method, plan, (distances, predecessors)
+        self.narrow, self.leaves = method.narrow(plan), method.leaves(plan)
+        self.direct = not fills and writes(plan.options.device, distances)
+        self._fills, self._kept = fills, plan.options.device_rows
+        self._watch = Stopwatch()
+        self._searcher: Searcher | None = None
+        self._seconds = self._sent = 0.0
+        self.sources = 0
+
+    def fill(self, rows: list[NarrowRow], places: Iterator[slice]) -> None:
+        """Search from some sources, one after the other.
+
+        Parameters
+        ----------
+        rows : list of NarrowRow
+            Those of all sources; empty if no device has narrow rows.
+        places : iterator of slice
+            The places of the sources, one each.
+        """
+        try:
+            for place in places:
+                self._fill(place, rows)
+                self.sources += 1
+        except BaseException:
+            if self._searcher is not None:  # rows may be on their way; the first error counts
+                with suppress(Exception):
+                    self._method.finish(self._searcher)
+            raise
+        if self._searcher is not None:
+            with self._at_work():
+                self._method.finish(self._searcher)
+
+    def _fill(self, place: slice, rows: list[NarrowRow]) -> None:
+        """Search from one source."""
+        method, graph, options = self._method, self._plan.input, self._plan.options
+        source = int(options.rows(graph.n)[place.start])
+        here = place if self._kept is None or self._fills else slice(1)
+        distances, predecessors = self._rows
+        row, before = distances[here], None if predecessors is None else predecessors[here]
+        target: Row = _one(row)
+        if self.narrow:
+            rows[place.start].direct = self.direct
+            target = rows[place.start]
+        if self._searcher is None:
+            with device_errors(options.device, self._plan.device_bytes):
+                self._searcher = method.open(self._plan, self._watch)
+                self._sent = self._watch.seconds("transfer")
+        with self._at_work():
+            method.find(self._searcher, source, target, None if before is None else _one(before))
+        if self.narrow:
+            return
+        if isinstance(row, DeviceRows):
+            checks = method.weighted and options.must_check(graph)
+            if checks and may_be_clipped(graph, row):
+                check_answer(graph, row.get())
+        elif not self.leaves:
+            method.settle(graph, options, row)
+        if before is not None:
+            with self._at_work():
+                self._searcher.read_predecessors(source, _one(row), _one(before))
+            if isinstance(row, np.ndarray):
+                options.hide(row, before)
+                if options.targets is not None:
+                    before[row == infinity(row.dtype)] = NO_PREDECESSOR
+        if self._kept is not None and not self._fills:
+            self._kept[place].put(row)
+            if before is not None and options.device_predecessors is not None:
+                options.device_predecessors[place].put(before)
+        if rows:  # those of other devices have levels
+            row[row == infinity(row.dtype)] = NO_LEVEL
+
+    @property
+    def rounds(self) -> int:
+        """Levels or rounds of all searches."""
+        return 0 if self._searcher is None else self._searcher.rounds
+
+    @property
+    def work(self) -> int | None:
+        """The units of work, if the searcher counts them."""
+        return getattr(self._searcher, "work", None) if self.sources else 0
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Measure the time, and convert errors of the driver."""
+        started = time.perf_counter()
+        with device_errors(self._plan.options.device, self._plan.device_bytes):
+            yield
+        self._seconds += time.perf_counter() - started
+
+    def stats(self) -> Stats:
+        """Return the values of `Answer.stats`."""
+        transfers = self._watch.seconds("transfer")
+        return {
+            # by the clock of the host, because reading the flag between rounds counts as well
+            "kernel_seconds": max(self._seconds - (transfers - self._sent), 0.0),
+            "transfer_seconds": transfers,
+            "kernel_hash": self._plan.state.hash,
+        }
 
 
 def _one(rows: HostOrDevice) -> HostOrDevice:

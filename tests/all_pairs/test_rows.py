@@ -18,7 +18,8 @@ import pyapsp
 from pyapsp import errors, verify
 from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.sparse import source_blocks
-from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.all_pairs.sparse.session import Session
+from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
 from pyapsp.graph import Graph, generators
 from pyapsp.graph.io import stores
 from pyapsp.paths import AllPairsOptions

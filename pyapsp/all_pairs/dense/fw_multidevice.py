@@ -89,7 +89,7 @@ class FwMultidevice(AllPairsMethod):
         """Build the kernels, divide the rows, check the memory."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        devices: tuple[Device, ...] = (options.device, *options.helpers)
+        devices = options.devices
         helpers = self.parameters.get("helpers", "auto")
         if helpers == "none":
             devices = devices[:1]

@@ -52,6 +52,7 @@ class DijkstraCpu(TunableBlocks):
     summary = "Dijkstra with a heap on every core of the host, one source for each thread"
     source = "Dijkstra 1959, doi:10.1007/BF01386390; Okuyama 2013, section 3.5"
     requires = Weights(non_negative=True)
+    multidevice = False
     choices: ClassVar[Mapping[str, tuple[int, ...]]] = {
         "threads": tuple(sorted({1, 2, 4, 8, 16, 32, 64, 128, 256, cores()})),
     }

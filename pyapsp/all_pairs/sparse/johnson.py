@@ -14,7 +14,9 @@ import pyopencl as cl
 from pyapsp.all_pairs.sparse.dijkstra_cpu import DijkstraCpu
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.scattering import ApspIterative, ApspTasks, ApspTasksUnshared
-from pyapsp.all_pairs.sparse.source_blocks import BlockSolver, SourceBlocks
+from pyapsp.all_pairs.sparse.session import BlockSolver
+from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
+from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import arithmetic_defines
@@ -22,7 +24,8 @@ from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.checks import check_weights, negative_cycle, refuse_negative_cycle, too_large
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
-from pyapsp.registry import Hashed, Parameters, Plan, check_memory, register
+from pyapsp.paths.sharing import shared
+from pyapsp.registry import AnyPlan, Hashed, Parameters, Plan, check_memory, register
 
 __all__ = ["Johnson"]
 
@@ -61,12 +64,31 @@ class Johnson(SourceBlocks):
     source = "Johnson 1977, doi:10.1145/321992.321993"
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {"search": tuple(_SEARCHES)}
 
-    def plan(self, graph: Graph, options: AllPairsOptions) -> Plan[Graph, AllPairsOptions, _State]:
-        """Check weights and memory, plan the search and build the kernels."""
+    @property
+    def _search(self) -> SourceBlocks:
+        return _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
+
+    def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
+        """Return the error of what the method needs, also of several devices."""
+        if options.helpers and not self._search.multidevice:
+            return CapabilityError(f"{self._search.id} uses one device")
+        if about.has_negative and len({each.capabilities.fp64 for each in options.devices}) > 1:
+            # potentials of another type would round distances otherwise
+            return CapabilityError(f"{self.id} needs double precision on all devices, or on none")
+        return super().unmet(about, options)
+
+    def plan(self, graph: Graph, options: AllPairsOptions) -> AnyPlan:
+        """Check weights and memory, plan the search and build the kernels, for each device."""
+        return shared(self._planned, graph, options, blocks=True)
+
+    def _planned(
+        self, graph: Graph, options: AllPairsOptions
+    ) -> Plan[Graph, AllPairsOptions, _State]:
+        """Plan for one device."""
         check_weights(graph, options.dtype)
         started = time.perf_counter()
-        parameters = Parameters({"search": NearFar.id, **self.parameters})
-        search = _SEARCHES[parameters.word("search")]()
+        search = self._search
+        parameters = Parameters({"search": search.id})
         inner, stand_in = options, graph
         buffers = []
         if graph.has_negative:
@@ -95,10 +117,8 @@ class Johnson(SourceBlocks):
         """
         if not graph.has_negative:
             return None
-        search = _SEARCHES[str(self.parameters.get("search", NearFar.id))]()
-        return search.predict(
-            graph, replace(options, dtype=_dtype_of_potentials(graph, options)), rows
-        )
+        dtype = _dtype_of_potentials(graph, options)
+        return self._search.predict(graph, replace(options, dtype=dtype), rows)
 
     def downloads(self, plan: Plan[Graph, AllPairsOptions, _State]) -> bool:
         """Return whether the rows are those of the search."""

@@ -6,8 +6,8 @@ methods that store the costs of a vertex from all sources of a block in adjacent
 graph and the costs on the device, the flag whether a round has changed anything, and the kernels
 for rows, and for predecessors from costs.
 
-`run` and `row_blocks` are loops over a `Session`. If the output is a mapped file, nothing of size n
-x n is in memory. A search that does not `hide` values beyond the cutoff may leave any such value in
+`run` and `row_blocks` use a `Session`. If the output is a mapped file, nothing of size n x n is in
+memory. A search that does not `hide` values beyond the cutoff may leave any such value in
 its rows. If weights are negative, it must not stop at the cutoff itself. Methods that do not derive
 from `SourceBlocks` compute all rows, and the rows are selected afterwards.
 """
@@ -15,39 +15,30 @@ from `SourceBlocks` compute all rows, and the rows are selected afterwards.
 from __future__ import annotations
 
 import math
-import time
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
-from pyapsp.all_pairs.sparse.totals import Totals, totals_of
-from pyapsp.base.errors import DeviceError
+from pyapsp.all_pairs.sparse.session import BlockSolver, Session, expected_of
+from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import flush
 from pyapsp.base.progress import of_sources
 from pyapsp.base.reuse import empty, empty_beside
-from pyapsp.device import device_errors
 from pyapsp.device.kernels import Program, Stopwatch
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.numbers.checks import check_answer, check_weights, converted, is_near_limit, may_clip
-from pyapsp.numbers.precision import holds_all
+from pyapsp.numbers.checks import check_weights
 from pyapsp.paths import AllPairsMethod, AllPairsOptions, Rows
-from pyapsp.paths.device_rows import DeviceRows
-from pyapsp.paths.landing import converter, expected
-from pyapsp.registry import AnyPlan, Hashed, Plan, Stats
+from pyapsp.paths.sharing import shared
+from pyapsp.registry import AnyPlan, Hashed, Plan
 from pyapsp.registry.tuning import tuned_rate
 from pyapsp.registry.tuning.method import BufferedMethod
 
 __all__ = [
     "LEVEL",
-    "BlockSolver",
     "Programs",
-    "Session",
     "SourceBlocks",
     "TunableBlocks",
     "levels_of",
@@ -63,41 +54,10 @@ _CALL = {True: 1e-3, False: 4e-4}
 #: Seconds of a level of a search whose launches the host waits for, however few vertices it has:
 #: measured on a path, on two cores of a CPU, and on meshes and random graphs, on a GPU.
 LEVEL = 1e-4
+# Seconds that a call takes longer for each further device: its plan, and its thread.
+_ANOTHER = 1e-3
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
-
-
-class BlockSolver(Protocol):
-    """A prepared graph that can be solved from any sources.
-
-    Attributes
-    ----------
-    size : int
-        The largest number of sources that are solved at once.
-    """
-
-    size: int
-
-    def solve_block(
-        self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
-    ) -> int | None:
-        """Compute the rows of a block of sources.
-
-        Parameters
-        ----------
-        sources : (k,) int64 ndarray
-            Vertices, in any order; at most `size`.
-        distances : (k, n) ndarray
-            Array for the distances; C-contiguous, of the type of the plan, unless the method
-            `downloads`.
-        predecessors : (k, n) int32 ndarray or None
-            Array for the predecessors, if they are wanted.
-
-        Returns
-        -------
-        int or None
-            A number that no finite distance in the rows exceeds; None if none is known.
-        """
 
 
 @dataclass(frozen=True)
@@ -117,6 +77,7 @@ class SourceBlocks(AllPairsMethod):
     """Base of the methods that solve a block of sources at a time."""
 
     by_source = True
+    multidevice = True
 
     @abstractmethod
     def open(self, plan: AnyPlan, watch: Stopwatch) -> BlockSolver:
@@ -131,8 +92,32 @@ class SourceBlocks(AllPairsMethod):
         return False
 
     def start(self, plan: AnyPlan) -> Session:
-        """Start a session for a plan, with the graph on the device."""
+        """Start a session for a plan, with the graph on the devices."""
         return Session(self, plan)
+
+    def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
+        """Return the error of what the method needs; several devices write rows of the host."""
+        if self.multidevice and options.helpers and options.device_rows is not None:
+            return CapabilityError(f"{self.id} leaves its rows on one device, or on the host")
+        return super().unmet(about, options)
+
+    def predicted(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
+        """Predict for all devices, which do parts in proportion to their speeds at the same time.
+
+        A device that is named twice is no faster.
+        """
+        if not options.helpers:
+            return self.predict(graph, options, rows)
+        alone = [replace(options, device=each, helpers=()) for each in options.devices]
+        seconds = {one.device: self.predict(graph, one, rows) for one in alone}
+        rates = {device: 1 / each for device, each in seconds.items() if each}
+        if len(rates) < len(seconds):
+            return None
+        most = 0.0
+        for one in alone:
+            part = math.ceil(rows * rates[one.device] / sum(rates.values()))
+            most = max(most, self.predict(graph, one, part) or 0.0)
+        return most + _ANOTHER * (len(alone) - 1)
 
     def run(self, plan: Plan[Graph, AllPairsOptions, Hashed]) -> Rows:
         """Solve the sources in blocks, each directly into its rows of the answer."""
@@ -144,174 +129,20 @@ class SourceBlocks(AllPairsMethod):
         predecessors = None
         if options.predecessors:
             predecessors = empty_beside(distances, "predecessors", np.int32)
-        tell, unwritten = of_sources(options.progress), 0
-        with _expected(self, plan, distances, predecessors):
+        tell, written = of_sources(options.progress), 0
+
+        def after(done: int, total: int) -> None:
+            nonlocal written
+            if distances[written:done].nbytes >= _UNWRITTEN or done == total:
+                flush(distances, predecessors)
+                written = done
+            if tell is not None:
+                tell(done, total)
+
+        with expected_of(self, plan, distances, predecessors):
             session = self.start(plan)
-            size = session.size
-            for start in range(0, sources.size, size):
-                some = slice(start, start + size)
-                before = None if predecessors is None else predecessors[some]
-                session.fill(sources[some], distances[some], before)
-                unwritten += distances[some].nbytes
-                if unwritten >= _UNWRITTEN or start + size >= sources.size:
-                    flush(distances, predecessors)
-                    unwritten = 0
-                if tell is not None:
-                    tell(min(start + size, sources.size), sources.size)
+            session.fill(sources, distances, predecessors, after)
         return Rows(distances, predecessors, stats=session.stats(), checked=True)
-
-
-def _expected(
-    method: SourceBlocks,
-    plan: Plan[Graph, AllPairsOptions, Hashed],
-    *rows: np.ndarray | DeviceRows | None,
-) -> AbstractContextManager[None]:
-    """Clear new rows if they come by `download`; others write rows themselves."""
-    return expected(plan.options.device, *rows) if method.downloads(plan) else nullcontext()
-
-
-class Session:
-    """A started plan: the graph is on the device, and rows of any sources can be computed.
-
-    Device memory is released when the session is deleted.
-
-    Attributes
-    ----------
-    size : int
-        The number of sources that are solved at once.
-    """
-
-    def __init__(self, method: SourceBlocks, plan: Plan[Graph, AllPairsOptions, Hashed]) -> None:
-        self._method, self._plan = method, plan
-        self._watch, self._seconds = Stopwatch(), 0.0
-        with self._at_work():
-            self._solver = method.open(plan, self._watch)
-        self.size = self._solver.size
-
-    def fill(
-        self,
-        sources: np.ndarray,
-        distances: np.ndarray | DeviceRows,
-        predecessors: np.ndarray | None,
-    ) -> None:
-        """Compute the rows of these sources, check them, and apply the cutoff.
-
-        Parameters
-        ----------
-        sources : (k,) int64 ndarray
-            Vertices, in any order.
-        distances : (k, n) ndarray or DeviceRows
-            Array for the distances; C-contiguous, of any type that holds them.
-        predecessors : (k, n) int32 ndarray or None
-            Array for the predecessors, if they are wanted.
-
-        Raises
-        ------
-        PrecisionError
-            If a distance is too large for its type.
-        """
-        graph, options = self._plan.input, self._plan.options
-        for start in range(0, sources.size, self.size):
-            some = slice(start, start + self.size)
-            target, before = distances[some], None if predecessors is None else predecessors[some]
-            downloads = self._method.downloads(self._plan)
-            hidden = options.cutoff is None or self._method.hides(self._plan)
-            direct = target.dtype == options.dtype or downloads
-            if isinstance(target, DeviceRows):
-                # the host checks rows, and hides what is beyond the cutoff
-                checks = options.must_check(graph)
-                checks = checks and may_clip(graph, options.dtype, graph.n * target.shape[0])
-                direct = downloads and not checks and hidden
-            rows: Any = target if direct else np.empty(target.shape, options.dtype)
-            wide = None
-            if downloads and target.dtype != options.dtype:
-                wide = converter(options.device, target, self._plan.spare_bytes)
-            into: Any = rows if wide is None else wide
-            with self._at_work(), _expected(self._method, self._plan, rows, before):
-                most = self._solver.solve_block(sources[some], into, before)
-                if wide is not None:
-                    with self._watch.by_the_host("transfer"):
-                        wide.fetch(rows)
-            if isinstance(rows, DeviceRows):
-                continue
-            near = most is None or is_near_limit(graph, most, rows.dtype)
-            if near and options.must_check(graph):
-                check_answer(graph, rows)
-            if not hidden:
-                options.hide(rows, before)
-            if isinstance(target, DeviceRows):
-                target.put(converted(rows, target.dtype))
-            elif not direct:
-                converted(rows, target.dtype, target)
-
-    def rows_on_device(self, sources: np.ndarray) -> cl.Buffer:
-        """Compute at most `size` rows; return the buffer that has them until the next call.
-
-        For methods whose solvers are `BlockSearch`. The rows are complete, but not checked.
-        """
-        with self._at_work():
-            solver: Any = self._solver
-            rows: cl.Buffer = solver.rows(sources)
-            return rows
-
-    def totals(
-        self, sources: np.ndarray, width: float | None = None
-    ) -> Iterator[tuple[slice, Totals]]:
-        """Compute the sums over rows, for a block of sources at a time.
-
-        Parameters
-        ----------
-        sources : (k,) int64 ndarray
-            Vertices, in any order.
-        width : number, optional
-            Also count the distances in bins of this width.
-
-        Yields
-        ------
-        some : slice
-            The places of the block in `sources`.
-        totals : Totals
-
-        Raises
-        ------
-        PrecisionError
-            If a distance is too large for its type.
-        """
-        graph, options = self._plan.input, self._plan.options
-        find = getattr(self._solver, "totals", None)
-        checked = not options.must_check(graph) or holds_all(graph, options.dtype)
-        for start in range(0, sources.size, self.size):
-            some = slice(start, start + self.size)
-            if find is not None and checked and options.cutoff is None:
-                with self._at_work():
-                    totals = find(sources[some], width)
-            else:
-                rows = np.empty((sources[some].size, graph.n), options.dtype)
-                self.fill(sources[some], rows, None)
-                totals = totals_of(rows, width)
-            yield some, totals
-
-    def stats(self) -> Stats:
-        """Return the values of `Answer.stats`, as totals over all rows so far."""
-        transfers = self._watch.seconds("transfer")
-        return {
-            # by the clock of the host, because reading the flag between rounds counts as well
-            "kernel_seconds": max(self._seconds - transfers, 0.0),
-            "transfer_seconds": transfers,
-            "kernel_hash": self._plan.state.hash,
-        }
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        """Measure the time, and convert errors of the driver."""
-        started = time.perf_counter()
-        try:
-            with device_errors(self._plan.options.device, self._plan.device_bytes):
-                yield
-        except DeviceError:
-            self.__dict__.pop("_solver", None)  # a stored error refers to the session by its frames
-            raise
-        self._seconds += time.perf_counter() - started
 
 
 def usual_sources(options: AllPairsOptions) -> int:
@@ -345,6 +176,10 @@ class TunableBlocks(BufferedMethod, SourceBlocks):
     def check(self, graph: Graph, options: AllPairsOptions) -> None:
         """Raise an error if the type does not hold the weights."""
         check_weights(graph, options.dtype)
+
+    def plan(self, graph: Graph, options: AllPairsOptions) -> AnyPlan:
+        """Plan as the base class does; several devices share the sources."""
+        return shared(super().plan, graph, options, blocks=True)
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
         """Predict from the tuning rows around n, in proportion to sources and `steps`.

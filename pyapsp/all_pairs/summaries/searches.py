@@ -11,7 +11,8 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from pyapsp.all_pairs.sparse.source_blocks import Session, SourceBlocks
+from pyapsp.all_pairs.sparse.session import Session
+from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.dry import needed

@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar, cast
 
 import numpy as np
 
-from pyapsp.all_pairs.sparse.source_blocks import Session
+from pyapsp.all_pairs.sparse.session import Session
 from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.ranks import on_ranks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -86,7 +86,7 @@ def bfs(
     *,
     directed: bool = True,
     parents: bool = True,
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     keep: Literal["host", "device"] = "host",
@@ -116,7 +116,8 @@ def bfs(
     parents : bool
         Also compute the parent of each vertex, for `BfsResult.path`.
     device, memory_limit
-        As for `solve`, but for one device.
+        As for `solve`. Several devices share the sources, and the limit is that of each; the rows
+        are those of one device.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pyapsp.base.errors import GraphError, ParameterError, PyApspError
+from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
-from pyapsp.paths.landing import room
 from pyapsp.registry import Answer, AnyPlan, Options, Request, Requirements, check_memory
 from pyapsp.registry.tuning.method import BufferedMethod
 from pyapsp.traversal.symmetry import known_symmetric
@@ -84,7 +84,7 @@ class ComponentMethod(BufferedMethod):
 def rows_for(options: Options, n: int) -> HostOrDevice:
     """Return the memory for the labels: those that stay on the device, or a new array (n,)."""
     stays = options.device_labels if isinstance(options, ComponentOptions) else None
-    return room(options.device, (n,), np.dtype(np.int32))[0] if stays is None else stays
+    return empty((n,), np.int32) if stays is None else stays
 
 
 def settle(request: Request, plan: AnyPlan, answer: Labels) -> Labels:

@@ -90,7 +90,7 @@ def prepare(
         with Matrix(array) as matrix:
             nominal = [
                 nominal_speeds(device, graph, options, file=matrix.on_disk)
-                for device in (options.device, *options.helpers)
+                for device in options.devices
             ]
             team = team_of(matrix, options, products, nominal, parameters)
         ours = _decisive(team, products, parameters, state=state, tuned=tuned)

@@ -154,7 +154,7 @@ def products_for(
     graph: Graph, options: AllPairsOptions, state: State | None, *, tuned: bool
 ) -> list[Product]:
     """Return the products for all devices; a checkpoint says which kernels close pivot blocks."""
-    devices = (options.device, *options.helpers)
+    devices = options.devices
     closing: dict[int, dict[str, int | str]] = {}
     if state is not None:
         closing = {min(state["closer"], len(devices) - 1): state["closing"]}
@@ -193,7 +193,7 @@ def team_of(
     DeviceMemoryError
         If the first device does not hold the smallest cut.
     """
-    devices = (options.device, *options.helpers)
+    devices = options.devices
     unit = math.lcm(*(product.unit for product in products))
     machines = []
     for device, product, usual in zip(devices, products, nominal, strict=True):
