@@ -443,7 +443,7 @@ def test_device_memory_is_free_afterwards(graph, monkeypatch, end, device):
 
     def noted(self, plan):
         session = start(self, plan)
-        sessions.extend([weakref.ref(session), weakref.ref(session._solver)])
+        sessions.extend([weakref.ref(session), weakref.ref(session._first.solver)])
         return session
 
     monkeypatch.setattr(SourceBlocks, "start", noted)

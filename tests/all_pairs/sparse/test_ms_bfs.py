@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp.all_pairs.sparse import ms_bfs, source_blocks
+from pyapsp.all_pairs.sparse import ms_bfs, session
 from pyapsp.all_pairs.sparse.ms_bfs import MsBfs
 from pyapsp.device import Device, model
 from pyapsp.device.kernels import Stopwatch
@@ -97,7 +97,7 @@ def test_distances_are_looked_at_only_if_the_search_was_ended(device, monkeypatc
     """Levels tell the largest distance, however many vertices there are."""
     length = int(precision.infinity(np.dtype("int16")))
     looked = []
-    monkeypatch.setattr(source_blocks, "check_answer", lambda *given: looked.append(given))
+    monkeypatch.setattr(session, "check_answer", lambda *given: looked.append(given))
     many = Graph.from_arcs(3 * length, [0, 1, 5], [1, 2, 6])
     result = pyapsp.solve(many, "ms-bfs", dtype="int16", sources=[0, 5], device=device)
     assert (result.distances[0, :4] == [0, 1, 2, length]).all()
