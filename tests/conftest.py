@@ -17,12 +17,14 @@ import functools
 import itertools
 import os
 import resource
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from types import ModuleType
 
+import pyopencl as cl
 import pytest
 
 from pyapsp.device import Device, choose, devices, model, sensors, verdicts
@@ -193,6 +195,25 @@ def device(request: pytest.FixtureRequest) -> Device:
             pytest.skip("no OpenCL device")
         pytest.fail('no OpenCL device: pip install "pyapsp[cpu]" (PYAPSP_REQUIRE_DEVICE=0 skips)')
     return request.param
+
+
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Let this process hear Ctrl-C; a shell tells those in its background to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(params=["twice", "thrice", "parts"])
+def several(request: pytest.FixtureRequest, device: Device) -> list[Device]:
+    """The device more than once, and where it can be divided, its parts."""
+    if request.param == "parts":
+        kinds = cl.device_partition_property
+        if device.capabilities.compute_units > 1 and device.handle.partition_properties[0]:
+            parts = [kinds.BY_COUNTS, 1, 1, kinds.BY_COUNTS_LIST_END]
+            return [choose(each) for each in device.handle.create_sub_devices(parts)]
+    return [device] * (3 if request.param == "thrice" else 2)
 
 
 @pytest.fixture

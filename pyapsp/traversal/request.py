@@ -139,7 +139,7 @@ def requested(
     checked = call.options.computed_in(chosen_dtype)
     if choice("keep", name, keep, KEEPS) == "device":
         if helpers:
-            raise CapabilityError(f"{name} leaves its rows on one device, or on the host")
+            raise CapabilityError(f"{name} takes one device with keep='device'")
         none = NO_LEVEL if name == "bfs" else None
         checked = checked.on_device(graph.n, none=none, predecessors=predecessors)
     return replace(call, options=checked)

@@ -39,14 +39,6 @@ CALLS = {
 }
 
 
-@pytest.fixture
-def heard():
-    """Let this process hear the signal; a shell tells those in its background to ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def for_ever(call, back):
     """Repeat a call, which a fast device ends before the signal; then set an event."""
     try:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-import pyopencl as cl
 import pytest
 
 import pyapsp
-from pyapsp.device import choose
 from pyapsp.errors import CapabilityError, DeviceError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.queries import range_rows, ranked, searches
@@ -24,17 +22,6 @@ SOURCES, TARGETS = RANDOM.integers(0, 150, (2, 70))
 @pytest.fixture(scope="module")
 def graph():
     return drawn(7, n=150)
-
-
-@pytest.fixture(params=["twice", "thrice", "parts"])
-def several(request, device):
-    """The device more than once, and where it can be divided, its parts."""
-    if request.param == "parts":
-        kinds = cl.device_partition_property
-        if device.capabilities.compute_units > 1 and device.handle.partition_properties[0]:
-            parts = [kinds.BY_COUNTS, 1, 1, kinds.BY_COUNTS_LIST_END]
-            return [choose(each) for each in device.handle.create_sub_devices(parts)]
-    return [device] * (3 if request.param == "thrice" else 2)
 
 
 def test_within(graph, several, device):

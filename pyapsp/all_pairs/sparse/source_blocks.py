@@ -98,7 +98,7 @@ class SourceBlocks(AllPairsMethod):
     def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
         """Return the error of what the method needs; several devices write rows of the host."""
         if self.multidevice and options.helpers and options.device_rows is not None:
-            return CapabilityError(f"{self.id} leaves its rows on one device, or on the host")
+            return CapabilityError(f"{self.id} takes one device with keep='device'")
         return super().unmet(about, options)
 
     def predicted(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
