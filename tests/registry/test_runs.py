@@ -3,9 +3,12 @@
 import pickle
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
+from pyapsp.device import choose
+from pyapsp.device.kernels.residents import residents
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph, generators
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
@@ -64,6 +67,19 @@ def test_a_run_leaves_other_graphs_the_memory_beside_its_own(device, there):
     assert there.bytes_of([other.indices]) > 0
     _bfs(device, memory_limit=needed)
     assert there.bytes_of([other.indices]) == 0
+
+
+def test_a_run_on_several_devices_has_the_memory_of_each(device, there):
+    both = [device, choose(cl.Context([device.handle]))]
+    other = generators.random_graph(3001, seed=2)
+    for each in both:
+        pyapsp.bfs(other, 0, "bfs-frontier", device=each)
+    found = pyapsp.bfs(GRAPH, [0, 1], "bfs-frontier", device=both)
+    kept = [residents(each.context) for each in both]
+    assert all(each.bytes_of([other.indices]) > 0 for each in kept)
+    needed = found.stats["peak_device_bytes"]
+    pyapsp.bfs(GRAPH, [0, 1], "bfs-frontier", device=both, memory_limit=needed)
+    assert [each.bytes_of([other.indices]) for each in kept] == [0, 0]
 
 
 def test_a_graph_on_the_device_is_not_removed_for_its_own_run(device, there):

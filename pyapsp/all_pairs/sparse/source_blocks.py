@@ -54,8 +54,10 @@ _CALL = {True: 1e-3, False: 4e-4}
 #: Seconds of a level of a search whose launches the host waits for, however few vertices it has:
 #: measured on a path, on two cores of a CPU, and on meshes and random graphs, on a GPU.
 LEVEL = 1e-4
-# Seconds that a call takes longer for each further device: its plan, and its thread.
-_ANOTHER = 1e-3
+# Seconds that a call takes longer for each further device, for its plan and its thread; and those
+# of a byte of rows that come from several devices with memory of their own: measured on four GPUs,
+# 2 GiB took 0.12 s, and from one of them 0.1.
+_ANOTHER, _LANDING = 1e-3, 5.5e-11
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
@@ -114,6 +116,9 @@ class SourceBlocks(AllPairsMethod):
         if len(rates) < len(seconds):
             return None
         most = 0.0
+        if not all(one.device.traits.scalar_groups for one in alone):
+            each = (options.answer or options.dtype).itemsize + 4 * options.predecessors
+            most = _LANDING * each * graph.n * rows
         for one in alone:
             part = math.ceil(rows * rates[one.device] / sum(rates.values()))
             most = max(most, self.predict(graph, one, part) or 0.0)

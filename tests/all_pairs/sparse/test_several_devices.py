@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 import time
 import weakref
 from dataclasses import replace
@@ -18,7 +19,7 @@ from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.sparse.device_block import BlockSearch
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
-from pyapsp.graph import Graph, generators
+from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions, sharing
 from pyapsp.registry import trials
 
@@ -56,10 +57,12 @@ def turns(monkeypatch):
 
 @pytest.fixture
 def solvers(monkeypatch):
-    """Return the blocks of each solver of near-far, in the order in which they began."""
-    solve, blocks = BlockSearch.solve_block, {}
+    """Return the blocks of each of two solvers of near-far."""
+    solve, blocks, both = BlockSearch.solve_block, {}, threading.Barrier(2, timeout=10)
 
     def noted(self, sources, distances, predecessors):
+        if self not in blocks:
+            both.wait()  # each takes a block
         blocks.setdefault(self, []).append(sources.size)
         return solve(self, sources, distances, predecessors)
 
@@ -132,9 +135,7 @@ def test_rows_of_a_file(several, device, tmp_path):
 
 def test_blocks_of_rows(several, device):
     one = pyapsp.solve(GRAPH, "near-far", predecessors=True, device=device)
-    blocks = list(
-        pyapsp.row_blocks(GRAPH, "near-far", block=70, predecessors=True, device=several)
-    )
+    blocks = list(pyapsp.row_blocks(GRAPH, "near-far", block=70, predecessors=True, device=several))
     assert [len(each.distances) for each in blocks] == [70, 70, 10]
     for name in ("distances", "predecessors"):
         found = np.concatenate([getattr(each, name) for each in blocks])
@@ -204,9 +205,9 @@ def test_control_is_back_soon(device, monkeypatch):
     np.testing.assert_array_equal(one.distances, found.distances)
 
 
-def test_what_is_refused(device, monkeypatch):
+def test_what_is_refused(device):
     several = [device, device]
-    with pytest.raises(errors.CapabilityError, match="near-far .* keep='device'"):
+    with pytest.raises(errors.CapabilityError, match="takes one device with keep='device'"):
         pyapsp.solve(GRAPH, "near-far", keep="device", device=several)
     pyapsp.solve(GRAPH, "near-far", keep="device", device=[device])
     for method in ("dijkstra-cpu", pyapsp.method("johnson", search="dijkstra-cpu")):
@@ -313,9 +314,7 @@ def test_predictions_for_several_devices(predict, device):
 def test_auto_takes_several_devices_if_there_is_much_to_do(predict, row, device):
     options = AllPairsOptions(device, np.dtype("float64"), helpers=(Another(device),))
     predict(row)
-    best = next(
-        each for each in choice.candidates(GRAPH, options) if each.method.id == "near-far"
-    )
+    best = next(each for each in choice.candidates(GRAPH, options) if each.method.id == "near-far")
     assert len(best.helpers) == (row > 1e-8)
     predict(1e-12)
     found = pyapsp.solve(GRAPH, device=[device, device])
@@ -335,9 +334,7 @@ def test_auto_tries_a_method_on_each_device(monkeypatch, several):
     monkeypatch.setattr(
         trials, "fault_of", lambda method, options, trial: tried.append(options.device)
     )
-    monkeypatch.setattr(
-        NearFar, "predict", lambda self, graph, options, rows: 1e-9 * rows + 1e-12
-    )
+    monkeypatch.setattr(NearFar, "predict", lambda self, graph, options, rows: 1e-9 * rows + 1e-12)
     choice._ranking.cache_clear()
     monkeypatch.setattr("pyapsp.all_pairs.sparse.source_blocks._ANOTHER", -1.0)
     pyapsp.solve(GRAPH, device=several)
