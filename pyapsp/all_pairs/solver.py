@@ -94,8 +94,10 @@ def solve(
         into a file beside it, ``NAME.predecessors.npy``, and keep no n x n array in memory. After
         an error the content is undefined.
     device : str, int, Device or pyopencl object, or a list of these, optional
-        Which device; see `pyapsp.device.choose`. The first device of a list is the main one. Only
-        ``fw-multidevice`` and ``fw-outofcore`` can use several.
+        Which device; see `pyapsp.device.choose`. The first device of a list is the main one.
+        ``fw-multidevice`` and ``fw-outofcore`` can use several; so can the methods that search,
+        but for ``dijkstra-cpu``: they share the sources, and the rows are those of one device. The
+        memory limit is that of each.
     memory_limit : int, optional
         Bytes of device memory the run may use.
     checkpoint : path-like, optional

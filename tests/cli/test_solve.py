@@ -146,6 +146,25 @@ def test_a_dry_run_says_memory_and_time(graph_file, tmp_path, capsys, device):
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+def test_several_devices(graph_file, tmp_path, capsys, device):
+    method = ["--method", "near-far", "--dtype", "int32"]
+    code, text, _ = run(
+        capsys, "solve", graph_file, *method, "--dry-run", "--device", device.id, device.id
+    )
+    assert code == 0
+    assert "2 devices share the sources" in text
+    assert text.splitlines()[-1].startswith("predicted time: ")
+    rows = []
+    for count in (1, 2):
+        out = tmp_path / f"{count}.npy"
+        several = ["--device", *[device.id] * count]
+        code, text, _ = run(capsys, "solve", graph_file, "-o", out, *method, *several, "--json")
+        assert code == 0
+        assert sum(json.loads(text).get("device_sources", [70])) == 70
+        rows.append(np.load(out))
+    np.testing.assert_array_equal(*rows)
+
+
 def test_a_dry_run_of_a_mapped_matrix_takes_no_memory(graph_file, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(fw_outofcore, "installed_memory", lambda: 1000)
     asked = ["solve", graph_file, "--dry-run", "--method", "fw-outofcore", "-o"]

@@ -308,6 +308,13 @@ def test_predictions_for_several_devices(predict, device):
     assert method.predicted(facts, options, 150) == pytest.approx(2.0)
     assert method.predicted(facts, both, 150) == pytest.approx(1.25 + 1e-3)
     assert method.predicted(facts, same, 150) > method.predicted(facts, options, 150)
+    # the host takes the rows of devices with memory of their own
+    predict(1e-12)
+    assert method.predicted(facts, both, 150) < 1.001e-3
+    both.helpers[0].traits = replace(device.traits, scalar_groups=False)
+    for kind, bytes_ in (({}, 4), ({"predecessors": True, "answer": np.dtype("float64")}, 12)):
+        seconds = 5.5e-11 * bytes_ * 150**2 + 1e-3
+        assert method.predicted(facts, replace(both, **kind), 150) == pytest.approx(seconds, 1e-6)
 
 
 @pytest.mark.parametrize("row", [1e-9, 1e-4])
