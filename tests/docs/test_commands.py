@@ -65,7 +65,7 @@ REDUCED = {
     r"^pyapsp bench(?! .*--repeat)": "pyapsp bench --repeat 1",
     r"^pyapsp tune(?! --quick)": "pyapsp tune --max-configurations 2",
     r"--device SPEC": "--device cpu",
-    r"--device 0:0 0:1": "--device 0:0 0:0",  # one device, twice
+    r"--device 0:0( 0:\d)+": "--device 0:0 0:0",  # one device, twice
 }
 
 

@@ -109,6 +109,12 @@ def swept(device):
 RUNS = {
     **{each.id: by_method(each) for each in pyapsp.methods() if each.id != "dijkstra-cpu"},
     "row_blocks": in_rows,
+    "near-far, several": lambda device: (
+        pyapsp.solve(GRAPH, "near-far", predecessors=True, device=[device] * 2).distances
+    ),
+    "bfs, several": lambda device: (
+        pyapsp.bfs(GRAPH, range(9), "bfs-frontier", device=[device] * 2).levels
+    ),
     "solve_many": lambda device: pyapsp.solve_many(BATCH, device=device),
     "solve_many, rounds": lambda device: pyapsp.solve_many(
         BATCH, "fw-multikernel", predecessors=True, group=2, device=device
@@ -215,6 +221,8 @@ def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, m
         "fw-blocked",
         "fw-minplus",
         "near-far",
+        "near-far, several",
+        "bfs, several",
         "row_blocks",
         "solve_many",
         "within",

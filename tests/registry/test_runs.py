@@ -8,7 +8,7 @@ import pytest
 
 import pyapsp
 from pyapsp.device import choose
-from pyapsp.device.kernels.residents import residents
+from pyapsp.device.kernels.residents import Residents, residents
 from pyapsp.errors import DeviceMemoryError
 from pyapsp.graph import Graph, generators
 from pyapsp.traversal.bfs.bfs_frontier import BfsFrontier
@@ -69,7 +69,9 @@ def test_a_run_leaves_other_graphs_the_memory_beside_its_own(device, there):
     assert there.bytes_of([other.indices]) == 0
 
 
-def test_a_run_on_several_devices_has_the_memory_of_each(device, there):
+def test_a_run_on_several_devices_has_the_memory_of_each(device, there, monkeypatch):
+    trimmed, trim = [], Residents.trim
+    monkeypatch.setattr(Residents, "trim", lambda self: trimmed.append(self) or trim(self))
     both = [device, choose(cl.Context([device.handle]))]
     other = generators.random_graph(3001, seed=2)
     for each in both:
@@ -80,6 +82,7 @@ def test_a_run_on_several_devices_has_the_memory_of_each(device, there):
     needed = found.stats["peak_device_bytes"]
     pyapsp.bfs(GRAPH, [0, 1], "bfs-frontier", device=both, memory_limit=needed)
     assert [each.bytes_of([other.indices]) for each in kept] == [0, 0]
+    assert trimmed[-2:] == kept
 
 
 def test_a_graph_on_the_device_is_not_removed_for_its_own_run(device, there):

@@ -16,6 +16,7 @@ import pytest
 import pyapsp
 from pyapsp import errors
 from pyapsp.all_pairs import choice
+from pyapsp.all_pairs.sparse import apsp_bfs
 from pyapsp.all_pairs.sparse.device_block import BlockSearch
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
@@ -143,9 +144,47 @@ def test_blocks_of_rows(several, device):
     assert sum(blocks[-1].stats["device_sources"]) == 150
 
 
+def test_a_solver_with_room_for_all_sources_takes_its_part(monkeypatch, device):
+    solve, begun, both = apsp_bfs._Searches.solve_block, [], threading.Barrier(2, timeout=5)
+
+    def noted(self, sources, distances, predecessors):
+        if self not in begun:
+            begun.append(self)
+            both.wait()
+        return solve(self, sources, distances, predecessors)
+
+    monkeypatch.setattr(apsp_bfs._Searches, "solve_block", noted)
+    found = pyapsp.solve(graph_for("apsp-bfs"), "apsp-bfs", device=[device, device])
+    assert min(found.stats["device_sources"]) >= 38
+
+
+@pytest.mark.usefixtures("turns")
+def test_an_error_in_a_later_block_of_rows(device, monkeypatch):
+    """No stored error keeps the memory of the device that did not fail."""
+    solve, solvers, failed = BlockSearch.solve_block, [], []
+
+    def noted(self, *rest):
+        if self not in [each() for each in solvers]:
+            solvers.append(weakref.ref(self))
+        if failed and self is solvers[1]():
+            raise errors.DeviceError("lost")
+        time.sleep(0.02)  # until the other one has begun
+        return solve(self, *rest)
+
+    monkeypatch.setattr(BlockSearch, "solve_block", noted)
+    rows = pyapsp.row_blocks(GRAPH, "near-far", block=40, device=[device, device])
+    next(rows)
+    failed.append(True)
+    with pytest.raises(errors.DeviceError, match="lost") as raised:
+        next(rows)
+    del rows
+    gc.collect()
+    assert raised.value.__traceback__ is not None
+    assert solvers[0]() is None
+
+
 @pytest.mark.usefixtures("turns")
 def test_an_error_of_one_device_ends_the_run(device, monkeypatch):
-    """And no stored error keeps the memory of the others."""
     solve, solvers, done = BlockSearch.solve_block, [], []
 
     def failing(self, sources, distances, predecessors):
@@ -163,10 +202,6 @@ def test_an_error_of_one_device_ends_the_run(device, monkeypatch):
         with pytest.raises(errors.DeviceError, match="lost") as raised:
             pyapsp.solve(GRAPH, "near-far", device=[device, device])
         assert 0 < len(done) < 15
-        rows = pyapsp.row_blocks(GRAPH, "near-far", block=100, device=[device, device])
-        solvers.clear()
-        with pytest.raises(errors.DeviceError, match="lost"):
-            list(rows)
     gc.collect()
     assert raised.value.args == ("lost",)
     assert [each() for each in solvers] == [None, None]
@@ -330,10 +365,15 @@ def test_auto_takes_several_devices_if_there_is_much_to_do(predict, row, device)
 
 def test_auto_takes_one_device_for_rows_that_stay_on_it(predict, device):
     predict(1e-4)
-    found = pyapsp.solve(GRAPH, device=[device, device], keep="device", method="auto")
+    options = AllPairsOptions(device, np.dtype("float64"), helpers=(Another(device),))
+    for asked, helpers in ((options, 1), (options.on_device(150), 0)):
+        found = choice.candidates(GRAPH, asked)
+        assert next(len(each.helpers) for each in found if each.method.id == "near-far") == helpers
+    few = replace(options.on_device(150), sources=np.arange(3))
+    assert all(not each.helpers for each in choice.candidates(GRAPH, few) if each.method.by_source)
+    found = pyapsp.solve(GRAPH, device=[device, device], keep="device")
     one = pyapsp.solve(GRAPH, device=device)
     np.testing.assert_array_equal(found.distances, one.distances)
-    assert "device_sources" not in found.stats
 
 
 def test_auto_tries_a_method_on_each_device(monkeypatch, several):
