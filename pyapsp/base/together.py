@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from functools import partial
 from threading import Event, Lock
 from typing import TypeAlias, TypeVar
 
@@ -106,7 +107,9 @@ def in_turns(
             if note is not None:
                 note(done, total)
 
-    def of(worker: Callable[[Iterator[slice]], _R], size: int) -> Callable[[Tell | None], _R]:
-        return lambda note: worker(taken(size, note))
+    # no closure of a worker: the frames of a stored error would keep it, and its device memory
+    def run(worker: Callable[[Iterator[slice]], _R], size: int, note: Tell | None) -> _R:
+        return worker(taken(size, note))
 
-    return together([of(*each) for each in zip(workers, sizes, strict=True)], tell, total)
+    parts = [partial(run, *each) for each in zip(workers, sizes, strict=True)]
+    return together(parts, tell, total)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import traceback
+import weakref
 
 import pytest
 
@@ -138,3 +141,18 @@ def test_an_error_of_a_worker_ends_those_that_take_turns():
     with pytest.raises(ZeroDivisionError):
         in_turns([work, fail], [1, 1], 1000)
     assert len(done) < 500
+
+
+def test_an_error_without_its_local_variables_keeps_no_worker():
+    class Worker:
+        def __call__(self, blocks):
+            raise ZeroDivisionError
+
+    workers = [Worker(), Worker()]
+    kept = [weakref.ref(each) for each in workers]
+    with pytest.raises(ZeroDivisionError) as raised:
+        in_turns(workers, [1, 1], 9)
+    workers.clear()
+    traceback.clear_frames(raised.value.__traceback__)
+    gc.collect()
+    assert [each() for each in kept] == [None, None]

@@ -222,7 +222,6 @@ def test_any_call_may_fail_where_values_move(name, kind, device, faults, live, m
         "fw-minplus",
         "near-far",
         "near-far, several",
-        "bfs, several",
         "row_blocks",
         "solve_many",
         "within",
