@@ -16,7 +16,7 @@ from pyapsp.device.kernels.mapped import pinned
 from pyapsp.profiling.answers import difference, read_back
 from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
-__all__ = ["copies", "memory"]
+__all__ = ["banks", "copies", "memory", "read"]
 
 _STEPS = 32
 _GROUP = 256  # work-items of a group on a GPU
@@ -44,8 +44,8 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     for size in sizes:
         yield partial(_chase, device, size)
     yield partial(_chase, device, _CONSTANT, constant=True)
-    for stream in (_read, _write):
-        for size in sizes if stream is _read else _written(device, sizes):
+    for stream in (read, _write):
+        for size in sizes if stream is read else _written(device, sizes):
             metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
             yield partial(stream, device, size, metered=metered)
     for size in sizes:
@@ -59,8 +59,8 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     for bytes_each in (1, 2, 4, 8, 16)[:: 2 if quick else 1]:
         yield partial(_copy, device, min(_QUICK if quick else 2**26, _most(device)), bytes_each)
     for stride in (1, 2, 3, 4, 8, 16, 32)[:: 2 if quick else 1]:
-        yield partial(_banks, device, stride)
-    yield partial(_banks, device, 1, alone=True)
+        yield partial(banks, device, stride)
+    yield partial(banks, device, 1, alone=True)
 
 
 def copies(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
@@ -159,8 +159,8 @@ def _stream_defines(device: Device) -> tuple[int, dict[str, str | int]]:
     }
 
 
-def _read(device: Device, size: int, *, metered: bool = False) -> Benchmark:
-    """Return the bandwidth of reading a part of memory, the same for all groups."""
+def read(device: Device, size: int, *, metered: bool = False) -> Benchmark:
+    """Return the bandwidth of reading so many bytes, the same for all groups."""
     queue, (groups, group) = device.queue(), _shape(device)
     parts, defines = _stream_defines(device)
     strips, items = size // (4 * parts), groups * group
@@ -300,7 +300,7 @@ def _copy(device: Device, size: int, bytes_each: int) -> Benchmark:
     return Benchmark("access size", place, "bytes", 2.0 * size, run, fault, metered=True)
 
 
-def _banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
+def banks(device: Device, stride: int, *, alone: bool = False) -> Benchmark:
     """Return the rate of reading local memory with a stride, or its latency."""
     queue, capabilities = device.queue(), device.capabilities
     words = min(_LOCAL_WORDS, 2 ** (capabilities.local_memory // 8).bit_length() // 2)

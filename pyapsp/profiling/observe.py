@@ -42,6 +42,11 @@ class Command:
     # Bytes that are moved; for a kernel its work-items.
     size: int
 
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.end - self.start
+
 
 @dataclass(frozen=True)
 class Launched:
@@ -93,6 +98,20 @@ class Timeline:
                 found.append(Command(kind, name, queue, start * 1e-9, end * 1e-9, size))
             self._read = sorted(found, key=lambda each: each.start)
         return self._read
+
+    @property
+    def launches(self) -> dict[str, list[Command]]:
+        """The launches of each kernel, by its name; largest sum of seconds first."""
+        found: dict[str, list[Command]] = {}
+        for each in self.commands:
+            if each.kind == "kernel":
+                found.setdefault(each.name, []).append(each)
+        return dict(sorted(found.items(), key=lambda pair: -sum(each.seconds for each in pair[1])))
+
+    def longest(self, kernel: str) -> int:
+        """Return the number of the longest launch of a kernel, from 1."""
+        seconds = [each.seconds for each in self.launches[kernel]]
+        return 1 + seconds.index(max(seconds))
 
     @property
     def kernels(self) -> list[Span]:

@@ -23,7 +23,7 @@ from pyapsp.profiling.observe import Command, Launched, Timeline, observing
 from pyapsp.profiling.opencl_types import Parameter
 from pyapsp.profiling.record import Argument, Recorder, Shape
 
-__all__ = ["profile_run"]
+__all__ = ["built", "profile_run", "typed"]
 
 _MACRO = re.compile(r"-D\s*(\w+)(?:=(\S+))?")
 _FOLDER = re.compile(r"-I\s*('[^']*'|\"[^\"]*\"|\S+)")
@@ -80,7 +80,8 @@ def profile_run(
             if most is not None:
                 tracer.only({})
                 call()
-                tracer.only({name: _longest(mine) for name, mine in _by_time(timeline)[:most]})
+                longest = list(timeline.launches)[:most]
+                tracer.only({name: timeline.longest(name) for name in longest})
             call()
     with observing() as timeline:
         call()
@@ -99,7 +100,7 @@ def profile_run(
             "error": tracer.error(name) if traces else None,
             "trace": _described(tracer.kernels.get(name), characterisation, waited),
         }
-        for name, mine in _by_time(timeline)
+        for name, mine in timeline.launches.items()
     ]
     whole = max((each.end for each in commands), default=0.0)
     record: Record = {
@@ -121,23 +122,8 @@ def profile_run(
     return record, timeline
 
 
-def _by_time(timeline: Timeline) -> list[tuple[str, list[Command]]]:
-    """Return the launches of each kernel, largest sum of seconds first."""
-    kernels: dict[str, list[Command]] = {}
-    for each in timeline.commands:
-        if each.kind == "kernel":
-            kernels.setdefault(each.name, []).append(each)
-    return sorted(kernels.items(), key=lambda pair: -_seconds(pair[1]))
-
-
 def _seconds(commands: Sequence[Command]) -> float:
-    return sum(each.end - each.start for each in commands)
-
-
-def _longest(commands: Sequence[Command]) -> int:
-    """Return the number of the longest of some launches, from 1."""
-    seconds = [each.end - each.start for each in commands]
-    return 1 + seconds.index(max(seconds))
+    return sum(each.seconds for each in commands)
 
 
 class _Tracer:
@@ -185,7 +171,7 @@ class _Tracer:
     def _traced(self, launch: Launched) -> tuple[LaunchTrace, float]:
         if launch.moved:
             raise CapabilityError("launches whose items begin at an offset are not traced")
-        device, source, standard = _built(launch)
+        device, source, standard = built(launch)
         if device.id not in self._analysts:
             self._analysts[device.id] = Analyst(device, self._width)
         analyst = self._analysts[device.id]
@@ -197,7 +183,7 @@ class _Tracer:
         recorder = self._recorders[key]
         group = launch.group or group_of(device, kernel, launch.items)
         shape = Shape(launch.items, tuple(group))
-        arguments = _typed(recorder.program("blocks")[0].parameters, launch.arguments)
+        arguments = typed(recorder.program("blocks")[0].parameters, launch.arguments)
         query = cl.kernel_work_group_info.LOCAL_MEM_SIZE
         local = cast(int, kernel.get_work_group_info(query, device.handle))
         times: list[float] = []
@@ -211,8 +197,14 @@ class _Tracer:
         return trace, median(times[1:])
 
 
-def _built(launch: Launched) -> tuple[Device, str, str | None]:
-    """Return for what, from what, and as what version of OpenCL C a kernel was built."""
+def built(launch: Launched) -> tuple[Device, str, str | None]:
+    """Return for what, from what, and as what version of OpenCL C a kernel was built.
+
+    Raises
+    ------
+    CapabilityError
+        If its source is not known.
+    """
     if launch.program is not None:
         return launch.program.device, launch.program.source, launch.program.standard
     device = choose(launch.queue.context)
@@ -234,8 +226,14 @@ def _built(launch: Launched) -> tuple[Device, str, str | None]:
     return device, headed(source, macros), standard[1] if standard else None
 
 
-def _typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:
-    """Return arguments in which numbers of Python have the types of the parameters."""
+def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> list[Argument]:
+    """Return arguments in which numbers of Python have the types of the parameters.
+
+    Raises
+    ------
+    CapabilityError
+        If there are not as many.
+    """
     if len(parameters) != len(arguments):
         raise CapabilityError(f"{len(arguments)} arguments for {len(parameters)} parameters")
     return [

@@ -15,7 +15,7 @@ from pyapsp.device.kernels import build
 from pyapsp.profiling.answers import difference, read_back
 from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
-__all__ = ["scheduling"]
+__all__ = ["additions", "scheduling"]
 
 _STEPS = 32
 _GROUP = 256
@@ -49,7 +49,7 @@ def scheduling(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
         yield partial(_paths, device, paths)
     for local in (False, True):
         for distinct in (False, True):
-            yield partial(_counters, device, local=local, distinct=distinct)
+            yield partial(additions, device, local=local, distinct=distinct)
     for distinct in (False, True):
         yield partial(_shared, device, distinct)
     yield partial(_chained, device)
@@ -193,7 +193,7 @@ def _paths(device: Device, paths: int) -> Benchmark:
     return Benchmark("divergence", place, "operations", work, run, fault, metered=True)
 
 
-def _counters(device: Device, *, local: bool, distinct: bool) -> Benchmark:
+def additions(device: Device, *, local: bool, distinct: bool) -> Benchmark:
     """Return the rate of atomic additions to one counter, or to one of each work-item."""
     queue, capabilities = device.queue(), device.capabilities
     group = min(_GROUP, capabilities.max_work_group_size)
