@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 
+import papers
 import pytest
 from papers import EXPERIMENTS, SOURCES
 
@@ -73,6 +74,7 @@ TINY = {
             "busato-profiling-primitives": [1024],
             "busato-profiling-criteria": [64],
             "busato-profiling-predictions": [128],
+            "busato-profiling-joules": [128],
             "busato-profiling-reduction": [1000],
             "busato-profiling-transpose": [40],
             "busato-profiling-techniques": [100],
@@ -148,14 +150,14 @@ def plans(checkout, sizes, targets, *arguments):
     # each report is made of its own experiments
     for command in set(commands) - set(measured):
         source, files = re.search(r"report ([\w-]+) (.*) -o", command).groups()
-        of = SOURCES[source].experiments.keys()
+        of = SOURCES[source].experiments.keys() & sizes.keys()
         assert {Path(file).parent.name for file in files.split()} == of
     return measured
 
 
 @pytest.mark.slow
 def test_every_experiment_has_sizes_of_its_own(checkout):
-    sizes = {name: each.sizes for name, each in EXPERIMENTS.items()}
+    sizes = {name: each.sizes for name, each in EXPERIMENTS.items() if each.by_default}
     measured = plans(checkout, sizes, ["papers"])
     assert not [each for each in measured if "--set" in each or "--device" in each]
     # what the papers do not take part in is as before
@@ -166,7 +168,7 @@ def test_every_experiment_has_sizes_of_its_own(checkout):
 def test_the_config_for_gpus_plans_every_experiment(checkout):
     path = checkout / "config" / "papers-gpu.yaml"
     sizes = yaml.safe_load(path.read_text(encoding="utf-8"))["papers"]["sizes"]
-    assert set(sizes) == set(EXPERIMENTS)
+    assert set(sizes) == {name for name, each in EXPERIMENTS.items() if each.by_default}
     options = ("--configfile", "config/papers-gpu.yaml")
     measured = plans(checkout, sizes, [*SOURCES], *options)
     assert all("--device gpu" in command for command in measured)
@@ -261,7 +263,8 @@ EXHIBITS = {
     "figures-18.9-18.10 table-19.2 table-19.3 claims",
     "busato-mining": "table-20.2 table-20.3 figure-20.2 parts designs claims",
     "busato-profiling": "table-12.1 table-12.3 table-12.3-weights figure-12.2 section-12.5.1 "
-    "figures-12.4-13.4-13.6 predictions predictions-accuracy tables-14.1-14.2-15.3 "
+    "figures-12.4-13.4-13.6 predictions predictions-accuracy joules "
+    "joules-accuracy claims-joules tables-14.1-14.2-15.3 "
     "tables-14.3-14.4-15.6 tables-15.4-15.5 "
     "figures-14.6-15.6 table-15.7 table-15.7-groups claims-15.3.2 table-15.8 table-15.8-groups "
     "claims-15.3.3 table-16.1 figures-16.1-16.5 claims-16",
@@ -328,7 +331,7 @@ def test_the_rule_of_an_experiment_runs_to_the_end(checkout):
 def test_the_target_of_a_source_runs_to_the_end(checkout, source):
     options = run_to_the_end(checkout, source)
     for experiment in SOURCES[source].experiments:
-        for n in TINY["papers"]["sizes"].get(experiment, EXPERIMENTS[experiment].sizes):
+        for n in papers.planned(TINY["papers"]["sizes"], {})[experiment]:
             is_verified(checkout / RULE / experiment / f"{n}.json")
     folder = checkout / "results/papers/auto" / source
     made = {path.stem for path in (folder / "exhibits").glob("*.csv")}
@@ -346,6 +349,7 @@ def test_the_target_of_a_source_runs_to_the_end(checkout, source):
             ("busato-profiling", "predictions"),
             ("busato-profiling", "tables-15.4-15.5"),
             ("busato-profiling", "predictions-accuracy"),
+            ("busato-profiling", "joules"),
         ), name
     again = snakemake(checkout, *options)
     assert "Nothing to be done" in again.stdout

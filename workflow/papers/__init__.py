@@ -74,7 +74,8 @@ def planned(sizes: Mapping[str, Sequence[int]], settings: Settings) -> dict[str,
     Parameters
     ----------
     sizes : mapping of str to sequence of int
-        Experiment -> values of n. Default for an experiment: its own sizes.
+        Experiment -> values of n. Default for an experiment: its own sizes, or none if it is not
+        measured by default.
     settings : mapping of str to sequence
         Name in `SETTINGS` -> values, for every experiment that has this setting.
 
@@ -88,7 +89,10 @@ def planned(sizes: Mapping[str, Sequence[int]], settings: Settings) -> dict[str,
     for name in settings:
         if name not in SETTINGS:
             raise ParameterError.of("settings", "papers", f"some of {', '.join(SETTINGS)}", name)
-    chosen = {name: sizes.get(name, each.sizes) for name, each in EXPERIMENTS.items()}
+    chosen = {
+        name: sizes.get(name, each.sizes if each.by_default else ())
+        for name, each in EXPERIMENTS.items()
+    }
     for name, each in EXPERIMENTS.items():
         for n in chosen[name]:
             each.check(name, n, each.known(settings))

@@ -138,6 +138,8 @@ class Experiment(ABC):
     settings: tuple[str, ...] = ()  # names, of `SETTINGS`, of its settings
     least: int = 2  # the smallest n
     metered: bool = False  # whether it measures energy, if there is a sensor
+    # Whether the workflow measures it if the config does not name it.
+    by_default: bool = True
 
     @abstractmethod
     def cases(self, n: int, request: Request) -> Iterator[Case]:

@@ -14,7 +14,7 @@ from pyapsp.errors import SensorError
 from pyapsp.registry import Answer, Loaded
 from pyapsp.registry.timing import Turn
 
-__all__ = ["COLUMNS", "Kernels", "LoadedKernels", "Metered", "Repeated", "energy_of"]
+__all__ = ["COLUMNS", "Kernels", "LoadedKernels", "Metered", "Repeated", "about", "energy_of"]
 
 #: What is measured of the energy of a run of kernels; see `pyapsp.device.energy.Energy`.
 COLUMNS = ("joules", "idle_joules", "watts", "peak_watts", "seconds", "runs", "error")
@@ -116,11 +116,11 @@ class Metered(InTurns):
                         done[_key(each.label)]["energy"] = energy_of(each.load(), meter)
                     except SensorError as error:
                         lost = error
-            about: dict[str, Any] = {"label": {}, "n": n, **case.about}
-            measured["inputs"].append({**about, **case.conclusion(runs)})
+            facts: dict[str, Any] = {"label": {}, "n": n, **case.about}
+            measured["inputs"].append({**facts, **case.conclusion(runs)})
             measured["runs"] += runs
             measured["left_out"] += left_out
-        measured["sensors"] = [] if meter is None else [_about(meter, lost)]
+        measured["sensors"] = [] if meter is None else [about(meter, lost)]
         return measured
 
 
@@ -128,7 +128,8 @@ def _key(label: Label) -> frozenset[tuple[str, int | float | str]]:
     return frozenset(label.items())
 
 
-def _about(meter: EnergyMeter, error: SensorError | None) -> Record:
+def about(meter: EnergyMeter, error: SensorError | None) -> Record:
+    """Return what a document says of a sensor, with the error with which it ended."""
     return {
         "name": meter.sensor.name,
         "train_seconds": meter.seconds,

@@ -1538,6 +1538,37 @@ ENERGY_OF_16 = Topic(
     profiling.Techniques,
 )
 
+
+def of_joules(numbers):
+    """Return measurements of kernels with these predicted joules, each of which used 1."""
+    runs = [
+        run({"problem": "bfs", "method": str(name)}, 1.0, joules=1.0, predicted=predicted)
+        for (name,), predicted in where(numbers, "predicted").items()
+    ]
+    unknown = run({"problem": "bfs", "method": "x"}, 1.0, joules=None, predicted=None)
+    return Measured({"busato-profiling-joules": {9: document([*runs, unknown])}})
+
+
+def predicted(*values):
+    return {("predicted", number): value for number, value in enumerate(values)}
+
+
+JOULES = Topic(
+    "joules",
+    profiling.CLAIMS["joules"],
+    predicted(*[0.9] * 20),
+    of_joules,
+    [
+        ("WM1", predicted(*[0.868, 1.132] * 10), YES),
+        ("WM1", predicted(*[0.867, 1.133] * 10), NO),
+        ("WM1", predicted(*[1.0] * 19, 3.63), YES),
+        ("WM1", predicted(*[1.0] * 19, 3.65), NO),
+        ("WM1", {("predicted", 19): None}, OPEN),  # 19 kernels
+    ],
+    {},
+    profiling.Joules,
+)
+
 TOPICS = (
     *(
         PARTITION,
@@ -1550,6 +1581,7 @@ TOPICS = (
         MATCHING,
     ),
     *(DYNAMIC_OF_18, MINING_OF_20, REDUCTION_OF_15, TRANSPOSE_OF_15, ENERGY_OF_16),
+    JOULES,
     *(OUTPUT_OF_FLINT, ACCURACY_OF_FLINT),
 )
 #: Claims that do not compare two numbers: with a bound of the text, or the same set everywhere.
@@ -1558,7 +1590,7 @@ BOUNDS = {
     "DY8": "equal times",
     "SC1": "sets that are as fast as the best",
     "SC10": "equal times",
-    **dict.fromkeys(("M1", "M2", "M3", "M4", "FL4", "FL5", "FL7"), "a bound"),
+    **dict.fromkeys(("M1", "M2", "M3", "M4", "FL4", "FL5", "FL7", "WM1"), "a bound"),
 }
 ROWS = [(topic, *row) for topic in TOPICS for row in topic.rows]
 SWAPS = [

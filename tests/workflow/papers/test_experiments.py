@@ -468,8 +468,9 @@ def test_mistakes_are_named(device):
 
 def test_the_workflow_measures_all_in_sizes_of_their_own_or_those_given():
     own = {name: each.sizes for name, each in papers.EXPERIMENTS.items()}
+    own["busato-profiling-counters"] = ()  # not measured by default
     assert papers.planned({}, {}) == own
-    given = {"ino-paths": [7, 8]}
+    given = {"ino-paths": [7, 8], "busato-profiling-counters": [64]}
     assert papers.planned(given, {"tasks": [3], "counts": [4, 5]}) == own | given
     for sizes, settings, words in (
         ({"ino": [7]}, {}, "'experiment'.*Got 'ino'"),

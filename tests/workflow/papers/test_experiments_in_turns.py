@@ -120,7 +120,7 @@ ELSEWHERE = {
     *(
         f"busato-profiling-{name}"
         for name in (
-            *("primitives", "criteria", "predictions"),
+            *("primitives", "criteria", "counters", "predictions", "joules"),
             *("reduction", "transpose", "techniques"),
         )
     ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 from papers.claims import (
@@ -23,7 +24,7 @@ from papers.measured import Measured
 from papers.published import Published
 from papers.runner import RunRecord
 
-__all__ = ["CLAIMS", "Programs", "Techniques", "fastest", "least"]
+__all__ = ["CLAIMS", "Joules", "Programs", "Techniques", "fastest", "least"]
 
 _PAPER = Published("busato_profiling")
 _CARDS = ("GTX 660", "GTX 980")
@@ -34,6 +35,7 @@ _SEMI = ("dynamic virtual warps", "dynamic + relaunch", _CTA)
 _DYNAMIC = (_LOCAL, _TWO, _MULTI)
 # The techniques of the figures; direct and block search, and forms of ours, are not in them.
 _PLOTTED = (*_STATIC, *_SEMI, *_DYNAMIC)
+_LEAST_KERNELS = 20
 _OSM, _WEB, _PATENTS, _CIRCUIT, _SKITTER = _INPUTS = (
     *("great-britain_osm", "web-NotreDame", "cit-Patents", "circuit5M", "as-Skitter"),
 )
@@ -288,6 +290,55 @@ def _trade_off(facts: Techniques) -> Verdict:
     return Verdict(max(over.values()) < 1, listed(over))
 
 
+@dataclass(frozen=True)
+class Joules:
+    """Predicted over measured energy of kernels, at a size; by default at the largest."""
+
+    measured: Measured
+    n: int | None = None
+
+    @cached_property
+    def _runs(self) -> list[RunRecord]:
+        experiment = "busato-profiling-joules"
+        n = largest(self.measured, experiment) if self.n is None else self.n
+        return [each for each in self.measured.runs(experiment, n) if each["joules"] is not None]
+
+    @property
+    def ratios(self) -> list[float]:
+        """Of each kernel."""
+        return [each["predicted"] / each["joules"] for each in self._runs]
+
+    @property
+    def errors(self) -> list[float]:
+        """In per cent, of each kernel."""
+        return [100 * abs(each - 1) for each in self.ratios]
+
+    @property
+    def mean_error(self) -> float:
+        """The mean of the errors."""
+        if not self.errors:
+            raise UnmeasuredError("energy")
+        return fmean(self.errors)
+
+    @property
+    def without_parts(self) -> float:
+        """The mean error if no operation and no access used energy."""
+        return fmean(100 * abs(each["parts"]["time"] / each["joules"] - 1) for each in self._runs)
+
+    @property
+    def published(self) -> float:
+        """The mean error of Wattchmen on an H100, in per cent."""
+        value = _PAPER.value(exhibit="Wattchmen", quantity="mean error of energy")
+        assert value is not None
+        return value
+
+
+def _as_wattchmen(facts: Joules) -> Verdict:
+    error, kernels = facts.mean_error, len(facts.ratios)
+    numbers = listed({"mean error, %:": error, "kernels:": kernels})
+    return Verdict(reaches(facts.published, error) if kernels >= _LEAST_KERNELS else None, numbers)
+
+
 #: Topic -> number of a statement -> its judge.
 CLAIMS: dict[str, Answers[Any]] = {
     "reduction": {
@@ -303,6 +354,7 @@ CLAIMS: dict[str, Answers[Any]] = {
         "TP4": _each_frugal,
         "TP5": _last_of_transpose,
     },
+    "joules": {"WM1": _as_wattchmen},
     "techniques": {
         "EN1": _road_time,
         "EN2": _road_energy,

@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose, TunedProgram
 from papers.experiment import Case, Found, InTurns, Request
+from papers.metered import about
 from papers.runner import Label, Runner
-from pyapsp.errors import PyApspError
+from pyapsp.errors import PyApspError, SensorError
 from pyapsp.profiling.suite import profile_device
 from pyapsp.registry.timing import Turn, warm_up
 
@@ -45,7 +46,7 @@ class Once(InTurns):
         """Run all cases."""
         measured: Found = {"inputs": [], "runs": [], "left_out": []}
         limit = float("inf") if request.limit is None else request.limit
-        begun = time.monotonic()
+        begun, lost = time.monotonic(), None
         for case in self.cases(n, request):
             done = []
             for each in case.runners:
@@ -57,6 +58,10 @@ class Once(InTurns):
             measured["runs"] += [each.record() for each in done]
             failed = [each for each in case.runners if each.error is not None]
             measured["left_out"] += [{**each.label, "why": str(each.error)} for each in failed]
+            errors = (each.error for each in failed if isinstance(each.error, SensorError))
+            lost = lost or next(errors, None)
+        if self.metered:
+            measured["sensors"] = [] if request.meter is None else [about(request.meter, lost)]
         return measured
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from papers.busato_profiling.claims import CLAIMS, Programs, Techniques, fastest, least
+from papers.busato_profiling.claims import CLAIMS, Joules, Programs, Techniques, fastest, least
+from papers.busato_profiling.counters import QUANTITIES
 from papers.busato_profiling.criteria import VERSIONS
 from papers.busato_profiling.experiments import INPUTS
+from papers.busato_profiling.joules import PARTS
 from papers.busato_profiling.programs import Reduction, Transpose, TunedProgram
 from papers.busato_traversal.partition.exhibits import statistics
 from papers.claims import Claim, judged
@@ -27,9 +29,12 @@ from pyapsp.profiling.weights import fitted
 
 __all__ = ["ROWS"]
 
-_DEVICE, _PRIMITIVES, _CRITERIA, _PREDICTIONS, _TECHNIQUES = (
+_DEVICE, _PRIMITIVES, _CRITERIA, _COUNTERS, _PREDICTIONS, _JOULES, _TECHNIQUES = (
     f"busato-profiling-{name}"
-    for name in ("device", "primitives", "criteria", "predictions", "techniques")
+    for name in (
+        *("device", "primitives", "criteria", "counters"),
+        *("predictions", "joules", "techniques"),
+    )
 )
 _PAPER = Published("busato_profiling")
 # What Pro++ reads of a profiler, what is read here, and how exact that is.
@@ -84,6 +89,31 @@ _CURVES = {
 def _sources(measured: Measured) -> Rows:
     for item, source, how in _SOURCES:
         yield {"input of table 12.1": item, "read from": source, "it is": how}
+
+
+def _counters(measured: Measured) -> Rows:
+    for n, run in measured.each_run(_COUNTERS):
+        row: Row = {"n": n, "program": run["label"]["program"], "kernel": run["kernel"]}
+        row["us in OpenCL"] = times(1e6, run["seconds"]["kernel"])
+        row["us in CUDA"] = times(1e6, run["seconds_of_twin"])
+        for name in QUANTITIES:
+            row[f"{name}, probes"] = run["counted"][name]
+            row[f"{name}, ncu"] = run["hardware"][name]
+        yield row
+
+
+def _errors(measured: Measured) -> Rows:
+    for n in measured.sizes(_COUNTERS):
+        for name in QUANTITIES:
+            errors: dict[str, float] = {}
+            for run in measured.runs(_COUNTERS, n):
+                quotient = ratio(run["counted"][name], run["hardware"][name])
+                if quotient is not None:
+                    errors[run["label"]["program"]] = 100 * (quotient - 1)
+            if errors:
+                sizes = [abs(each) for each in errors.values()]
+                row: Row = {"n": n, "quantity": name, "median error, %": float(np.median(sizes))}
+                yield {**row, **{f"{program}, %": each for program, each in errors.items()}}
 
 
 def _primitives(measured: Measured) -> Rows:
@@ -207,6 +237,41 @@ def _accuracy(measured: Measured) -> Rows:
             "median error, %": float(np.median(errors)) if errors else None,
             "90th percentile, %": float(np.quantile(errors, 0.9)) if errors else None,
             "within a factor of 2": sum(0.5 <= each <= 2 for each in ratios),
+        }
+
+
+def _joules(measured: Measured) -> Rows:
+    for n, run in measured.each_run(_JOULES):
+        parts = run["parts"] or {}
+        energy = run["joules"]
+        yield {
+            "n": n,
+            "problem": run["label"]["problem"],
+            "method": run["label"]["method"],
+            "kernel": run["kernel"],
+            "us": times(1e6, run["launch_seconds"]),
+            "measured W": ratio(energy, run["launch_seconds"]),
+            "measured mJ": milliseconds(energy),
+            "predicted mJ": milliseconds(run["predicted"]),
+            "predicted / measured": ratio(run["predicted"], energy),
+            "for time / measured": ratio(parts.get("time"), energy),
+            **{f"{name}, mJ": milliseconds(parts.get(name)) for name in PARTS},
+        }
+
+
+def _joules_accuracy(measured: Measured) -> Rows:
+    for n in measured.sizes(_JOULES):
+        facts = Joules(measured, n)
+        errors = facts.errors
+        yield {
+            "n": n,
+            "kernels": len(errors),
+            "mean error, %: ours": facts.mean_error if errors else None,
+            "mean error, %: Wattchmen, H100": facts.published,
+            "median error, %: ours": float(np.median(errors)) if errors else None,
+            "largest error, %: ours": max(errors, default=None),
+            "within a factor of 2: ours": sum(0.5 <= each <= 2 for each in facts.ratios),
+            "mean error without operations and bytes, %": facts.without_parts if errors else None,
         }
 
 
@@ -403,6 +468,8 @@ def _of_program(name: str, measured: Measured) -> Iterator[Claim]:
 
 ROWS: dict[str, Maker] = {
     "table-12.1": _sources,
+    "table-12.1-counters": _counters,
+    "table-12.1-errors": _errors,
     "table-12.3": _primitives,
     "table-12.3-weights": _weights,
     "figure-12.2": _bars,
@@ -410,6 +477,9 @@ ROWS: dict[str, Maker] = {
     "figures-12.4-13.4-13.6": _versions,
     "predictions": _predictions,
     "predictions-accuracy": _accuracy,
+    "joules": _joules,
+    "joules-accuracy": _joules_accuracy,
+    "claims-joules": lambda measured: judged(CLAIMS["joules"], Joules(measured)),
     "tables-14.1-14.2-15.3": partial(
         _throughput, _OPERATIONS, ("table 14.1", "table 14.2", "table 15.3")
     ),

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+from papers.busato_profiling.counters import METHODS as TWINS
+from papers.busato_profiling.counters import counters
 from papers.busato_profiling.criteria import Once, criteria, primitives
+from papers.busato_profiling.joules import KERNELS, joules
 from papers.busato_profiling.predictions import METHODS, predictions
 from papers.busato_profiling.programs import (
     Numbers,
@@ -100,6 +103,22 @@ EXPERIMENTS: dict[str, Experiment] = {
         sizes=(16384,),
         least=64,
         make=predictions,
+    ),
+    "busato-profiling-counters": Once(
+        exhibits="table 12.1: errors of what stands in for counters",
+        methods=tuple(name for _, _, name in TWINS.values()),
+        sizes=(2048,),
+        least=64,
+        make=counters,
+        by_default=False,  # it needs a GPU that runs CUDA, and its profiler
+    ),
+    "busato-profiling-joules": Once(
+        exhibits="predicted and measured energy of kernels",
+        methods=tuple(chain.from_iterable(KERNELS.values())),
+        sizes=(4096,),
+        least=64,
+        make=joules,
+        metered=True,
     ),
     "busato-profiling-reduction": Metered(
         exhibits="table 15.7",
