@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import papers
@@ -148,6 +149,23 @@ def test_predicted_and_measured_energy(device, few, trains, written):
     assert accuracy["largest error, %: ours"] == 50
     assert accuracy["mean error without operations and bytes, %"] == 62.5
     assert tables["claims-joules"]["here: ours"][0] == "not decided"  # two kernels
+
+
+def test_an_answer_is_checked_once(device, few, monkeypatch):
+    checks, named = [], joules.problem
+
+    def problem(name):
+        found = named(name)
+
+        def oracle(*arguments):
+            right = found.oracle(*arguments)
+            return lambda answer: (checks.append(name), right(answer))[1]
+
+        return replace(found, oracle=oracle)
+
+    monkeypatch.setattr(joules, "problem", problem)
+    papers.measure(NAME, 256, device=device)
+    assert checks == ["all-pairs", "partition"]
 
 
 @pytest.mark.parametrize("energy", [None, meter_of(NoSensor())])

@@ -174,7 +174,6 @@ def _saved(launch: Launched) -> SavedLaunch:
     group = launch.group or group_of(device, launch.kernel, launch.items)
     contents: dict[int, np.ndarray] = {}
     arguments: list[Saved] = []
-    launch.queue.finish()
     for each in typed(recorder.program("blocks")[0].parameters, launch.arguments):
         if isinstance(each, cl.MemoryObjectHolder):
             if each.int_ptr not in contents:
