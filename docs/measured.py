@@ -15,8 +15,8 @@ from papers import SOURCES, index
 from papers.exhibits import shown
 from papers.measured import Measured
 
-from pyapsp.bench.report import comparison, figures, tables
-from pyapsp.bench.report.figures import inline
+from pyapsp.bench.report import comparison, tables, whole_calls
+from pyapsp.bench.report.drawing import inline, svg
 from pyapsp.bench.report.records import OVER, collect
 
 __all__ = ["automatic", "benches", "exhibits", "overview", "papers"]
@@ -47,7 +47,7 @@ def overview() -> str:
         ahead, compared = best["ratio"].ge(1).sum(), best["ratio"].notna().sum()
         caption = f"{title}. As fast as the fastest other function, or faster, on {ahead} of "
         caption += f"{compared}."
-        parts += [f"## {title}", _figure(figures.fastest(best), folder.name), caption]
+        parts += [f"## {title}", _figure(whole_calls.fastest(best), folder.name), caption]
     return "\n\n".join(parts)
 
 
@@ -97,7 +97,7 @@ def _bench(path: Path) -> str:
     name = f"{path.parent.name}-{path.stem}"
     parts = [
         f"**{device['name']}, {device['platform']}**",
-        _figure(figures.times(found.runs, found.peers), name),
+        _figure(whole_calls.times(found.runs, found.peers), name),
     ]
     for runs in tables.by_problem(found.runs).values():
         columns = {
@@ -120,7 +120,7 @@ def _bench(path: Path) -> str:
 
 def _figure(figure: Figure, name: str) -> str:
     """Return a figure as a part of the page."""
-    drawn = inline(figures.svg(figure), name)
+    drawn = inline(svg(figure), name)
     return f'```{{raw}} html\n<div class="drawn">{drawn}</div>\n```'
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from papers.measured import Measured
 from papers.tables import Exhibit
 from pyapsp.bench import report
-from pyapsp.bench.report.figures import inline
+from pyapsp.bench.report.drawing import inline
 
 __all__ = ["FOLDER", "cell", "markdown", "page", "shown"]
 

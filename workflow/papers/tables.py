@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter
 from papers.claims import TOLERANCE, Claim, answered
 from papers.measured import Measured
 from papers.values import Value
-from pyapsp.bench.report.figures import svg
+from pyapsp.bench.report.drawing import svg
 
 __all__ = [
     *("Drawing", "Exhibit", "Filled", "Line", "Maker", "Row", "Rows", "Table"),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pyapsp.base.files import atomic_write
 from pyapsp.bench.report import comparison, figures, page, tables
+from pyapsp.bench.report.drawing import svg
 from pyapsp.bench.report.records import collect
 
 __all__ = ["PARTS", "write_report"]
@@ -60,12 +61,12 @@ def write_report(
         texts["summary.txt"] = tables.summary(best, comparison.count_states(runs), runs[areas])
     if "page" in parts:
         drawn = {
-            name: (figures.svg(wide), caption, figures.svg(narrow) if narrow else None)
+            name: (svg(wide), caption, svg(narrow) if narrow else None)
             for name, (wide, caption, narrow) in figures.drawn(
                 answered, collected.peers, best
             ).items()
         }
-        texts |= {f"figures/{name}.svg": svg for name, (svg, _, _) in drawn.items()}
+        texts |= {f"figures/{name}.svg": document for name, (document, _, _) in drawn.items()}
         texts["index.html"] = page.report_page(collected, best, drawn)
     written = []
     for name, text in texts.items():

@@ -17,13 +17,12 @@ from matplotlib.ticker import EngFormatter
 
 from pyapsp.base.errors import FormatError
 from pyapsp.base.json import Record
-from pyapsp.bench.report.figures import inline, svg
+from pyapsp.bench.report.drawing import COLOURS, inline, svg
 from pyapsp.bench.report.page import template
 
 __all__ = ["profile_page", "read_profile"]
 
 _SCHEMAS = ("pyapsp device profile", 1)
-_BLUE, _ORANGE, _GREEN, _PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 # Benchmarks that are drawn as a bar for each operation: the column, its label, the sentence below.
 _BARS = {
     "throughput": (
@@ -239,7 +238,7 @@ def _bars(rows: list[Mapping[str, Any]], column: str, label: str) -> Figure:
     figure = Figure(figsize=(9, 0.8 + 0.24 * len(rows)), layout="constrained")
     axes = figure.subplots()
     values = [row[column] for row in rows]
-    bars = axes.barh(range(len(rows)), values, color=_BLUE)
+    bars = axes.barh(range(len(rows)), values, color=COLOURS[0])
     shown = EngFormatter(places=2) if column == "rate" else "{:.3g}".format
     axes.bar_label(bars, [shown(value) for value in values], padding=3, size=8)
     names = [f"{row['parameters']['operation']} ({row['parameters']['type']})" for row in rows]
@@ -259,7 +258,7 @@ def _lines(rows: list[Mapping[str, Any]], curve: _Curve) -> Figure:
         memory = row["parameters"].get("memory")
         name = row["benchmark"] + (f", {memory}" if memory else "")
         lines.setdefault(name, []).append((row["parameters"][curve.over], row[curve.column]))
-    looks = zip(cycle((_BLUE, _ORANGE, _GREEN, _PINK)), cycle("os^D"), strict=False)
+    looks = zip(cycle(COLOURS[:4]), cycle("os^D"), strict=False)
     for (name, points), (colour, marker) in zip(lines.items(), looks, strict=False):
         axes.plot(*zip(*sorted(points), strict=True), color=colour, marker=marker, label=name)
     if len(lines) > 1:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, Template
 from markupsafe import Markup
 
 from pyapsp.bench.report import comparison, tables
-from pyapsp.bench.report.figures import inline
+from pyapsp.bench.report.drawing import inline
 from pyapsp.bench.report.records import OVER
 from pyapsp.registry import problems as registered
 

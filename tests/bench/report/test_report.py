@@ -15,7 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyapsp.bench.report import comparison, figures, tables, write_report
+from pyapsp.bench.report import comparison, figures, tables, whole_calls, write_report
+from pyapsp.bench.report.by_input import by_input
+from pyapsp.bench.report.drawing import svg
+from pyapsp.bench.report.kinds import kinds
 from pyapsp.bench.report.records import collect
 from pyapsp.cli import report as command
 from pyapsp.errors import FormatError, PyApspError
@@ -323,7 +326,7 @@ def test_every_method_is_a_line_and_every_dtype_and_device_a_panel(make):
         for dtype in ("int32", "float64")
     ]
     records += [make.record(f"ring-{n}", n, device=make.gpu) for n in (9, 33)]
-    figure = figures.by_input(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
+    figure = by_input(collect(make.save(*records)).runs, "kernel_seconds", "seconds")
     expected = [[[n, n**3 / 2e9] for n in sizes]]
     on_cpu = {"fw-naive": expected, "fw-blocked": expected}
     assert {axes.get_title(): lines_of(axes) for axes in figure.axes} == {
@@ -347,7 +350,7 @@ def test_lines_connect_only_inputs_that_can_be_compared(make):
         ("big", 4000),
     ]
     runs = collect(make.save(*(make.record(name, n) for name, n in inputs))).runs
-    figure = figures.by_input(runs, "rate", "updates/s")
+    figure = by_input(runs, "rate", "updates/s")
     # else each has a panel, the largest first
     assert [axes.get_title("left") for axes in figure.axes] == [
         *("big (n = 4000)", "rome99 (n = 3353)", "grid-50x50 (n = 2500)"),
@@ -372,12 +375,12 @@ def test_lines_connect_only_inputs_that_can_be_compared(make):
 )
 def test_inputs_are_of_one_kind_if_they_differ_in_size_alone(inputs, together):
     runs = pd.DataFrame(inputs, columns=["input", "n", "m"])
-    assert (len(figures.kinds(runs)) == 1) is together
+    assert (len(kinds(runs)) == 1) is together
 
 
 def test_of_runs_on_one_input_the_median_is_drawn(make):
     records = [make.record(rate=u, sources=u) for u in (1, 5, 30)]
-    figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
+    figure = by_input(collect(make.save(*records)).runs, "rate", "updates/s")
     assert lines_of(figure.axes[0]) == {"float64": [[[5, 0]]]}
 
 
@@ -390,7 +393,7 @@ def test_lines_that_cannot_be_told_apart_are_named_marks(make, many):
         for n in (50, 100)
         for place, name in enumerate(names)
     ]
-    figure = figures.by_input(collect(make.save(*records)).runs, "rate", "updates/s")
+    figure = by_input(collect(make.save(*records)).runs, "rate", "updates/s")
     if many <= 7:
         (axes,) = figure.axes
         looks = [(line.get_color(), line.get_marker()) for line in axes.lines]
@@ -451,7 +454,7 @@ def test_the_first_figure_is_also_drawn_for_a_phone(make, graphs):
     for figure in (drawn["fastest"].figure, drawn["fastest"].narrow):
         lines = [line for axes in figure.axes for line in axes.lines]
         values.append(Counter(tuple(map(float, line.get_xdata())) for line in lines))
-        root = ElementTree.fromstring(figures.svg(figure))
+        root = ElementTree.fromstring(svg(figure))
         sizes.append([float(root.get(side).removesuffix("pt")) for side in ("width", "height")])
         texts = ("".join(text.itertext()) for text in root.iter(f"{SVG}text"))
         words.append(set(" ".join(texts).replace(",", "").split()))
@@ -464,7 +467,7 @@ def test_the_first_figure_is_also_drawn_for_a_phone(make, graphs):
 
 
 def test_figures_are_svg_and_reproducible(runs):
-    one, other = (figures.svg(figures.by_input(runs, "wall_seconds", "s")) for _ in range(2))
+    one, other = (svg(by_input(runs, "wall_seconds", "s")) for _ in range(2))
     root = ElementTree.fromstring(one)
     assert root.tag == f"{SVG}svg"
     words = " ".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
@@ -662,7 +665,7 @@ def test_the_fastest_is_put_beside_the_fastest_right_answer_of_others(make):
 def test_times_are_drawn_beside_those_of_other_functions(make):
     runs = [make.record("a", 10, name, wall_seconds=2 * t) for name, t in (("x", 0.4), ("y", 0.2))]
     found = collect(make.save(make.bench(runs)))  # half as long, and 1.5 s of SciPy
-    figure = figures.times(found.runs, found.peers)
+    figure = whole_calls.times(found.runs, found.peers)
     (axes,) = figure.axes
     assert axes.get_title("left") == "a (n = 10)"
     assert [label.get_text() for label in axes.get_yticklabels()] == [
@@ -670,7 +673,7 @@ def test_times_are_drawn_beside_those_of_other_functions(make):
     ]
     marks = [line.get_xydata().tolist() for line in axes.lines]
     assert marks == [[[0.2, 0]], [[0.4, 1]], [[1.5, 2]]]
-    words = "".join(ElementTree.fromstring(figures.svg(figure)).itertext())
+    words = "".join(ElementTree.fromstring(svg(figure)).itertext())
     assert "10^" not in words
     assert "400 ms" in words
 
@@ -727,7 +730,7 @@ def test_methods_whose_medians_are_within_the_turns_of_each_other_are_tied(make)
     text = summary(make, make.bench(runs))
     assert text.splitlines()[2].split()[3:6] == ["fast", "+1", "1"]
     assert "+1: one more method is as fast" in text
-    figure = figures.fastest(fastest(make, make.bench(runs)))
+    figure = whole_calls.fastest(fastest(make, make.bench(runs)))
     assert "fast (+1 as fast) 1 s; 2.5 s" in [text.get_text() for text in figure.axes[0].texts]
     turns = cells(page, "runs-all-pairs", "method", "shortest turn", "longest turn")
     assert turns[0] == ["far", "1.28 s", "1.92 s"]
@@ -737,7 +740,7 @@ def test_methods_whose_medians_are_within_the_turns_of_each_other_are_tied(make)
     assert cells(page, "fastest", "time (turns)") == [["2 s (one run)"]]
     assert "2 s°" in summary(make, *runs)
     assert "°: one run" in summary(make, *runs)
-    figure = figures.fastest(fastest(make, *runs))
+    figure = whole_calls.fastest(fastest(make, *runs))
     assert [text.get_text() for text in figure.axes[0].texts] == ["fast 2 s, one run"]
 
 
@@ -886,7 +889,7 @@ def test_a_peer_is_even_if_each_median_is_within_the_turns_of_the_other(make):
         marks = summary(make, bench).splitlines()[2].split()
         assert (f"{row[0].split()[0]}~" in marks) is ("even" in word)
         assert ("On 1 it is as fast: each median is" in text) is ("even" in word)
-        figure = figures.fastest(fastest(make, bench))
+        figure = whole_calls.fastest(fastest(make, bench))
         assert ("~" in figure.axes[0].texts[0].get_text()) is ("even" in word)
     # records without turns say nothing of it
     del bench["peers"][0]["times"], bench["runs"][0]["times"]
@@ -1173,7 +1176,7 @@ def test_the_first_figure_has_a_row_for_each_input(make):
     for run in runs:
         run["wall_seconds"] = run["input"]["n"] * {"slow": 2e-3, "fast": 1e-3}[run["method"]]
     other = make.record("c", 50, "scc-forward-backward", problem="scc", wall_seconds=1.0)
-    figure = figures.fastest(fastest(make, make.bench(runs), other))
+    figure = whole_calls.fastest(fastest(make, make.bench(runs), other))
     first, second = figure.axes
     assert [axes.get_title("left") for axes in (first, second)] == [
         "all-pairs, beside scipy.sparse.csgraph.floyd_warshall",
