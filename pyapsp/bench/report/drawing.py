@@ -6,7 +6,9 @@ import io
 import re
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 __all__ = ["COLOURS", "inline", "svg"]
 
@@ -17,6 +19,12 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#0
 
 def svg(figure: Figure) -> str:
     """Return a figure as an SVG document; the same figure gives the same bytes."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        # the solver of the layout rounds in another way each time, and ids depend on every bit
+        axes.set_position(Bbox(np.round(axes.get_position().get_points(), 9)))
+        axes.set_in_layout(True)
     text = io.StringIO()
     # the salt fixes the ids inside the file; text remains text, for search and screen readers
     with mpl.rc_context({"svg.hashsalt": "pyapsp", "svg.fonttype": "none"}):
