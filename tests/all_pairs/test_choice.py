@@ -15,7 +15,7 @@ from pyapsp import errors, verify
 from pyapsp.all_pairs import choice
 from pyapsp.all_pairs.dense import floyd_warshall
 from pyapsp.all_pairs.problem import ALL_PAIRS
-from pyapsp.bench.measurement import shortlist
+from pyapsp.bench.shortlist import shortlist
 from pyapsp.device.kernels import staging
 from pyapsp.graph import Graph
 from pyapsp.graph.generators import grid_2d, random_graph

@@ -15,12 +15,15 @@ from pyapsp import registry
 from pyapsp.all_pairs.problem import ALL_PAIRS
 from pyapsp.bench import measurement as bench
 from pyapsp.bench import peers
+from pyapsp.bench.contenders import MethodContender, PeerContender
 from pyapsp.bench.peers import all_pairs
+from pyapsp.bench.shortlist import shortlist
 from pyapsp.errors import NegativeCycleError, ParameterError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import Rows
 from pyapsp.paths import certificate as verify
 from pyapsp.registry import runs
+from pyapsp.registry.roofs import Meter
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +99,13 @@ def test_every_combination_has_a_record(graph, device):
 
 def test_all_take_turns_and_the_first_is_not_counted(graph, device, monkeypatch):
     turns = []
-    monkeypatch.setattr(bench.Meter, "turn", recorded(turns, "roof", bench.Meter.turn))
-    monkeypatch.setattr(bench._Other, "_solve", recorded(turns, "peer", bench._Other._solve))
     own_name = operator.attrgetter("name")
-    monkeypatch.setattr(bench._Own, "_solve", recorded(turns, own_name, bench._Own._solve))
+    for cls, method, name in (
+        (Meter, "turn", "roof"),
+        (PeerContender, "_solve", "peer"),
+        (MethodContender, "_solve", own_name),
+    ):
+        monkeypatch.setattr(cls, method, recorded(turns, name, getattr(cls, method)))
     outcome = bench.run(
         ALL_PAIRS,
         graph,
@@ -195,7 +201,7 @@ def test_a_search_that_negative_weights_mislead_is_left_out(problem, name, stays
     )
     assert outcome.ok
     assert [row["name"] for row in outcome.peers] == [name] * stays
-    calls = bench.peer(problem, name).calls
+    calls = peers.peer(problem, name).calls
     assert outcome.left_out == ({} if stays else {name: f"{calls} is not for negative weights"})
 
 
@@ -211,7 +217,7 @@ def test_the_shortlist_has_the_methods_that_auto_predicts_to_be_fast(graph, devi
     weighed = dataclasses.replace(ALL_PAIRS, choices=choices)
 
     def listed(*dtypes):
-        return bench.shortlist(weighed, graph, dtypes, [device], {})
+        return shortlist(weighed, graph, dtypes, [device], {})
 
     for dtypes, more in ((["float32"], []), (["float32", "int32"], ["near-far"])):
         some, slow = listed(*dtypes)
@@ -233,11 +239,11 @@ def test_the_shortlist_has_the_methods_that_auto_predicts_to_be_fast(graph, devi
 def test_the_shortlist_without_predictions_has_all_that_can_answer(device):
     scc = registry.problem("scc")
     names = [each.id for each in registry.methods("scc")]
-    found, slow = bench.shortlist(scc, generators.ring(9).symmetrized(), ["int32"], [device], {})
+    found, slow = shortlist(scc, generators.ring(9).symmetrized(), ["int32"], [device], {})
     assert (found[0], slow) == ("auto", [])
     assert sorted(found[1:]) == sorted(names)
     # a type that cannot be asked for is the error of "auto"
-    assert bench.shortlist(scc, generators.ring(9), ["float64"], [device], {}) == (["auto"], [])
+    assert shortlist(scc, generators.ring(9), ["float64"], [device], {}) == (["auto"], [])
 
 
 def test_a_peer_that_is_not_installed_is_left_out(graph, device, monkeypatch):
