@@ -31,8 +31,8 @@ from pyapsp.registry.timing import in_turns
 from pyapsp.registry.tuning.database import Row
 from pyapsp.registry.tuning.lookup import tuned_methods, tuned_rate
 from pyapsp.registry.tuning.method import TunableMethod
+from pyapsp.registry.tuning.rows import row_of
 from pyapsp.registry.tuning.sample import Sample
-from pyapsp.registry.tuning.tuner import row_of
 
 __all__ = ["LIMIT", "Part", "Result", "parts", "tune_quickly"]
 

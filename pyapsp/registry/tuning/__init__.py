@@ -1,8 +1,8 @@
 """The fastest parameters of methods on a device: measured once, then read from a database.
 
 ``space`` has the legal parameter sets. ``tuner`` verifies and times them. ``journal`` stores each
-measurement, so that a killed tuner can continue. ``database`` reads and writes rows. ``lookup``
-finds the row for a call.
+measurement, so that a killed tuner can continue. ``rows`` makes rows, ``database`` reads and
+writes them. ``lookup`` finds the row for a call.
 """
 
 from pyapsp.registry.tuning.database import Row, user_folder

@@ -11,13 +11,12 @@ other code. If a driver hangs, the process is ended (``--stall``).
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -33,10 +32,8 @@ from pyapsp.base.errors import (
     PrecisionError,
     VerificationError,
 )
-from pyapsp.base.version import __version__
 from pyapsp.device import Device
 from pyapsp.device.energy import EnergyMeter
-from pyapsp.device.kernels import source
 from pyapsp.graph.validation import choice
 from pyapsp.registry import Answer, OpaquePlan, Parameters, problem
 from pyapsp.registry.timing import enough, in_turns
@@ -46,11 +43,12 @@ from pyapsp.registry.tuning.lookup import matches
 from pyapsp.registry.tuning.method import TunableMethod
 from pyapsp.registry.tuning.objective import OBJECTIVES, Cost
 from pyapsp.registry.tuning.order import climb, every
+from pyapsp.registry.tuning.rows import kernels_hash, row_of
 from pyapsp.registry.tuning.sample import Sample
 from pyapsp.registry.tuning.space import Key, Space, key
 from pyapsp.registry.tuning.stopping import Hopeless, Pace, watched
 
-__all__ = ["STRATEGIES", "Report", "Tuner", "compared", "row_of"]
+__all__ = ["STRATEGIES", "Report", "Tuner", "compared"]
 
 STRATEGIES = ("auto", "all", "climb")
 
@@ -160,7 +158,6 @@ class Tuner:
             self._arguments["predecessors"] = True
         self._predecessors = predecessors
         self._repeat, self._seed, self._commit = repeat, seed, commit
-        self._kernels = _kernels_hash(method.area)
         self._objective, self._meter = objective, None if objective == "time" else meter
         subject = {
             "method": method.id,
@@ -169,7 +166,7 @@ class Tuner:
             "predecessors": predecessors,
             "family": self._family,
             "n": n,
-            "kernels": self._kernels,
+            "kernels": kernels_hash(method.area),
             "objective": objective,
         }
         self._small, self._large = self._sample(_SMALL, 0), self._sample(n, 0)
@@ -320,18 +317,11 @@ class Tuner:
         outcomes = self._journal.outcomes
         default = next(iter(self.space.candidates()), Parameters())
         while True:
-            ranked = sorted(
-                (
-                    o
-                    for o in outcomes.values()
-                    if o.cost.of(self._objective) < math.inf and o.parameters in self.space
-                ),
-                key=lambda outcome: outcome.cost.of(self._objective),
-            )
+            ranked = self._ranked()
             if not ranked:
                 raise self._nothing()
-            finalists = [outcome.parameters for outcome in ranked[:_FINALISTS]]
-            if default not in finalists and any(o.parameters == default for o in ranked):
+            finalists = ranked[:_FINALISTS]
+            if default in ranked[_FINALISTS:]:
                 finalists.append(default)
             costs = self._finals(finalists)
             values = {place: cost.of(self._objective) for place, cost in costs.items()}
@@ -345,6 +335,16 @@ class Tuner:
         ranking = {place: costs[place] for place in sorted(values, key=values.__getitem__)}
         row = self._row(Parameters(best), costs[best].seconds)
         return Report(row, default, ranking, list(outcomes.values()))
+
+    def _ranked(self) -> list[Parameters]:
+        """Return the legal sets that gave right answers, the best first."""
+
+        def cost(outcome: Outcome) -> float:
+            return outcome.cost.of(self._objective)
+
+        outcomes = self._journal.outcomes.values()
+        right = (o for o in outcomes if cost(o) < math.inf and o.parameters in self.space)
+        return [outcome.parameters for outcome in sorted(right, key=cost)]
 
     def known(self) -> Row | None:
         """Return a row with the parameters in the databases, verified but not timed.
@@ -462,37 +462,3 @@ def compared(tuners: Sequence[Tuner], rows: Sequence[Row]) -> list[Row]:
         replace(row, rate=tuner._rate(seconds))
         for tuner, row, seconds in zip(tuners, rows, taken, strict=True)
     ]
-
-
-def row_of(method: type[Any], device: Device, **fields: Any) -> Row:
-    """Return a row with the facts of a method, a device and this version of the package.
-
-    Parameters
-    ----------
-    method : class of a Method
-    device : Device
-    **fields
-        The other fields of the row.
-    """
-    return Row(
-        method=method.id,
-        platform=device.platform_name,
-        kind=device.kind,
-        architecture=device.architecture,
-        device=device.plain_name,
-        driver=device.driver_version,
-        pyapsp=__version__,
-        kernels=_kernels_hash(method.area),
-        **fields,
-    )
-
-
-@cache
-def _kernels_hash(area: str) -> str:
-    """Return a hash of all files that kernels of the area may include."""
-    digest = hashlib.sha256()
-    for folder in ("common", area.partition("/")[0]):
-        for path in sorted((source.root() / folder).rglob("*")):
-            if path.is_file():
-                digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]

@@ -142,7 +142,7 @@ def test_another_subject_is_measured_on_its_own(tune, measured, monkeypatch):
     tune().run(max_configurations=1)
     tune(n=301).run(max_configurations=1)
     tune(dtype="float32").run(max_configurations=1)
-    monkeypatch.setattr(tuner, "_kernels_hash", lambda area: "edited")
+    monkeypatch.setattr(tuner, "kernels_hash", lambda area: "edited")
     tune().run(max_configurations=1)
     assert len(measured) == 4
 
