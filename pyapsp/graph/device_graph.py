@@ -17,7 +17,7 @@ from pyapsp.graph.attributes import Weight
 from pyapsp.graph.coerce import GraphLike, as_graph
 from pyapsp.graph.convert import is_kind
 from pyapsp.graph.device_matrix import DeviceMatrix
-from pyapsp.graph.model import Graph
+from pyapsp.graph.model import DERIVED, Graph
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceGraph", "device_for", "devices_for"]
 
-# The attributes with the graphs that a graph keeps.
-_DERIVED = "_reversed", "_symmetrized", "_unweighted"
 # The attributes of this class.
 _OWN = "device", "_unpin"
 
@@ -67,7 +65,7 @@ class DeviceGraph(Graph):
     """
 
     device: Device
-    _kept = sys.maxsize
+    _stores = sys.maxsize
 
     def __init__(
         self, graph: GraphLike, device: DeviceLike = None, *, weight: Weight = ...
@@ -151,7 +149,7 @@ class DeviceGraph(Graph):
     @property
     def _derived(self) -> list[DeviceGraph]:
         """The reversed, the undirected and the unweighted graph, if they have been made."""
-        made = [self.__dict__.get(name) for name in _DERIVED]
+        made = [self.__dict__.get(name) for name in DERIVED]
         return [each for each in made if isinstance(each, DeviceGraph)]
 
     @property
@@ -262,5 +260,5 @@ def _plain(facts: dict[str, Any]) -> Graph:
 
 def _facts(graph: Graph) -> dict[str, Any]:
     """Return the attributes of a graph that do not depend on a device."""
-    left_out = *_OWN, *_DERIVED
+    left_out = *_OWN, *DERIVED
     return {name: value for name, value in graph.__dict__.items() if name not in left_out}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -21,13 +21,13 @@ from pyapsp.graph import compressed, exports, validation
 from pyapsp.graph.facts import Facts, family_of, soundings
 from pyapsp.graph.rows import (
     frozen,
-    narrow,
     placed,
     sealed,
     sorted_rows,
     starts_among,
     starts_of,
     tails_of,
+    transposed,
 )
 from pyapsp.graph.symmetry import is_symmetric, union
 from pyapsp.graph.validation import Span
@@ -37,16 +37,14 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-__all__ = ["Facts", "Graph"]
+__all__ = ["DERIVED", "Facts", "Graph"]
 
-
-# Up to this number of arcs, a graph keeps its reversed and its undirected graph: to make one takes
-# as long as a search.
-_KEPT = 2**22
-# Threads of several devices need the reversed graph at the same time: one of them makes it.
-_reversing = threading.Lock()
+# Threads of several devices need a derived graph at the same time: one of them makes it.
+_making = threading.Lock()
 # Weights from which the mean is estimated.
 _WEIGHTS = 2**16
+#: The graphs that a graph stores beside its own attributes.
+DERIVED = "_reversed", "_symmetrized", "_unweighted"
 _ATTRIBUTES = "indptr", "indices", "weights", "directed", "labels", "name"
 
 
@@ -95,7 +93,9 @@ class Graph:
     # whether a function made it of another object, so that its caller knows no numbers of vertices
     is_converted: ClassVar[bool] = False
 
-    _kept: ClassVar[int] = _KEPT
+    # Up to this number of arcs, a graph stores its reversed, undirected and unweighted graph: to
+    # make one takes as long as a search.
+    _stores: ClassVar[int] = 2**22
 
     def __init__(
         self,
@@ -174,6 +174,24 @@ class Graph:
         graph: Graph = object.__new__(cls)
         starts, heads = as_type(indptr, np.int64), as_type(indices, np.int32)
         graph._fill(starts, heads, values, True, None, name, copy)
+        return graph
+
+    @classmethod
+    def _of_new_rows(
+        cls,
+        starts: NDArray[np.int64],
+        heads: NDArray[np.int32],
+        values: np.ndarray,
+        directed: bool,
+        labels: np.ndarray | None,
+        name: str | None,
+    ) -> Graph:
+        """Make a graph from rows that `Graph` would accept, in arrays that nobody else uses."""
+        graph: Graph = object.__new__(Graph)
+        for array in (starts, heads, values):
+            sealed(array)
+        # only a view of other memory is copied: the owner of that memory could change it
+        graph._fill(starts, heads, values, directed, labels, name, copy=True)
         return graph
 
     def _sharing(self, directed: bool) -> Graph:
@@ -290,11 +308,8 @@ class Graph:
         starts = np.zeros(n + 1, np.int64)
         np.cumsum(np.count_nonzero(arc, axis=1), out=starts[1:])
         heads = np.nonzero(arc)[1].astype(np.int32)
-        graph: Graph = object.__new__(Graph)  # the rows are sorted, so that `Graph` need not look
-        given = validation.weights(values[arc]), True, validation.labels(labels, n), _text(name)
-        for each in (starts, heads, given[0]):
-            sealed(each)  # nobody else has them
-        graph._fill(starts, heads, *given, copy=False)
+        weights, names = validation.weights(values[arc]), validation.labels(labels, n)
+        graph = cls._of_new_rows(starts, heads, weights, True, names, _text(name))
         return graph if directed else graph.symmetrized()
 
     def __setattr__(self, attribute: str, value: object) -> None:
@@ -302,8 +317,7 @@ class Graph:
 
     def __getstate__(self) -> dict[str, np.ndarray | Hashable]:
         # a pickle need not have all arcs twice
-        others = "_reversed", "_symmetrized", "_unweighted"
-        return {name: value for name, value in self.__dict__.items() if name not in others}
+        return {name: value for name, value in self.__dict__.items() if name not in DERIVED}
 
     def __setstate__(self, state: dict[str, np.ndarray | Hashable]) -> None:
         # arrays that NumPy has copied or unpickled can be written
@@ -491,69 +505,63 @@ class Graph:
         return tails_of(self.indptr), self.indices, self.weights
 
     def reversed(self) -> Graph:
-        """Return the graph with every arc reversed; it is kept if it is small."""
+        """Return the graph with every arc reversed; it is stored if it is small."""
         if not self.directed:
             return self
-        with _reversing:
-            found: Graph | None = self.__dict__.get("_reversed")
-            if found is None:
-                starts, heads, weights = self._reverse(self.weights)
-                found = Graph(starts, heads, weights, labels=self.labels, name=self.name)
-                if self.m <= self._kept:
-                    self.__dict__["_reversed"] = found
-        return found
+
+        def make() -> Graph:
+            rows = transposed(self.indptr, self.indices, self.weights)
+            return self._of_new_rows(*rows, True, self.labels, self.name)
+
+        return self._made("_reversed", make)
 
     def keeping(self) -> Graph:
         """Return the graph, or one with the same arrays, that keeps its reversed graph."""
-        if self.m <= self._kept:
+        if self.m <= self._stores:
             return self
         graph = self._sharing(self.directed)
-        graph.__dict__["_kept"] = sys.maxsize
+        graph.__dict__["_stores"] = sys.maxsize
         return graph
 
     def symmetrized(self) -> Graph:
         """Return the undirected graph: each edge has the smaller weight of its two arcs.
 
-        It is kept if it is small, or has the same arrays.
+        It is stored if it is small, or has the same arrays.
         """
         if not self.directed:
             return self
-        found: Graph | None = self.__dict__.get("_symmetrized")
-        if found is None and self.is_symmetric:
-            found = self.__dict__["_symmetrized"] = self._sharing(directed=False)
-        if found is None:
+
+        def make() -> Graph:
             rows = union(self.indptr, self.indices, self.weights, self._extremes)
-            if rows is None:
-                starts, heads, weights = self._reverse(self.weights)
-                arcs = (tails_of(self.indptr), self.indices), (tails_of(starts), heads)
-                rows = sorted_rows(
-                    self.n,
-                    placed(self.n, *arcs),
-                    np.concatenate([self.weights, weights]),
-                    self._extremes,
-                    in_runs=True,
-                )
-            found = object.__new__(Graph)
-            for each in rows:
-                sealed(each)  # nobody else has them
-            found._fill(*rows, False, self.labels, self.name, copy=False)
-            if self.m <= self._kept:
-                self.__dict__["_symmetrized"] = found
-        return found
+            return self._of_new_rows(*rows, False, self.labels, self.name)
+
+        if "_symmetrized" not in self.__dict__ and self.is_symmetric:
+            self.__dict__["_symmetrized"] = self._sharing(directed=False)
+        return self._made("_symmetrized", make)
 
     def unweighted(self) -> Graph:
-        """Return the graph with all weights 1 (int64); it is kept if it is small."""
+        """Return the graph with all weights 1 (int64); it is stored if it is small."""
         if self.is_unweighted and self.dtype.kind == "i":
             return self
-        found: Graph | None = self.__dict__.get("_unweighted")
-        if found is None:
-            found = object.__new__(Graph)
+
+        def make() -> Graph:
+            graph = object.__new__(Graph)
             # the same arrays of arcs, which may be on a device
             same = {name: getattr(self, name) for name in _ATTRIBUTES}
-            found.__dict__.update(same | {"weights": sealed(np.ones(self.m, np.int64))})
-            if self.m <= self._kept:
-                self.__dict__["_unweighted"] = found
-        return found
+            graph.__dict__.update(same | {"weights": sealed(np.ones(self.m, np.int64))})
+            return graph
+
+        return self._made("_unweighted", make)
+
+    def _made(self, name: str, make: Callable[[], Graph]) -> Graph:
+        """Return a graph that is made of this one, and store it if it is small."""
+        with _making:
+            graph: Graph | None = self.__dict__.get(name)
+            if graph is None:
+                graph = make()
+                if self.m <= self._stores:
+                    self.__dict__[name] = graph
+        return graph
 
     def with_arcs(self, kept: ArrayLike) -> Graph:
         """Return the graph with some of its arcs only, (m,) bool, in the order of :meth:`arcs`.
@@ -714,13 +722,6 @@ class Graph:
             "weights": weights or self.dtype.name,
         }
         return table(["Graph", self.name or ""], about.items())
-
-    def _reverse(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the compressed rows of the reversed graph, with these weights."""
-        rows = weights, self.indices, narrow(self.indptr)
-        columns = scipy.sparse.csr_array(rows, shape=(self.n, self.n)).tocsc()
-        starts = columns.indptr.astype(np.int64, copy=False)
-        return sealed(starts), sealed(columns.indices), sealed(columns.data)
 
     def _equals_reverse(self) -> bool:
         alike = self.min_weight == self.max_weight

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from pyapsp.graph.validation import Span
@@ -21,6 +22,7 @@ __all__ = [
     "starts_among",
     "starts_of",
     "tails_of",
+    "transposed",
 ]
 
 _BLOCK = 2**17  # arcs for which temporary arrays stay in the CPU cache
@@ -194,6 +196,16 @@ def narrow(starts: NDArray[np.int64]) -> np.ndarray:
     SciPy would convert the heads to the type of the row pointers.
     """
     return starts.astype(np.int32) if starts[-1] < 2**31 else starts
+
+
+def transposed(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: np.ndarray
+) -> tuple[NDArray[np.int64], NDArray[np.int32], np.ndarray]:
+    """Return the rows of the transposed matrix, in new arrays."""
+    n = indptr.size - 1
+    columns = scipy.sparse.csr_array((weights, indices, narrow(indptr)), shape=(n, n)).tocsc()
+    starts = columns.indptr.astype(np.int64, copy=False)
+    return starts, columns.indices.astype(np.int32, copy=False), columns.data
 
 
 def tails_of(indptr: NDArray[np.int64]) -> NDArray[np.int32]:

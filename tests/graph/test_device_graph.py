@@ -118,7 +118,7 @@ def test_without_device_the_call_runs_on_that_of_the_graph(graph, device):
 
 
 def test_derived_graphs_are_made_once(graph, device, monkeypatch):
-    monkeypatch.setattr(Graph, "_kept", 0)
+    monkeypatch.setattr(Graph, "_stores", 0)
     assert graph.reversed() is not graph.reversed()
     there = pyapsp.DeviceGraph(graph, device)
     for derive in (Graph.reversed, Graph.symmetrized):

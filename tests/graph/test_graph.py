@@ -102,7 +102,7 @@ def test_a_small_graph_keeps_its_reversed_graph(monkeypatch):
     assert graph.with_weights(np.array([7, 8])).reversed().weights.tolist() == [7, 8]
     assert graph.reversed().reversed() == graph
     assert "_reversed" not in vars(pickle.loads(pickle.dumps(graph)))
-    monkeypatch.setattr(Graph, "_kept", 1)
+    monkeypatch.setattr(Graph, "_stores", 1)
     large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
     assert large.reversed() is not large.reversed()
 
@@ -115,7 +115,7 @@ def test_a_small_graph_keeps_its_undirected_graph(monkeypatch):
     assert both.labels.tolist() == ["a", "b", "c"]
     assert graph.with_weights([7, 8, 9]).symmetrized().weights.tolist() == [7, 7, 9, 9]
     assert "_symmetrized" not in vars(pickle.loads(pickle.dumps(graph)))
-    monkeypatch.setattr(Graph, "_kept", 1)
+    monkeypatch.setattr(Graph, "_stores", 1)
     large = Graph.from_arcs(3, [0, 1], [1, 2], [5, 6])
     assert large.symmetrized() is not large.symmetrized()
     equal = Graph.from_arcs(3, [0, 1], [1, 0], [5, 5])

@@ -20,7 +20,7 @@ from pyapsp.all_pairs.sparse import apsp_bfs
 from pyapsp.all_pairs.sparse.device_block import BlockSearch
 from pyapsp.all_pairs.sparse.near_far import NearFar
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, model
 from pyapsp.paths import AllPairsOptions, sharing
 from pyapsp.registry import trials
 
@@ -291,18 +291,18 @@ def test_explain_names_the_devices(several):
 
 
 def test_a_large_graph_is_reversed_once(monkeypatch, device):
-    turned, turn = [], Graph._reverse
-    monkeypatch.setattr(Graph, "_kept", 100)
+    turned, turn = [], model.transposed
+    monkeypatch.setattr(Graph, "_stores", 100)
     graph = sparse(seed=8)
     assert graph.keeping() is not graph
     assert graph.keeping().keeping().n == graph.n
 
-    def noted(self, weights):
+    def noted(*rows):
         time.sleep(0.02)  # until the other one asks
-        turned.append(self)
-        return turn(self, weights)
+        turned.append(rows)
+        return turn(*rows)
 
-    monkeypatch.setattr(Graph, "_reverse", noted)
+    monkeypatch.setattr(model, "transposed", noted)
     pyapsp.solve(graph, "near-far", predecessors=True, device=[device, device])
     assert len(turned) == 1
 
