@@ -188,7 +188,7 @@ def _text(
         numbers = [number for thread in threads for number in thread]
         for bundle, row in model.codes.places[numbers].tolist():
             block = translate(model.codes.bundles[bundle].row(row), states, tables)
-            lines += ["    {", *("        " + line for line in block.lines), "    }"]
+            lines += ["    {", *("        " + line for line in block), "    }"]
         return [*lines, "}"]
 
     slots = {name: slot for slot, name in enumerate((*model.states, *model.functions, *varying))}

@@ -123,12 +123,12 @@ def _loop(bundle: Bundle, first: int, layout: Layout, tables: Tables, lanes: int
         # the last vector also computes bytecodes of the one before, to the same values
         again = f"i = min(i, last - {lanes});"
         lines += [f"if (i + {lanes} <= last)", f"    for (; i < last; i += {lanes}) {{"]
-        lines += [*_in(_in([again, *block.lines])), "    }"]
+        lines += [*_in(_in([again, *block])), "    }"]
     block = translate(bundle, layout.states, tables)
     total = []
     if bundle.shape.terms:
         total = [f"const real total = ITEM_SUM({first} + i);"]
-    lines += ["for (; i < last; i++) {", *_in(total + block.lines), "}"]
+    lines += ["for (; i < last; i++) {", *_in(total + block), "}"]
     return ["{", *_in(lines), "}"]
 
 
@@ -142,7 +142,7 @@ def _search(placed: list[tuple[int, Bundle]], layout: Layout, tables: Tables) ->
             lines.append(f"if (i < {len(bundle)} && id % {width} == 0) {{")
         else:
             lines.append(f"if (i < {len(bundle)}) {{")
-        return [*lines, *_in(translate(bundle, layout.states, tables).lines), "}"]
+        return [*lines, *_in(translate(bundle, layout.states, tables)), "}"]
     middle = len(placed) // 2
     low, high = (_search(part, layout, tables) for part in (placed[:middle], placed[middle:]))
     return [f"if (id < {placed[middle][0]}) {{", *_in(low), "} else {", *_in(high), "}"]

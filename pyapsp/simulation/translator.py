@@ -13,7 +13,7 @@ Source: F. Okuyama's thesis, 2013, section 5.5.2, figures 5.8 and 5.9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pyapsp.simulation.bytecode import Bundle, Op
 
-__all__ = ["Block", "Tables", "literal", "translate"]
+__all__ = ["Tables", "literal", "translate"]
 
 # An expression with more levels of parentheses is stored in a variable: compilers have a limit.
 _LEVELS = 32
@@ -83,13 +83,6 @@ class Tables:
         return np.concatenate(self._slots), np.concatenate(self._values)
 
 
-@dataclass
-class Block:
-    """The text for a bundle: statements that compute bytecode i."""
-
-    lines: list[str] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class _Part:
     """An expression: its text, how deep it is, and whether it is a truth value."""
@@ -99,8 +92,8 @@ class _Part:
     mask: bool = False
 
 
-def translate(bundle: Bundle, states: int, tables: Tables, *, lanes: int = 1) -> Block:
-    """Return the text of a bundle.
+def translate(bundle: Bundle, states: int, tables: Tables, *, lanes: int = 1) -> list[str]:
+    """Return the statements that compute bytecode i of a bundle, as lines.
 
     Parameters
     ----------
@@ -110,14 +103,14 @@ def translate(bundle: Bundle, states: int, tables: Tables, *, lanes: int = 1) ->
     tables : Tables
         Operands are added to them.
     lanes : int
-        How many bytecodes the block computes: i to i + lanes - 1, in vectors.
+        How many bytecodes the lines compute: i to i + lanes - 1, in vectors.
     """
-    return _Translation(bundle, states, tables, lanes).block
+    return _Translation(bundle, states, tables, lanes).lines
 
 
 class _Translation:
     def __init__(self, bundle: Bundle, states: int, tables: Tables, lanes: int) -> None:
-        self.block = Block()
+        self.lines: list[str] = []
         self._bundle, self._states, self._tables, self._lanes = bundle, states, tables, lanes
         self._type = "real" if lanes == 1 else "reals"
         self._slot = self._constant = self._temporary = 0
@@ -203,7 +196,7 @@ class _Translation:
         """Return the name of a variable with the value of an expression."""
         name = f"e{self._temporary}"
         self._temporary += 1
-        self.block.lines.append(f"const {self._type} {name} = {part.text};")
+        self.lines.append(f"const {self._type} {name} = {part.text};")
         return name
 
     def _as_real(self, part: _Part) -> _Part:
@@ -272,15 +265,15 @@ class _Translation:
         if self._lanes == 1:
             where = place.format("i")
             kind = "ASSIGN_STATE" if state else "ASSIGN_FUNCTION"
-            self.block.lines.append(f"{kind}({where}, {name});")
+            self.lines.append(f"{kind}({where}, {name});")
         elif _affine(column)[1] == 1:
             kind = "ASSIGN_STATES" if state else "ASSIGN_FUNCTIONS"
-            self.block.lines.append(f"{kind}({place.format('i')}, {name});")
+            self.lines.append(f"{kind}({place.format('i')}, {name});")
         else:
             kind = "ASSIGN_STATE" if state else "ASSIGN_FUNCTION"
             for lane in range(self._lanes):
                 where = place.format(f"(i + {lane})")
-                self.block.lines.append(f"{kind}({where}, {name}.s{lane:x});")
+                self.lines.append(f"{kind}({where}, {name}.s{lane:x});")
         self._known[column.tobytes()] = name
 
 
