@@ -155,8 +155,8 @@ class DenseGraph(Graph):
         if self.dtype.kind == "i":
             return True
         matrix = self._matrix
-        parts = [matrix.reshape(-1)] if matrix.flags.c_contiguous else matrix
-        return all(compressed.whole(part) for part in parts)
+        rows = [matrix.reshape(-1)] if matrix.flags.c_contiguous else matrix
+        return all(map(compressed.whole, rows))
 
     @cached_property
     def is_unweighted(self) -> bool:

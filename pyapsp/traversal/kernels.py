@@ -23,12 +23,15 @@ __all__ = [
     "WidthInGroup",
     "measured",
     "offset_type",
+    "resident",
     "search_defines",
     "standard_of_fences",
 ]
 
 #: Arcs, or vertices, that kernels can count in 32 bits. Loops count on by up to all work-items.
 MOST_COUNTED = 2**31 - 2**20
+# Work-items that a compute unit of a GPU runs at the same time.
+_ITEMS = 2048
 
 #: A buffer (None is the null pointer), or a number with its type.
 KernelArgument: TypeAlias = cl.Buffer | np.generic | None
@@ -68,6 +71,12 @@ class WidthInGroup(TunableMethod):
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits` as text."""
         return f"{super().rule(options)}, and at least width"
+
+
+def resident(device: Device) -> int:
+    """Return about how many work-items a device runs at the same time."""
+    units = device.capabilities.compute_units
+    return units if device.traits.scalar_groups else units * _ITEMS
 
 
 def offset_type(device: Device) -> np.dtype:

@@ -275,7 +275,7 @@ def test_duplicates_are_counted(device):
 
 
 def test_the_width_follows_the_frontier(device, monkeypatch):
-    monkeypatch.setattr(search, "_resident", lambda device: 24576)
+    monkeypatch.setattr(search, "resident", lambda device: 24576)
     widths = []
     choose = search.Frontiers._width
     monkeypatch.setattr(

@@ -423,8 +423,8 @@ def _room(graph: Graph, parameters: Parameters) -> int:
 def _table(parameters: Parameters, options: PathOptions) -> int:
     """Return the entries of a table: a group's share of the local memory of a compute unit."""
     group, warps = (
-        int(parameters.integer("group")),
-        int(parameters.integer("group")) // int(parameters.integer("warp")),
+        parameters.integer("group"),
+        parameters.integer("group") // parameters.integer("warp"),
     )
     share = min(_LOCAL, options.device.capabilities.local_memory) // 2 * group
     entries = share // (2048 * max(_ENTRY[parameters.word("duplicates")], 1))
@@ -433,7 +433,7 @@ def _table(parameters: Parameters, options: PathOptions) -> int:
 
 def _local_bytes(parameters: Parameters, options: PathOptions) -> int:
     """Return the local memory of a group of the kernel that needs most."""
-    group, queue = int(parameters.integer("group")), int(parameters.integer("queue"))
+    group, queue = parameters.integer("group"), parameters.integer("queue")
     ints = 2 * group + 1 + queue * group * (1 + options.predecessors) + group
-    ints += 2 * group * int(parameters.integer("single"))
+    ints += 2 * group * parameters.integer("single")
     return 4 * ints + _ENTRY[parameters.word("duplicates")] * _table(parameters, options)

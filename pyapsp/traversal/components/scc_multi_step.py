@@ -112,7 +112,7 @@ class SccMultiStep(PartMethod[_Programs]):
 
 def _width(parameters: Parameters, step: str) -> int:
     """Return how many work-items share the arcs of a vertex."""
-    return int(parameters.integer("width")) if parameters[step] == "virtual-warp" else 1
+    return parameters.integer("width") if parameters[step] == "virtual-warp" else 1
 
 
 class _MultiStep(PartSearch):

@@ -35,7 +35,7 @@ class PartitionBlock(Technique):
 
     def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of the offsets of a group."""
-        return int(parameters.integer("items") + 1)
+        return parameters.integer("items") + 1
 
     def expand(self, run: Run) -> None:
         """Write the owners."""

@@ -135,8 +135,8 @@ class PartitionMultiPhase(Technique):
 
     def local_ints(self, parameters: Parameters) -> int:
         """Return the ints of a slice, a part of which later has the owners of a round; of marks."""
-        round_ = int(parameters.integer("group") * parameters.integer("each"))
-        chunk = round_ * int(parameters.integer("rounds"))
+        round_ = parameters.integer("group") * parameters.integer("each")
+        chunk = round_ * parameters.integer("rounds")
         if parameters.word("find") == "marks":
             return chunk + 3 * -(-chunk // 32) + 7
         return max(round_, min(chunk, _SLICE)) + 2

@@ -21,7 +21,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.registry import Parameters, Plan
-from pyapsp.traversal.kernels import KernelArgument, Launcher
+from pyapsp.traversal.kernels import KernelArgument, Launcher, resident
 from pyapsp.traversal.sssp.cycles import check_distances, look_for_cycle, refuse_reached_cycle
 from pyapsp.traversal.sssp.merged import Chunks
 from pyapsp.traversal.sssp.tree import type_on_device
@@ -35,8 +35,6 @@ NARROWEST = 4
 _WIDEST = 32
 # The first round after which a negative cycle is looked for.
 _FIRST_LOOK = 8
-# Work-items that a compute unit of a GPU has at the same time.
-_RESIDENT = 2048
 # The layout of the counts.
 _FOUND, _HEAVY, _NEGATIVE, _RELAXED, _AVOIDED, _COUNTS = 0, 1, 2, 3, 4, 8
 
@@ -112,7 +110,7 @@ class Frontiers:
         self._queue = device.queue()
         self._launch = Launcher(self._queue, plan.state, parameters.integer("group"))
         self._capacity = _capacity(graph, parameters)
-        self._resident = _resident(device)
+        self._resident = resident(device)
         self._tell = on_counts
         weights = graph.weights.astype(self._dtype, copy=False)
         self._first, self._heads, self._weights = (
@@ -286,9 +284,3 @@ class Frontiers:
             refuse_reached_cycle(self._graph, row)
         with self._watch.by_the_host("transfer"):
             cl.enqueue_copy(self._queue, predecessors, self._row)
-
-
-def _resident(device: Device) -> int:
-    """Return the number of work-items that a device runs at the same time, about."""
-    units = device.capabilities.compute_units
-    return int(units * (1 if device.traits.scalar_groups else _RESIDENT))

@@ -22,7 +22,7 @@ _SHARES = 16
 
 def chunk(parameters: Parameters) -> int:
     """Return the vertices and arcs of a chunk."""
-    group = int(parameters.integer("group"))
+    group = parameters.integer("group")
     return group * (_EACH if group > 1 else _EACH_ALONE)
 
 

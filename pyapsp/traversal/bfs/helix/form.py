@@ -8,6 +8,7 @@ from pyapsp.device import Device
 from pyapsp.graph import Graph
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
+from pyapsp.traversal.kernels import resident
 
 __all__ = [
     "ARCS",
@@ -26,7 +27,6 @@ __all__ = [
     "groups",
     "kernel_file",
     "local_bytes",
-    "resident",
     "rows_of",
 ]
 
@@ -36,8 +36,6 @@ RING, SIZES, ARCS, BINS, MOST_BINS = 64, 64, 128, 192, 32
 STATE_SIZE = BINS + 2 * MOST_BINS
 # Indices of a work-item in local memory; arcs between two updates: on GPUs, with groups of one.
 _SLOTS, _TURNS = 8, 8
-# Work-items that a compute unit of a GPU runs at the same time.
-_RESIDENT = 2048
 # Groups that share the tiles of a frontier, for each compute unit of a CPU.
 _GROUPS_OF_A_CORE = 4
 _BALANCES = {"node": 0, "node-shuffle": 1, "scan": 2, "search": 3, "naive": 4}
@@ -50,12 +48,6 @@ _MASKS = {"none": 0, "8": 8, "32": 32, "atomic": 1}
 def kernel_file(parameters: Parameters) -> str:
     """Return the kernel file, relative to ``cl/traversal``."""
     return "bfs_helix_device.cl" if parameters.word("balance") == "device" else "bfs_helix.cl"
-
-
-def resident(device: Device) -> int:
-    """Return the number of work-items that a device runs at the same time, roughly."""
-    units = device.capabilities.compute_units
-    return units if device.traits.scalar_groups else units * _RESIDENT
 
 
 def groups(device: Device, group: int) -> int:
@@ -78,7 +70,7 @@ def bins(device: Device, parameters: Parameters) -> int:
         return 0
     if parameters.word("heavy") == "relaunch":
         return 1
-    return max(resident(device).bit_length() - int(parameters.integer("base")), 2)
+    return max(resident(device).bit_length() - parameters.integer("base"), 2)
 
 
 def bin_rooms(m: int, number: int, base: int) -> list[int]:
@@ -113,7 +105,7 @@ def rows_of(graph: Graph, parameters: Parameters) -> np.ndarray:
 def _team(parameters: Parameters) -> int:
     """Return the number of work-items that share arcs."""
     if parameters.word("balance").startswith("node"):
-        return int(parameters.integer("width"))
+        return parameters.integer("width")
     return int(parameters["group" if parameters.word("balance").endswith("-block") else "warp"])
 
 
@@ -163,14 +155,14 @@ def defines(graph: Graph, options: PathOptions, parameters: Parameters) -> dict[
 
 def local_bytes(parameters: Parameters, predecessors: bool) -> int:
     """Return the bytes of local memory of a group: the structs of the kernel files."""
-    group, pairs = int(parameters.integer("group")), 1 + predecessors
+    group, pairs = parameters.integer("group"), 1 + predecessors
     slots = 1 if parameters.word("update") == "ballot" else _TURNS * (8 if group == 1 else 2)
     ints = 2 * group + 1 + slots * group * pairs + (3 * group if _hash(parameters) else 0)
     if parameters.word("balance") == "device":
         return 4 * (ints + chunk(group) + 1)
     ints += 3 * group
     if not parameters.word("balance").startswith("node"):
-        ints += group + group // int(parameters.integer("warp"))
+        ints += group + group // parameters.integer("warp")
     if parameters.word("balance").startswith(("scan", "search")):
         ints += _SLOTS * group * pairs
     return 4 * ints

@@ -17,7 +17,7 @@ from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
-from pyapsp.traversal.kernels import search_defines, standard_of_fences
+from pyapsp.traversal.kernels import resident, search_defines, standard_of_fences
 from pyapsp.traversal.request import sourced
 from pyapsp.traversal.search import Search, Searcher
 
@@ -60,7 +60,7 @@ class BfsHelix(Search[Program]):
         """Yield the configuration for the graph of the plan, completed around given values."""
         device, fixed = options.device, dict(self.parameters)
         rules = str(fixed.pop("rules", RULES[0]))
-        best = wanted(device, self._facts, form.resident(device), rules)
+        best = wanted(device, self._facts, resident(device), rules)
         yield {**(dimensions.completed(fixed, best, device) or best), "rules": rules}
 
     def fits(self, parameters: Parameters, options: PathOptions) -> bool:

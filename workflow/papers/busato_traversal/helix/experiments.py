@@ -22,9 +22,10 @@ from pyapsp.paths import PathOptions
 from pyapsp.registry import Method, method, methods
 from pyapsp.registry.timing import Turn
 from pyapsp.traversal.bfs.bfs import bfs
-from pyapsp.traversal.bfs.helix import dimensions, form
+from pyapsp.traversal.bfs.helix import dimensions
 from pyapsp.traversal.bfs.helix.automatic import facts_of, on_a_cpu, published
 from pyapsp.traversal.bfs.helix.method import BfsHelix
+from pyapsp.traversal.kernels import resident
 
 __all__ = [
     "ABLATIONS",
@@ -190,7 +191,7 @@ class _Input:
             "deviation": float(degrees.std()),
             "gini": facts.gini,
             "largest": facts.most,
-            "resident": form.resident(self.device),
+            "resident": resident(self.device),
             # of the sources: that of all vertices takes n searches
             "eccentricity": float(depths.mean()),
             "bins": np.histogram(degrees, 2 ** np.arange(largest + 1))[0].tolist(),
@@ -262,10 +263,8 @@ def _rivals(n: int, request: Request) -> Iterator[Case]:
     sizes = {"group": 32, "warp": 8} if device.traits.scalar_groups else {}
     for name in GRAPHS:
         subject = _Input.of(name, n, device)
-        facts, resident = facts_of(subject.graph), form.resident(device)
-        published_set = dimensions.completed(
-            {}, published(facts, resident=max(resident, 1024), **sizes), device
-        )
+        facts, most = facts_of(subject.graph), max(resident(device), 1024)
+        published_set = dimensions.completed({}, published(facts, resident=most, **sizes), device)
         assert published_set is not None
         runners = [subject.runner({"method": "bfs-helix"}, method("bfs-helix"))]
         label: Label = {"method": "bfs-helix, table 7.2"}
