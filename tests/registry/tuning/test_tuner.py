@@ -336,6 +336,18 @@ def test_a_tie_goes_to_the_default(tune, monkeypatch):
     assert tune().run().row.parameters != DEFAULT
 
 
+def test_the_default_is_timed_again_beside_the_best(tune, monkeypatch):
+    """Here it is the slowest set."""
+    seconds = {True: 2.0, False: 1.0}
+    monkeypatch.setattr(tuner, "_FINALISTS", 1)
+    monkeypatch.setattr(
+        Tuner, "_outcome", lambda self, each: Outcome(each, "ok", seconds[each == DEFAULT])
+    )
+    costs = tune().run().costs
+    assert len(costs) == 2
+    assert key(DEFAULT) in costs
+
+
 class Meter:
     """A meter by which a set takes joules that do not depend on its time."""
 
