@@ -169,11 +169,8 @@ def _check(measures: list[str], arguments: argparse.Namespace) -> None:
     """
     from pyapsp.base.errors import ParameterError
 
-    if getattr(arguments, "team", None) is not None:
-        for measure in {_BETWEENNESS, _OF_ARCS, _HARMONIC}.intersection(measures):
-            raise ParameterError(f"{measure} runs in one process, not under MPI")
-        if arguments.dry_run:
-            raise ParameterError("--dry-run is for one process")
+    if getattr(arguments, "team", None) is not None and arguments.dry_run:
+        raise ParameterError("--dry-run is for one process")
     for measure in {_BETWEENNESS, _OF_ARCS}.intersection(measures):
         if arguments.method != "auto":
             raise ParameterError(f"{measure} has one method: leave out --method")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from inspect import signature
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,21 +15,22 @@ from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.progress import of_sources
 from pyapsp.cluster.answers import Answers
-from pyapsp.cluster.devices import own_device
+from pyapsp.cluster.calls import own_arguments
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.graph import Graph, as_graph
+from pyapsp.graph import Graph
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.sharing import part_of
 from pyapsp.registry import Plan, Stats
 from pyapsp.registry.ranks import register_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["SummaryTeam", "solve_searches", "summary_on_ranks", "totals_of_all"]
 
 _R = TypeVar("_R")
 _Progress: TypeAlias = Callable[[int, int], None]
 
-# Arguments of a summary that may differ; all ranks have the graph of rank 0.
-_OWN = ("graph", "method", "device", "memory_limit", "progress", "comm")
 # Bytes of rows of a rank before they go to the answer.
 _ROWS = 2**26
 
@@ -153,10 +153,18 @@ class SummaryTeam(Team):
         """Raise an error on all ranks if one has other values."""
         self._ranks.same("a summary", **values)
 
-    def order(self, order: np.ndarray | None) -> np.ndarray | None:
-        """Return the order of the vertices of rank 0."""
-        common: np.ndarray | None = self._ranks.share(order)
-        return common
+    def share(self, value: _R) -> _R:
+        """Return the value of rank 0."""
+        return self._ranks.share(value)
+
+    def added(self, sums: np.ndarray) -> np.ndarray:
+        """Return the sum of the arrays of all ranks, added in the order of ranks."""
+        total, part = np.zeros_like(sums), np.empty_like(sums)
+        for root in range(self.size):
+            if root == self.rank:
+                part[...] = sums
+            total += self._ranks.broadcast(part, root)
+        return total
 
     def part(self, options: AllPairsOptions, n: int) -> AllPairsOptions:
         """Return the options to plan with."""
@@ -170,25 +178,15 @@ class SummaryTeam(Team):
 
 
 @register_on_ranks("summary")
-def summary_on_ranks(function: Callable[..., _R], *arguments: Any, **options: Any) -> _R:
-    """Call a summary with the graph of rank 0 and the device of each rank.
-
-    Rank 0 alone reports progress. If ``comm`` is `Ranks`, all of this has been done.
-    """
-    if isinstance(options["comm"], Ranks):
-        return function(*arguments, **{**options, "comm": SummaryTeam(options["comm"])})
-    with Ranks(options["comm"], function.__name__) as ranks:
-        others = list(arguments)
-        graph = others.pop(0) if others else options.pop("graph")
-        weight, first = options.pop("weight", ...), ranks.rank == 0
-        graph = ranks.share(as_graph(graph, weight=weight, copy=False) if first else None)
-        given = signature(function).bind(graph, *others, **options).arguments
-        ranks.same(
-            function.__name__, **{name: each for name, each in given.items() if name not in _OWN}
-        )
-        own = own_device(ranks, options.get("device"))
-        limit = own.limit(options.get("memory_limit"))
-        options |= {"device": own.device, "memory_limit": limit, "comm": SummaryTeam(ranks)}
-        if ranks.rank > 0:
-            options.pop("progress", None)
-        return function(graph, *others, **options)
+def summary_on_ranks(
+    comm: MPI.Comm | Ranks,
+    function: Callable[..., _R],
+    arguments: Sequence[object],
+    options: Mapping[str, object],
+) -> _R:
+    """Call a summary on each rank with a `SummaryTeam`; if ``comm`` is `Ranks`, as it is called."""
+    if isinstance(comm, Ranks):
+        return function(*arguments, **{**options, "comm": SummaryTeam(comm)})
+    with Ranks(comm, function.__name__) as ranks:
+        given = own_arguments(ranks, function, arguments, options)
+        return function(**given, comm=SummaryTeam(ranks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +16,15 @@ from pyapsp.graph.validation import array
 from pyapsp.paths import vertices_or_all
 from pyapsp.queries.range_rows import RangeRows
 from pyapsp.queries.workers import asked
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["accessibility", "reach"]
 
 
+@sources_on_ranks(gathered=True)
 def reach(
     graph: GraphLike,
     sources: Vertices | None = None,
@@ -29,12 +35,14 @@ def reach(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Count the other vertices up to a distance from each source.
 
     The time of a source depends on what it reaches, and the answer has one number for it.
 
-    Parameters and errors are those of `within`.
+    Parameters and errors are those of `within`. With `comm` all ranks return the numbers of all
+    sources.
 
     Returns
     -------
@@ -56,6 +64,7 @@ def reach(
     return counts
 
 
+@sources_on_ranks(gathered=True)
 def accessibility(
     graph: GraphLike,
     opportunities: ArrayLike,
@@ -68,6 +77,7 @@ def accessibility(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Add up what is at the vertices up to a distance from each source.
 
@@ -80,6 +90,8 @@ def accessibility(
     decay : callable, optional
         Called with an array of distances, returns for each, whatever the others are, a factor of
         what is there. How many distances come together may differ from run to run. None: 1.
+    comm : mpi4py.MPI.Comm, optional
+        As for `within`, but all ranks return the sums of all sources.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -28,6 +28,10 @@ from pyapsp.paths import vertices_or_all
 from pyapsp.paths.result import NO_PREDECESSOR
 from pyapsp.queries.range_rows import Block, RangeRows
 from pyapsp.queries.workers import asked
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["Within", "WithinBlocks", "within", "within_blocks"]
 
@@ -237,6 +241,7 @@ def _for_scipy(*shape: int) -> dict[str, np.ndarray]:
     }
 
 
+@sources_on_ranks()
 def within(
     graph: GraphLike,
     sources: Vertices | None = None,
@@ -249,6 +254,7 @@ def within(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> Within:
     """Find all vertices up to a distance from each source, as sparse rows.
 
@@ -277,6 +283,10 @@ def within(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
+    comm : mpi4py.MPI.Comm, optional
+        Share the sources among the ranks of this communicator: all of them make this call, with the
+        graph of rank 0. Each returns the rows of its part of the different sources; these are the
+        bits of one process. The `progress` of rank 0 is called, with the sources of its part.
 
     Returns
     -------
@@ -316,6 +326,7 @@ def within(
     return _answer(rows, slice(0, lengths.size), replace(found, lengths=lengths))
 
 
+@sources_on_ranks()
 def within_blocks(
     graph: GraphLike,
     sources: Vertices | None = None,
@@ -328,10 +339,12 @@ def within_blocks(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> WithinBlocks:
     """Compute the result of `within` in blocks of rows, for answers that do not fit in memory.
 
-    Parameters and errors are those of `within`. Errors of arguments are raised by the call.
+    Parameters and errors are those of `within`. Errors of arguments are raised by the call. With
+    `comm`, an error of a rank after the call does not end the others.
 
     Returns
     -------

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
@@ -23,6 +24,10 @@ from pyapsp.queries.searches import searched
 from pyapsp.queries.sharing import launched, on_each_device, portions, start
 from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import LOST, STATE, USED, Workers, asked, values_of
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["RankedPaths", "yen"]
 
@@ -75,6 +80,7 @@ class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
         }
 
 
+@sources_on_ranks(pairs=True)
 def yen(
     graph: GraphLike,
     sources: Vertices,
@@ -87,6 +93,7 @@ def yen(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> RankedPaths:
     """Find the k shortest paths without loops from ``sources[i]`` to ``targets[i]``, for each i.
 
@@ -108,6 +115,8 @@ def yen(
     progress : callable, optional
         Called as ``progress(done, k)`` after each of k rounds; an exception that it raises ends the
         run.
+    comm : mpi4py.MPI.Comm, optional
+        As for `pairs`.
 
     Returns
     -------

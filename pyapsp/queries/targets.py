@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,6 +24,10 @@ from pyapsp.paths import vertices_of, vertices_or_all
 from pyapsp.queries.along import Along, second_weights, sums_along
 from pyapsp.queries.searches import fill, searched
 from pyapsp.queries.workers import asked
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["PairPaths", "Pairs", "distances", "ends_of", "pairs"]
 
@@ -158,6 +162,7 @@ class Pairs(_PairResult):
         return {"pair": numbers, "vertex": self._named(self.vertices)}
 
 
+@sources_on_ranks(pairs=True)
 def pairs(
     graph: GraphLike,
     sources: Vertices,
@@ -172,6 +177,7 @@ def pairs(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> Pairs:
     """Find the distance from ``sources[i]`` to ``targets[i]``, for each i, and a shortest path.
 
@@ -199,6 +205,10 @@ def pairs(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of searches; an exception that it raises
         ends the run.
+    comm : mpi4py.MPI.Comm, optional
+        As for `within`: each rank returns the pairs of its part of the different sources, in their
+        order. The `along` of rank 0 is used, with the graph that is shared: a second weight with a
+        name is refused.
 
     Returns
     -------
@@ -254,6 +264,7 @@ def ends_of(
     return np.array(both[0]), np.array(both[1])
 
 
+@sources_on_ranks()
 def distances(
     graph: GraphLike,
     sources: Vertices | None = None,
@@ -267,6 +278,7 @@ def distances(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the distance from each source to each target, as a matrix.
 
@@ -283,6 +295,9 @@ def distances(
         Vertices, in any order; by default all.
     cutoff, directed, weight, dtype, device, memory_limit, progress
         As for `pairs`.
+    comm : mpi4py.MPI.Comm, optional
+        As for `within`: each rank returns the rows of its part of the different sources. Targets
+        are not shared: if there are fewer of them, call with ``graph.reversed()``.
     out : (k, t) ndarray, optional
         Array for the distances, of their dtype; it may be a memory map. If `dtype` is None, the
         dtype of this array is used. After an error the content is undefined.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -23,6 +24,10 @@ from pyapsp.queries.range_rows import RangeRows
 from pyapsp.queries.searches import searched
 from pyapsp.queries.targets import PairPaths, ends_of
 from pyapsp.queries.workers import asked
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["AllPaths", "all_shortest_paths", "count_shortest_paths", "shortest_path_dag"]
 
@@ -30,6 +35,7 @@ __all__ = ["AllPaths", "all_shortest_paths", "count_shortest_paths", "shortest_p
 _MOST = 2**63 - 1
 
 
+@sources_on_ranks(pairs=True, gathered=True)
 def count_shortest_paths(
     graph: GraphLike,
     sources: Vertices,
@@ -42,6 +48,7 @@ def count_shortest_paths(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Count the shortest paths from ``sources[i]`` to ``targets[i]``, for each i.
 
@@ -54,6 +61,8 @@ def count_shortest_paths(
         As for `solve`; weights must be above zero.
     sources, targets, cutoff, directed, weight, dtype, device, memory_limit, progress
         As for `pairs`.
+    comm : mpi4py.MPI.Comm, optional
+        As for `pairs`, but all ranks return the numbers of all pairs.
 
     Returns
     -------
@@ -132,6 +141,7 @@ class AllPaths(PairPaths[list[int]]):
         }
 
 
+@sources_on_ranks(pairs=True)
 def all_shortest_paths(
     graph: GraphLike,
     sources: Vertices,
@@ -145,6 +155,7 @@ def all_shortest_paths(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> AllPaths:
     """List the shortest paths from ``sources[i]`` to ``targets[i]``, for each i.
 
@@ -163,6 +174,8 @@ def all_shortest_paths(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of different sources; an exception that
         it raises ends the run.
+    comm : mpi4py.MPI.Comm, optional
+        As for `pairs`.
 
     Returns
     -------

@@ -67,6 +67,8 @@ CALLS = {
     ),
     "sparse": lambda comm: pyapsp.solve(GRAPH, "near-far", comm=comm),
     "summary": lambda comm: pyapsp.diameter(GRAPH, comm=comm),
+    "query": lambda comm: pyapsp.reach(GRAPH, cutoff=3, comm=comm),
+    "betweenness": lambda comm: pyapsp.betweenness_centrality(GRAPH, comm=comm),
     "batch": lambda comm: pyapsp.solve_many(MATRICES, comm=comm),
     "rates": measured,
 }

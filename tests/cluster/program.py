@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas
 from mpi4py import MPI
+from scipy.sparse import vstack
 
 import pyapsp
 from pyapsp.all_pairs.summaries import searches
@@ -43,6 +45,7 @@ SUMMARIES = (
     "closeness_centrality",
     "distance_histogram",
     "diameter",
+    "harmonic_centrality",
 )
 compared = 0
 
@@ -165,6 +168,101 @@ def summaries() -> None:
             same(mine, one)
 
 
+def centralities() -> None:
+    """Sums of ranks are added in their order; all ranks have the same bits, in each call."""
+    graph = drawn(21)
+    function = pyapsp.betweenness_centrality
+    for function, options in (
+        *((function, each) for each in ({}, {"weight": ...}, {"sources": [7, 149]}, {"k": 20})),
+        (pyapsp.edge_betweenness_centrality, {}),
+    ):
+        mine = function(graph if COMM.rank == 0 else None, comm=COMM, **options)
+        same(mine, COMM.bcast(mine))
+        if "k" in options:  # each rank would draw others
+            assert mine.any()
+            continue
+        same(mine, function(graph if COMM.rank == 0 else None, comm=COMM, **options))
+        np.testing.assert_allclose(mine, function(graph, **options), 1e-12, 1e-15)
+    # weights that have no names here are not read, and not asked for
+    table = {"source": [0, 1, 1], "target": [1, 2, 3], "km": [1, 2, 3], "h": [1, 1, 1]}
+    mine = pyapsp.betweenness_centrality(pandas.DataFrame(table), comm=COMM)
+    same(mine, pyapsp.betweenness_centrality(pandas.DataFrame(table)))
+
+
+def queries() -> None:
+    """Each rank has the rows, or the pairs, of its part of the sources; numbers are on all."""
+    graph, far = drawn(23, real=True), 0.9
+    sources = np.random.default_rng(24).permutation(N)[:70]
+    mine = graph if COMM.rank == 0 else None
+    found = pyapsp.within(mine, sources, far, predecessors=True, comm=COMM)
+    one = pyapsp.within(graph, sources, far, predecessors=True)
+    same(np.concatenate(COMM.allgather(found.sources)), sources)
+    for name in ("distances", "predecessors"):
+        whole = vstack(COMM.allgather(getattr(found, name)), "csr")
+        for array in ("data", "indices", "indptr"):
+            same(getattr(whole, array), getattr(getattr(one, name), array))
+    blocks = list(pyapsp.within_blocks(mine, sources, far, comm=COMM))
+    parts = COMM.allgather([block.distances for block in blocks])
+    same(vstack([each for some in parts for each in some], "csr").data, one.distances.data)
+    parts = COMM.allgather(pyapsp.distances(mine, sources, [4, 4, 99], comm=COMM))
+    same(np.concatenate(parts), pyapsp.distances(graph, sources, [4, 4, 99]))
+    numbers(graph, mine, np.append(sources, sources[::-1]), far)
+    graph = drawn(22)
+    paths(graph, graph if COMM.rank == 0 else None)
+
+
+def numbers(graph: Graph, mine: Graph | None, twice: np.ndarray, far: float) -> None:
+    """What has one number, or row of numbers, for each source."""
+    shops = np.random.default_rng(25).random((N, 2))
+    for function, arguments, options in (
+        (pyapsp.reach, (twice, far), {}),
+        (pyapsp.reach, (None, far), {}),
+        (pyapsp.accessibility, (shops, far), {"decay": lambda lengths: 1 / (1 + lengths)}),
+        (pyapsp.accessibility, (shops[:, 0], far), {"sources": twice}),
+        (pyapsp.harmonic_centrality, (twice,), {}),
+    ):
+        found = function(mine, *arguments, comm=COMM, **options)
+        same(found, function(graph, *arguments, **options))
+
+
+def paths(graph: Graph, mine: Graph | None) -> None:
+    """The pairs of a source are those of one rank, wherever they are."""
+    tails, heads = np.random.default_rng(26).integers(0, 20, (2, 90))
+    second = graph.with_weights(graph.weights * 2)
+    options = {"paths": True, "along": second if COMM.rank == 0 else None}
+    found = pyapsp.pairs(mine, tails, heads, comm=COMM, **options)
+    one = pyapsp.pairs(graph, tails, heads, paths=True, along=second)
+    everything = COMM.allgather(found)
+    owners = [set(each.sources.tolist()) for each in everything]
+    assert sum(map(len, owners)) == np.unique(tails).size
+    for each, own in zip(everything, owners, strict=True):
+        places = np.flatnonzero(np.isin(tails, list(own)))
+        for name in ("sources", "targets", "distances", "along"):
+            same(getattr(each, name), getattr(one, name)[places])
+        for number, place in enumerate(places):
+            assert each.path(number) == one.path(place)
+    found = pyapsp.count_shortest_paths(mine, tails, heads, comm=COMM)
+    same(found, pyapsp.count_shortest_paths(graph, tails, heads))
+    for function, more in ((pyapsp.yen, (3,)), (pyapsp.all_shortest_paths, (2,))):
+        found = function(mine, tails, heads, *more, comm=COMM)
+        one = function(graph, tails, heads, *more)
+        places = np.flatnonzero(np.isin(tails, found.sources))
+        same(found.targets, heads[places])
+        for number, place in enumerate(places):
+            assert found.paths(number) == one.paths(place)
+
+
+def labels() -> None:
+    """Vertices are given by their labels, which may look like numbers."""
+    table = pandas.DataFrame({"source": [30, 10, 20], "target": [10, 20, 30], "weight": [1, 2, 4]})
+    names = pandas.DataFrame({"source": ["c", "a"], "target": ["a", "b"], "weight": [1, 2]})
+    for frame, given in ((table, [30, 10]), (names, ["c", "a"])):
+        mine = frame if COMM.rank == 0 else None
+        same(pyapsp.reach(mine, given, 2, comm=COMM), pyapsp.reach(frame, given, 2))
+        found = COMM.allgather(pyapsp.pairs(mine, given, given[0], comm=COMM).distances)
+        same(np.concatenate(found), pyapsp.pairs(frame, given, given[0]).distances)
+
+
 def methods() -> None:
     """Each rank may search with another method, and not all of them reorder the vertices."""
     kept, searches._SOURCES = searches._SOURCES, 1
@@ -263,6 +361,14 @@ def different() -> None:
         (pyapsp.distance_histogram, graph, {"width": 1 + one}),
         *((getattr(pyapsp, name), graph, {"directed": one == 0}) for name in SUMMARIES),
         (pyapsp.solve_many, matrices, {"directed": one == 0}),
+        (pyapsp.within, graph, {"cutoff": one}),
+        (pyapsp.reach, graph, {"sources": [one], "cutoff": 3}),
+        (pyapsp.pairs, graph, {"targets": [one], "sources": [5]}),
+        (pyapsp.accessibility, graph, {"opportunities": np.full(N, one)}),
+        (pyapsp.betweenness_centrality, graph, {"endpoints": one == 0}),
+        # one of them has the default
+        (pyapsp.eccentricity, graph, {"sources": [0]} if one else {}),
+        (pyapsp.distances, graph, {} if one else {"sources": [0]}),
     ]
     batches = (matrices + one, [matrices[0] + one], [drawn(18 + one)], matrices[: 6 - one])
     batches += (Graphs([3], [1], [0], [1 + (one > 0)]), Graphs([3 + one], [1], [0], [1]))
@@ -270,7 +376,7 @@ def different() -> None:
     if COMM.size == 1:
         return
     for function, what, options in calls:
-        expect(next(iter(options)), lambda: function(what, comm=COMM, **options))  # noqa: B023
+        expect(next(iter(options), "sources"), lambda: function(what, comm=COMM, **options))  # noqa: B023
     for batch in batches:
         expect("graphs", lambda: pyapsp.solve_many(batch, comm=COMM))  # noqa: B023
     functions = (pyapsp.solve, pyapsp.diameter, pyapsp.solve_many)
@@ -319,6 +425,8 @@ def progress() -> None:
         assert bool(reported(pyapsp.solve, method=method)) == (COMM.rank == 0)
     pyapsp.eccentricity(drawn(19), comm=COMM)
     assert bool(reported(pyapsp.closeness_centrality)) == (COMM.rank == 0)
+    told = reported(pyapsp.harmonic_centrality)
+    assert told[-1:] == [(-(-N // COMM.size),) * 2] * (COMM.rank == 0), told
     take = Lifeline.take
     if COMM.rank == 0 and COMM.size > 1:
         Lifeline.take = lambda _, name, total, unit: (total, total)
@@ -329,6 +437,17 @@ def progress() -> None:
             assert len(told) == len(set(told)), told
     finally:
         Lifeline.take = take
+
+
+def dry() -> None:
+    """A dry run would end some ranks while others wait for them."""
+    for function in (pyapsp.reach, pyapsp.eccentricity, pyapsp.solve):
+        try:
+            pyapsp.dry_run(function, drawn(27), comm=COMM)
+        except ParameterError as error:
+            assert "dry_run is for one process" in str(error)
+        else:
+            raise AssertionError("no error")
 
 
 def expect(name: str, call) -> None:
@@ -364,7 +483,7 @@ def memory() -> None:
 
 PARTS = (
     *(dense, out_of_core, shared_memory, searching, summaries, methods, batches, errors, different),
-    *(empty, progress, memory, little_memory),
+    *(empty, progress, memory, little_memory, centralities, queries, labels, dry),
 )
 for part in PARTS:
     if len(sys.argv) < 3 or part.__name__ in sys.argv[2:]:

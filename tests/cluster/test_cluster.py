@@ -42,7 +42,7 @@ def _swept():
         yield
 
 
-SOME = ("out_of_core", "searching", "summaries", "batches", "errors")
+SOME = ("out_of_core", "searching", "summaries", "batches", "errors", "centralities", "queries")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_an_error_of_one_rank_ends_all(folder, before, code, words):
         "sparse",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("dense", "summary", "batch", "rates")
+            for name in ("dense", "summary", "query", "betweenness", "batch", "rates")
         ),
     ],
 )

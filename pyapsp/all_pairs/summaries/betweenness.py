@@ -7,12 +7,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
+from pyapsp.all_pairs.summaries.sharing import Team, shared, team_of
 from pyapsp.base.dry import dry_run, is_dry, needed
 from pyapsp.base.errors import ParameterError, PrecisionError
 from pyapsp.base.progress import of_sources
@@ -27,6 +29,9 @@ from pyapsp.numbers.checks import check_positive, check_weights
 from pyapsp.paths import vertices_of
 from pyapsp.registry import Options, check_limits, check_memory
 
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
 __all__ = ["betweenness_centrality", "edge_betweenness_centrality", "sampled"]
 
 # Work-items on devices with scalar groups (CPUs), and on others in a group and for each compute
@@ -37,6 +42,7 @@ _SHORT, _LONG = 0.05, 0.2
 _DOUBLE = np.dtype(np.float64)
 
 
+@shared
 def betweenness_centrality(
     graph: GraphLike,
     k: int | None = None,
@@ -50,6 +56,7 @@ def betweenness_centrality(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the betweenness of vertices: the share of shortest paths that lead over each.
 
@@ -84,6 +91,11 @@ def betweenness_centrality(
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
+    comm : mpi4py.MPI.Comm, optional
+        Share the sources among the ranks of this communicator: all of them make this call, with the
+        graph of rank 0, and all return the same. The sums of the ranks are added in their order, so
+        that the last bits depend on their number. The `progress` of rank 0 is called, with the
+        sources of its part.
 
     Returns
     -------
@@ -111,10 +123,10 @@ def betweenness_centrality(
     endpoints = flag("endpoints", owner, endpoints)
     normalized = flag("normalized", owner, normalized)
     checked = _checked(graph, directed, weight, owner)
-    chosen, all_of_them = _sources(checked, k, sources, seed, owner)
+    chosen, all_of_them = _sources(checked, k, sources, seed, owner, team_of(comm))
     weighted = weight is not None and not checked.is_unweighted
     kind = Kind(weighted=weighted, endpoints=endpoints)
-    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind, team_of(comm))
     count = None if all_of_them else chosen.size
     scale = _scales(checked, count, normalized=normalized, endpoints=endpoints)
     if scale is not None:
@@ -126,6 +138,7 @@ def betweenness_centrality(
     return sums
 
 
+@shared
 def edge_betweenness_centrality(
     graph: GraphLike,
     k: int | None = None,
@@ -138,6 +151,7 @@ def edge_betweenness_centrality(
     device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the betweenness of arcs: the share of all shortest paths that lead over each.
 
@@ -158,10 +172,10 @@ def edge_betweenness_centrality(
     owner = "edge_betweenness_centrality"
     normalized = flag("normalized", owner, normalized)
     checked = _checked(graph, directed, weight, owner)
-    chosen, all_of_them = _sources(checked, k, sources, seed, owner)
+    chosen, all_of_them = _sources(checked, k, sources, seed, owner, team_of(comm))
     weighted = weight is not None and not checked.is_unweighted
     kind = Kind(weighted=weighted, arcs=True)
-    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind)
+    sums = _sums(checked, chosen, owner, device, memory_limit, progress, kind, team_of(comm))
     if not checked.directed:
         sums += _of_reverse(checked, sums)
     count = None if all_of_them else chosen.size
@@ -194,8 +208,9 @@ def _sources(
     sources: Vertices | None,
     seed: int | None,
     owner: str,
+    team: Team | None,
 ) -> tuple[np.ndarray, bool]:
-    """Return the vertices to search from, and whether these are all."""
+    """Return the vertices to search from, the same in a team, and whether these are all."""
     if seed is not None:
         seed = integer("seed", owner, seed, 0)
         if k is None:
@@ -212,7 +227,8 @@ def _sources(
     k = integer("k", owner, k, 1, max(graph.n, 1))
     if k >= graph.n:  # as in NetworkX
         return np.arange(graph.n), True
-    return sampled(graph.n, k, seed), False
+    drawn = sampled(graph.n, k, seed)
+    return drawn if team is None else team.share(drawn), False
 
 
 def _scales(
@@ -260,8 +276,13 @@ def _sums(
     memory_limit: int | None,
     progress: Callable[[int, int], None] | None,
     kind: Kind,
+    team: Team | None,
 ) -> np.ndarray:
-    """Return the sums over the sources, for each vertex or arc."""
+    """Return the sums over the sources, for each vertex or arc; in a team those of all."""
+    if team is not None:
+        mine = np.array_split(sources, team.size)[team.rank]
+        sums = _sums(graph, mine, owner, device, memory_limit, progress, kind, None)
+        return team.added(sums)
     memory_limit = check_limits(memory_limit, progress, owner)
     devices = devices_for(graph, device, owner)
     for each in devices:

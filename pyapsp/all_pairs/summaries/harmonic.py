@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -16,6 +17,10 @@ from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
 from pyapsp.graph.validation import flag
 from pyapsp.paths import vertices_or_all
 from pyapsp.registry import Method, check_limits
+from pyapsp.registry.ranks import sources_on_ranks
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 __all__ = ["harmonic_centrality"]
 
@@ -25,6 +30,7 @@ _VALUES = 2**22
 _TOGETHER = 2**10
 
 
+@sources_on_ranks(gathered=True)
 def harmonic_centrality(
     graph: GraphLike,
     sources: Vertices | None = None,
@@ -35,6 +41,7 @@ def harmonic_centrality(
     device: DeviceLike = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    comm: MPI.Comm | None = None,
 ) -> np.ndarray:
     """Return the harmonic centrality of vertices: the sum of 1 / distance from the others to each.
 
@@ -45,8 +52,10 @@ def harmonic_centrality(
 
     Parameters
     ----------
-    graph, sources, directed, weight, method, device, memory_limit, progress
+    graph, sources, directed, weight, method, device, memory_limit, comm
         As for `eccentricity`.
+    progress : callable, optional
+        As for `eccentricity`; with `comm` it is called with the sources of the part of rank 0.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from pyapsp.all_pairs.sparse.session import Session
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
 from pyapsp.all_pairs.sparse.totals import Totals
-from pyapsp.all_pairs.summaries.sharing import Team
+from pyapsp.all_pairs.summaries.sharing import Team, team_of
 from pyapsp.base.dry import needed
 from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
@@ -93,7 +93,6 @@ class Searches:
         rows: bool = False,
         depth: int | None = None,
     ) -> None:
-        assert comm is None or isinstance(comm, Team)  # see `shared`
         memory_limit = check_limits(memory_limit, progress, "a summary")
         directed = flag("directed", "a summary", directed)
         self.graph = graph = as_graph(graph, directed, weight=weight, copy=False)
@@ -109,20 +108,20 @@ class Searches:
         self._place: np.ndarray | None = None
         self._tell = of_sources(progress)
         self._method = _method(method, graph, self._options, depth)
-        if comm is not None:
-            comm.same(sources=crc32(self.sources.tobytes()), rows=rows)
+        self._team = team = team_of(comm)
+        if team is not None:
+            team.same(sources=crc32(self.sources.tobytes()), rows=rows)
         # with `rows` the order of the vertices must stay
         if not rows and self.sources.size >= _SOURCES:
             order = None
-            if self._method.id != "ms-bfs" and (comm is None or comm.rank == 0):
+            if self._method.id != "ms-bfs" and (team is None or team.rank == 0):
                 order = _order(graph)
-            if comm is not None:
+            if team is not None:
                 # ranks exchange sums by places in the order; each may have another method
-                order = comm.order(order)
+                order = team.share(order)
             if order is not None:
                 graph, self._place = _permuted(graph, order), np.argsort(order)
-        self._team = comm
-        options = self._options if comm is None else comm.part(self._options, graph.n)
+        options = self._options if team is None else team.part(self._options, graph.n)
         self._plan = self._method.plan(graph, options) if graph.n else None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -14,7 +14,10 @@ from pyapsp.all_pairs.sparse.totals import Totals
 from pyapsp.paths import AllPairsOptions
 from pyapsp.registry.ranks import on_ranks
 
-__all__ = ["Team", "shared"]
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["Team", "shared", "team_of"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -39,8 +42,12 @@ class Team(ABC):
         """Raise an error on all processes if one has other values."""
 
     @abstractmethod
-    def order(self, order: np.ndarray | None) -> np.ndarray | None:
-        """Return the order of the vertices of process 0."""
+    def share(self, value: _R) -> _R:
+        """Return the value of process 0."""
+
+    @abstractmethod
+    def added(self, sums: np.ndarray) -> np.ndarray:
+        """Return the sum of the arrays of all processes, added in their order."""
 
     @abstractmethod
     def part(self, options: AllPairsOptions, n: int) -> AllPairsOptions:
@@ -57,6 +64,12 @@ class Team(ABC):
         """Yield the sums over rows that one process would yield, in the same order, on all."""
 
 
+def team_of(comm: MPI.Comm | Team | None) -> Team | None:
+    """Return the team that a function has got from `shared`."""
+    assert comm is None or isinstance(comm, Team)
+    return comm
+
+
 def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a function of a graph with the keyword ``comm`` run on the ranks of a communicator.
 
@@ -68,6 +81,6 @@ def shared(function: Callable[_P, _R]) -> Callable[_P, _R]:
         comm = options.get("comm")
         if comm is None or isinstance(comm, Team):
             return function(*arguments, **options)
-        return cast("_R", on_ranks("summary")(function, *arguments, **options))
+        return cast("_R", on_ranks("summary")(comm, function, arguments, options))
 
     return call
