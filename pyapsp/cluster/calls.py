@@ -9,7 +9,7 @@ from typing import Any
 from pyapsp.base.progress import of_sources
 from pyapsp.cluster.devices import own_device
 from pyapsp.cluster.ranks import Ranks
-from pyapsp.graph import Graph, as_graph, as_structure
+from pyapsp.graph import as_graph
 from pyapsp.registry import check_limits
 
 __all__ = ["all_arguments", "own_arguments"]
@@ -58,10 +58,12 @@ def own_arguments(
     alike = {name: each for name, each in given.items() if name not in (*_FIRST, *_OWN)}
     # the text of a function has an address, which may differ
     ranks.same(owner, **{name: owner if callable(each) else each for name, each in alike.items()})
-    # for `as_graph` None means that arcs have length 1, and for some functions that none is read
-    unread = signature(function).parameters["weight"].default is None
-    first = {name: given[name] for name in _FIRST if name in given}
-    given |= ranks.share(_shared(first, unread=unread) if ranks.rank == 0 else None)
+    if ranks.rank == 0:
+        given["graph"] = as_graph(given["graph"], weight=given["weight"], copy=False)
+        given["weight"] = ...  # those that it has now
+    # functions cannot be sent, and are of no use for a graph without names
+    sent = [name for name in _FIRST if name in given and not callable(given[name])]
+    given |= ranks.share({name: given[name] for name in sent})
     progress = given.get("progress")
     memory_limit = check_limits(given["memory_limit"], progress, owner)
     own = own_device(ranks, given["device"])
@@ -69,17 +71,6 @@ def own_arguments(
     if "progress" in given:
         given["progress"] = _watched(ranks, of_sources(progress) if ranks.rank == 0 else None)
     return given
-
-
-def _shared(first: dict[str, Any], *, unread: bool) -> dict[str, Any]:
-    """Return the arguments of rank 0 that all ranks use, the graph with its weights."""
-    source, weight = first["graph"], first["weight"]
-    graph: Graph
-    if unread and weight is None:
-        graph = as_structure(source)
-    else:
-        graph, weight = as_graph(source, weight=weight, copy=False), ...
-    return {**first, "graph": graph, "weight": weight}
 
 
 def _watched(ranks: Ranks, tell: Callable[[int, int], None] | None) -> Callable[[int, int], None]:

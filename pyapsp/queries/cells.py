@@ -107,7 +107,7 @@ def nearest(
 
     One search starts at all targets and walks the arcs backwards, so that distances are those from
     the vertices to the targets. With ``graph.reversed()`` they are those from the targets. With k =
-    1 the vertices of a target are its Voronoi cell.
+    1 the vertices of a target are its Voronoi cell. Several devices do not share it.
 
     Errors are those of `within`.
 

@@ -254,13 +254,22 @@ def paths(graph: Graph, mine: Graph | None) -> None:
 
 def labels() -> None:
     """Vertices are given by their labels, which may look like numbers."""
-    table = pandas.DataFrame({"source": [30, 10, 20], "target": [10, 20, 30], "weight": [1, 2, 4]})
+    table = pandas.DataFrame({"source": [3, 1, 2], "target": [1, 2, 3], "km": [1, 2, 4]})
     names = pandas.DataFrame({"source": ["c", "a"], "target": ["a", "b"], "weight": [1, 2]})
-    for frame, given in ((table, [30, 10]), (names, ["c", "a"])):
+    for frame, given in ((table, [3, 3]), (names, ["c", "a"])):
         mine = frame if COMM.rank == 0 else None
-        same(pyapsp.reach(mine, given, 2, comm=COMM), pyapsp.reach(frame, given, 2))
-        found = COMM.allgather(pyapsp.pairs(mine, given, given[0], comm=COMM).distances)
-        same(np.concatenate(found), pyapsp.pairs(frame, given, given[0]).distances)
+        weight = None if frame is names else "km"
+        found = pyapsp.reach(mine, given, 2, weight=weight, comm=COMM)
+        same(found, pyapsp.reach(frame, given, 2, weight=weight))
+        ends = given, given[0]
+        found = COMM.allgather(pyapsp.pairs(mine, *ends, weight=weight, comm=COMM).distances)
+        same(np.concatenate(found), pyapsp.pairs(frame, *ends, weight=weight).distances)
+        try:
+            pyapsp.pairs(mine, *ends, paths=True, along=lambda *arc: 1, weight=weight, comm=COMM)
+        except (ParameterError, RankError) as error:
+            assert "The 'along' parameter of pairs must be a graph" in str(error), error
+        else:
+            raise AssertionError("no error")
 
 
 def methods() -> None:
