@@ -81,6 +81,46 @@ def test_every_kind_of_argument_is_known_to_the_completion():
         assert known, f"{name}: {action.metavar}"
 
 
+LISTS = [
+    (name, action)
+    for name, action in ARGUMENTS
+    if action.option_strings and action.nargs in ("+", "*")
+]
+
+
+def words_of(action, count):
+    """Return words that an argument takes."""
+    if action.choices:
+        return [next(iter(action.choices))] * count
+    return ["1", "2"][:count]
+
+
+@pytest.mark.parametrize(("name", "action"), LISTS, ids=lambda each: getattr(each, "dest", each))
+def test_a_list_may_stand_before_the_other_arguments(name, action):
+    """It leaves the words that these must have."""
+    others = [each for command, each in ARGUMENTS if command == name]
+    positional = [
+        word
+        for each in others
+        if not each.option_strings and each.nargs in (None, "+")
+        for word in words_of(each, 1)
+    ]
+    required = [
+        word
+        for each in others
+        if each.option_strings and each.required and each is not action
+        for word in (each.option_strings[0], *words_of(each, 1))
+    ]
+    option = [action.option_strings[0], *words_of(action, 2)]
+    parse = cli.parser().parse_args
+    before, after = (
+        vars(parse([*name.split()[1:], *words, *required]))
+        for words in ([*option, *positional], [*positional, *option])
+    )
+    assert len(before[action.dest]) == 2
+    assert before == after
+
+
 def test_an_option_means_the_same_in_every_command():
     kinds = {}
     for name, action in ARGUMENTS:

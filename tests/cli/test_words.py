@@ -12,6 +12,7 @@ from running import run
 
 import pyapsp
 from pyapsp.base.spelling import meant
+from pyapsp.cli import parser
 from pyapsp.cli.words import spoken
 from pyapsp.errors import ParameterError
 from pyapsp.graph import Graph, generators
@@ -52,6 +53,43 @@ def test_what_was_meant(line, capsys):
     code, out, error = run(capsys, *line.split())
     assert (code, out) == (2, "")
     assert error.rstrip().endswith(f"Did you mean {MEANT[line]!r}?")
+
+
+LISTS = {
+    "within --device A g": (["A"], None, "g"),
+    "within --device A B g": (["A", "B"], None, "g"),
+    "within --dev A B g --cutoff 5": (["A", "B"], None, "g"),
+    "within g --device A B": (["A", "B"], None, "g"),
+    "within --device A --cutoff 5 g": (["A"], None, "g"),
+    "within --cutoff 5 --device A g": (["A"], None, "g"),
+    "within --cutoff=5 --device A g --no-progress": (["A"], None, "g"),
+    "within --device A -- g": (["A"], None, "g"),
+    "within --cutoff=5 g --sources 1 2": (None, ["1", "2"], "g"),
+    "measure --sources 1 2 g --undirected radius": (None, ["1", "2"], "g"),
+    "within --device=A g": (["A"], None, "g"),
+    "within --sources 1 -2 --device A g": (["A"], ["1", "-2"], "g"),
+    "within --sources 1 g --device A": (["A"], ["1"], "g"),
+    "measure --sources 1 2 g radius": (None, ["1", "2"], "g"),
+    "measure g --sources 1 2 radius": (None, ["1", "2"], "g"),
+    "pairs --sources 1 --targets 2 3 --device A B g": (["A", "B"], ["1"], "g"),
+    "pairs --sources 1 --targets 2 g --device A": (["A"], ["1"], "g"),
+    "measure --sources 1 g --device A -- radius": ("A", ["1"], "g"),
+    "measure --sources 1 2 --device A -- g radius": ("A", ["1", "2"], "g"),
+}
+
+
+@pytest.mark.parametrize("line", LISTS)
+def test_the_last_words_of_a_list_are_arguments_that_are_missing(line):
+    parsed = parser().parse_args(line.split())
+    assert (parsed.device, parsed.sources, parsed.graph) == LISTS[line]
+    assert getattr(parsed, "measures", ["radius"]) == ["radius"]
+
+
+@pytest.mark.parametrize("line", ["within --device A", "measure --sources 1 2", "within --device"])
+def test_a_list_needs_a_word_itself(line, capsys):
+    code, _, error = run(capsys, *line.split())
+    assert code == 2
+    assert "required: GRAPH" in error or "expected at least one argument" in error
 
 
 @pytest.mark.parametrize("line", ["xyzzy", "solve small.csv --method quick", "solve x --zzz 1"])
