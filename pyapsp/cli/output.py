@@ -158,7 +158,7 @@ def write_rows(
     names : sequence of str
         The columns.
     tables, path
-        As for `write_table`.
+        As for `write_table`; there is at least one, which may have no rows.
     """
     from pyapsp.base.files import atomic_write
 
@@ -193,8 +193,6 @@ def _write_parquet(table: Mapping[str, np.ndarray], file: IO[bytes], path: str) 
 def _join_parquet(
     names: Sequence[str], tables: Iterable[Mapping[str, np.ndarray]], path: str
 ) -> int:
-    import numpy as np
-
     from pyapsp.base.files import atomic_write, resolved
 
     folder, count = None if is_special(path) else resolved(path).parent, 0
@@ -205,9 +203,6 @@ def _join_parquet(
             with open(parts[-1], "wb") as file:
                 _write_parquet(table, file, path)
             count += len(table[names[0]])
-        if not parts:
-            write_table(dict.fromkeys(names, np.empty(0)), path)
-            return 0
         whole = os.path.join(beside, "whole.parquet")
         _join(parts, whole)
         with atomic_write(path, "wb") as file, open(whole, "rb") as joined:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,10 @@ from pyapsp.cli.output import TABLES, checked_graph, facts, print_json, write_ro
 from pyapsp.cli.targeted import add_search, search_arguments, shown_progress
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from pyapsp.graph import Graph
+    from pyapsp.queries.ranges import Within
 
 __all__ = ["configure", "run"]
 
@@ -87,5 +91,18 @@ def _written(output: str | None, graph: Graph, sources: list[int] | None, **opti
     if output is None:
         return sum(int(block.distances.nnz) for block in blocks)
     if output.endswith(TABLES):
-        return write_rows(_COLUMNS, (block.to_columns() for block in blocks), output)
+        return write_rows(_COLUMNS, _tables(blocks, graph, **options), output)
     return blocks.save(output)
+
+
+def _tables(
+    blocks: Iterable[Within], graph: Graph, **options: Any
+) -> Iterator[Mapping[str, np.ndarray]]:
+    """Yield the columns of each block, of none those of an empty answer: columns have types."""
+    import pyapsp
+
+    block = None
+    for block in blocks:
+        yield block.to_columns()
+    if block is None:
+        yield pyapsp.within(graph, [], **options).to_columns()

@@ -288,8 +288,11 @@ def frame_of(
         return pandas.DataFrame({name: _for_pandas(each) for name, each in columns.items()})
     import polars
 
+    texts = {name: polars.String for name, each in columns.items() if each.dtype.kind == "U"}
     try:
-        whole = polars.DataFrame({name: _plain(each) for name, each in columns.items()})
+        # without rows nothing says that a list is one of texts
+        values = {name: _plain(each) for name, each in columns.items()}
+        whole = polars.DataFrame(values, schema_overrides=texts)
     except TypeError as error:
         raise GraphError(
             f"polars has no type for these names of vertices, and pandas has: {error}"

@@ -40,6 +40,8 @@ _VALUES, _FIRST, _MOST = 2**20, 4, 2**16
 class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
     """The result of `yen`, with the ``sources``, ``targets`` and ``labels`` of the pairs."""
 
+    _dtype: np.dtype  # of the lengths
+
     def paths(self, pair: int = 0) -> list[list[int]]:
         """Return the paths of a pair, the shortest first, each with both ends.
 
@@ -58,7 +60,7 @@ class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
         ParameterError
             If there is no such pair.
         """
-        return np.array([length for length, _ in self._of(pair, "distances")])
+        return np.array([length for length, _ in self._of(pair, "distances")], self._dtype)
 
     def to_columns(self) -> dict[str, np.ndarray]:
         """Return a row for each path, by the labels of the graph.
@@ -75,7 +77,7 @@ class RankedPaths(PairPaths[tuple[np.generic, list[int]]]):
             "source": self._named(np.repeat(self.sources, counts)),
             "target": self._named(np.repeat(self.targets, counts)),
             "rank": np.array([rank for count in counts for rank in range(1, count + 1)], np.int64),
-            "distance": np.array([length for length, _ in paths]),
+            "distance": np.array([length for length, _ in paths], self._dtype),
             "arcs": np.array([len(path) - 1 for _, path in paths], np.int64),
         }
 
@@ -159,7 +161,8 @@ def yen(
             break
     if progress is not None:
         progress(most, most)
-    return RankedPaths(tails, heads, graph.labels, [each.paths for each in ranked])
+    paths = [each.paths for each in ranked]
+    return RankedPaths(tails, heads, graph.labels, paths, options.dtype)
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,20 @@ def test_every_type(dtype, device):
         np.testing.assert_array_equal(found.distances(pair), expected.distances(pair))
 
 
+def test_lengths_have_their_type_without_paths(device):
+    line = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5], labels=["a", "b", "c"])
+    one, none, empty = (
+        pyapsp.yen(line, *ends, 2, dtype="int16", device=device)
+        for ends in (([0], [2]), ([2], [0]), ([], []))
+    )
+    assert none.distances().dtype == one.distances().dtype == np.int16
+    for library in ("pandas", "polars"):
+        frames = [each.to_frame(library) for each in (one, none, empty)]
+        kinds = [list(frame.dtypes) for frame in frames]
+        assert kinds[0] == kinds[1] == kinds[2]
+        assert [len(frame) for frame in frames] == [1, 0, 0]
+
+
 def test_labels_tables_and_progress(device):
     edges = {"source": ["a", "a", "b", "c"], "target": ["b", "c", "d", "d"], "weight": [1, 2, 5, 5]}
     graph, seen = pyapsp.graph.from_frame(edges), []
