@@ -4,8 +4,8 @@ The measures of a graph are diameter, radius, average-shortest-path-length and w
 eccentricity, closeness-centrality, harmonic-centrality and betweenness-centrality are tables with a
 row for each vertex, as CSV. The betweenness needs searches from all vertices, also with --sources.
 edge-betweenness-centrality has a row for each arc. distance-histogram is the number of pairs at
-each distance, as CSV. Pairs without a path are
-ignored, except in the Wiener index, which is then inf. Sums of integer distances are exact.
+each distance, as CSV. Pairs without a path are ignored, except in the Wiener index, which is then
+inf. Sums of integer distances are exact. Several devices share the searches.
 
 For example:
   pyapsp measure rome99.gr diameter radius average-shortest-path-length
@@ -13,6 +13,7 @@ For example:
   pyapsp measure rome99.gr eccentricity closeness-centrality -o vertices.csv
   pyapsp measure rome99.gr betweenness-centrality -o between.csv
   pyapsp measure rome99.gr distance-histogram --width 1000 --json
+  pyapsp measure --device 0:0 0:1 rome99.gr radius
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="width of a bin of the histogram (1)",
     )
     add_name_of_method(parser, "'auto' (default) or a method that searches from sources")
-    add_device(parser)
+    add_device(parser, "several share the sources")
     add_memory_limit(parser)
     add_dry_run(parser)
     add_progress(parser)

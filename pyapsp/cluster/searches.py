@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from pyapsp.all_pairs.sparse.session import Session
 from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
-from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.all_pairs.sparse.totals import Totals, gathered
 from pyapsp.all_pairs.summaries.sharing import Team
 from pyapsp.base.progress import of_sources
 from pyapsp.cluster.answers import Answers
@@ -114,32 +113,18 @@ def totals_of_all(
     """
     ranks.same("totals", sources=places, width=width)
     name, unit = ranks.name(), min(ranks.all(session.size))
-    mine: list[tuple[int, Totals]] = []
-    counts = np.zeros(1, np.int64)
-    for first, last in _taken(ranks, name, places.size, unit, report):
-        for start in range(first, last, unit):
-            stop = min(start + unit, last)
-            for some, totals in session.totals(places[start:stop], width):
-                if totals.counts is not None:
-                    counts = _added(counts, totals.counts)
-                mine.append((start + some.start, replace(totals, counts=None)))
-            ranks.lifeline.check()
-    if width is not None:
-        counts = reduce(_added, ranks.all(counts))
-    everything = [each for some in ranks.all(mine) for each in some]
-    for start, totals in sorted(everything, key=lambda each: each[0]):
-        if width is not None:
-            totals = replace(totals, counts=counts)
-            counts = counts[:0]
+
+    def blocks() -> Iterator[tuple[int, Totals]]:
+        for first, last in _taken(ranks, name, places.size, unit, report):
+            for start in range(first, last, unit):
+                stop = min(start + unit, last)
+                for some, totals in session.totals(places[start:stop], width):
+                    yield start + some.start, totals
+                ranks.lifeline.check()
+
+    everything = chain.from_iterable(ranks.all(gathered(blocks())))
+    for start, totals in gathered(everything):
         yield slice(start, start + totals.reached.size), totals
-
-
-def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the sum of counts, which may have different numbers of bins."""
-    longer, shorter = sorted((one, other), key=len, reverse=True)
-    total = longer.copy()
-    total[: shorter.size] += shorter
-    return total
 
 
 class SummaryTeam(Team):

@@ -100,6 +100,13 @@ def test_a_file_of_vertices_and_chosen_ones(graph_file, tmp_path, capsys):
     assert rows == [["vertex", "eccentricity"], ["d", "6"], ["alone, far", "0"], ["a", "6"]]
 
 
+def test_several_devices(graph_file, device, capsys):
+    words = graph_file, "eccentricity", "harmonic-centrality"
+    one = run(capsys, *words, "--device", device.id)
+    assert one == run(capsys, *words, "--device", device.id, device.id)
+    assert one[0] == 0
+
+
 def test_a_histogram(graph_file, capsys):
     code, text, _ = run(capsys, graph_file, "distance-histogram", "--width", "2")
     assert code == 0

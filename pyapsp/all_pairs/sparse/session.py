@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.sparse.totals import Totals, totals_of
+from pyapsp.all_pairs.sparse.totals import Totals, gathered, totals_of
 from pyapsp.base.errors import DeviceError
 from pyapsp.base.together import Tell, in_turns, together
 from pyapsp.device import device_errors
@@ -26,6 +27,8 @@ from pyapsp.paths.sharing import each_plan, stats_of
 from pyapsp.registry import AnyPlan, Hashed, Plan, Stats
 
 __all__ = ["BlockSolver", "Session", "expected_of"]
+
+_R = TypeVar("_R")
 
 
 class BlockSolver(Protocol):
@@ -136,6 +139,20 @@ class _Opened:
         elif not direct:
             converted(rows, target.dtype, target)
 
+    def totals(self, sources: np.ndarray, width: float | None) -> Totals:
+        """Compute the sums over rows of at most `solver.size` sources, as `Session.totals`."""
+        graph, options = self.plan.input, self.plan.options
+        find = getattr(self.solver, "totals", None)
+        checked = not options.must_check(graph) or holds_all(graph, options.dtype)
+        if find is None or not checked or options.cutoff is not None:
+            rows = np.empty((sources.size, graph.n), options.dtype)
+            self.fill(sources, rows, None)
+            return totals_of(rows, width)
+        with self.at_work():
+            totals: Totals = find(sources, width)
+        self.sources += sources.size
+        return totals
+
     def stats(self) -> Stats:
         """Return the values of `Answer.stats`, as totals over all rows so far."""
         transfers = self.watch.seconds("transfer")
@@ -216,9 +233,15 @@ class Session:
                 before = None if predecessors is None else predecessors[some]
                 device.fill(sources[some], distances[some], before)
 
+        self._in_turns(work, sources.size, tell)
+
+    def _in_turns(
+        self, work: Callable[[_Opened, Iterator[slice]], _R], total: int, tell: Tell | None
+    ) -> list[_R]:
+        """Let the devices work on blocks of sources, and return what each returns."""
         workers = [partial(work, each) for each in self._opened]
         try:
-            in_turns(workers, self._sizes, sources.size, tell)
+            return in_turns(workers, self._sizes, total, tell)
         except DeviceError:
             for each in self._opened:
                 each.release()  # a stored error refers to all of them by its frames
@@ -235,9 +258,11 @@ class Session:
             return rows
 
     def totals(
-        self, sources: np.ndarray, width: float | None = None
+        self, sources: np.ndarray, width: float | None = None, tell: Tell | None = None
     ) -> Iterator[tuple[slice, Totals]]:
-        """Compute the sums over rows on one device, for a block of sources at a time.
+        """Compute the sums over rows, for a block of sources at a time.
+
+        Several devices compute all blocks before the first is yielded, which has all counts.
 
         Parameters
         ----------
@@ -245,11 +270,13 @@ class Session:
             Vertices, in any order.
         width : number, optional
             Also count the distances in bins of this width.
+        tell : callable, optional
+            Called with the number of sources that are done, and that of all.
 
         Yields
         ------
         some : slice
-            The places of the block in `sources`.
+            The places of the block in `sources`, in order.
         totals : Totals
 
         Raises
@@ -257,20 +284,21 @@ class Session:
         PrecisionError
             If a distance is too large for its type.
         """
-        plan = self._first.plan
-        graph, options = plan.input, plan.options
-        find = getattr(self._first.solver, "totals", None)
-        checked = not options.must_check(graph) or holds_all(graph, options.dtype)
-        for start in range(0, sources.size, self.size):
-            some = slice(start, start + self.size)
-            if find is not None and checked and options.cutoff is None:
-                with self._first.at_work():
-                    totals = find(sources[some], width)
-            else:
-                rows = np.empty((sources[some].size, graph.n), options.dtype)
-                self.fill(sources[some], rows, None)
-                totals = totals_of(rows, width)
-            yield some, totals
+        if len(self._opened) == 1:
+            for start in range(0, sources.size, self.size):
+                some = slice(start, min(start + self.size, sources.size))
+                totals = self._first.totals(sources[some], width)
+                if tell is not None:
+                    tell(some.stop, sources.size)
+                yield some, totals
+            return
+
+        def work(device: _Opened, blocks: Iterator[slice]) -> list[tuple[int, Totals]]:
+            return gathered((each.start, device.totals(sources[each], width)) for each in blocks)
+
+        parts = self._in_turns(work, sources.size, tell)
+        for start, totals in gathered(chain.from_iterable(parts)):
+            yield slice(start, start + totals.reached.size), totals
 
     def stats(self) -> Stats:
         """Return the values of `Answer.stats`, as totals over all rows so far."""

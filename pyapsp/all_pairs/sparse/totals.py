@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.numbers.precision import infinity
 
-__all__ = ["Totals", "bins_of", "totals_of"]
+__all__ = ["Totals", "bins_of", "gathered", "totals_of"]
 
 # The largest number of bins of a histogram.
 _BINS = 2**28
@@ -46,6 +48,36 @@ def totals_of(rows: np.ndarray, width: float | None = None) -> Totals:
     with np.errstate(over="ignore"):  # a sum that is too large is inf, as on a device
         total = near.sum(axis=1, dtype=kind)
     return Totals(largest, total, reached.sum(axis=1, dtype=np.int64), counts)
+
+
+def gathered(blocks: Iterable[tuple[int, Totals]]) -> list[tuple[int, Totals]]:
+    """Return blocks in the order of their sources; the first has all counts, which may be large.
+
+    Parameters
+    ----------
+    blocks : iterable of (int, Totals)
+        Each with the place of its first source.
+    """
+    found: list[tuple[int, Totals]] = []
+    counts: np.ndarray | None = None
+    for start, totals in blocks:
+        if totals.counts is not None:
+            counts = totals.counts if counts is None else _added(counts, totals.counts)
+            totals = replace(totals, counts=counts[:0])
+        found.append((start, totals))
+    found.sort(key=itemgetter(0))
+    if counts is not None:
+        start, totals = found[0]
+        found[0] = start, replace(totals, counts=counts)
+    return found
+
+
+def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sum of counts, which may have different numbers of bins."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    total = longer.copy()
+    total[: shorter.size] += shorter
+    return total
 
 
 def bins_of(largest: int | np.generic, width: float) -> int:

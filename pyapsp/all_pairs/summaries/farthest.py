@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def diameter(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     comm: MPI.Comm | None = None,
 ) -> int | float:

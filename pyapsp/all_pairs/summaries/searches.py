@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 from zlib import crc32
@@ -20,7 +19,7 @@ from pyapsp.base.errors import ParameterError
 from pyapsp.base.progress import of_sources
 from pyapsp.device import Device, DeviceLike
 from pyapsp.graph import Graph, GraphLike, Vertices, Weight, as_graph
-from pyapsp.graph.device_graph import device_for
+from pyapsp.graph.device_graph import devices_for
 from pyapsp.graph.validation import flag
 from pyapsp.numbers.bounds import distance_bound
 from pyapsp.numbers.precision import holds_all, infinity
@@ -85,7 +84,7 @@ class Searches:
         directed: bool = True,
         weight: Weight = ...,
         method: str | Method = "auto",
-        device: DeviceLike = None,
+        device: DeviceLike | Sequence[DeviceLike] = None,
         memory_limit: int | None = None,
         progress: Callable[[int, int], None] | None = None,
         comm: MPI.Comm | Team | None = None,
@@ -98,12 +97,18 @@ class Searches:
         self.graph = graph = as_graph(graph, directed, weight=weight, copy=False)
         self.sources = vertices_or_all(graph, sources, "a summary")
         self.kind = _kind(graph)
-        chosen = device_for(graph, device)
+        chosen = devices_for(graph, device, "a summary")
         dtype = _dtype_on_device(graph, self.kind, chosen)
         # if a distance may be too large for its type, whole rows are needed to check that
         totals = not rows and holds_all(graph, dtype)
-        options = AllPairsOptions(chosen, dtype, memory_limit=memory_limit, totals=totals)
-        self._options = replace(options, sources=self.sources)
+        self._options = AllPairsOptions(
+            chosen[0],
+            dtype,
+            memory_limit=memory_limit,
+            sources=self.sources,
+            totals=totals,
+            helpers=tuple(chosen[1:]),
+        )
         self.infinity = infinity(dtype)
         self._place: np.ndarray | None = None
         self._tell = of_sources(progress)
@@ -150,9 +155,7 @@ class Searches:
             for some, totals in self._team.totals(self._session, places[order], width, self._tell):
                 yield order[some], totals
             return
-        for some, totals in self._session.totals(places[order], width):
-            if self._tell is not None:
-                self._tell(min(some.stop, places.size), places.size)
+        for some, totals in self._session.totals(places[order], width, self._tell):
             yield order[some], totals
 
     def rows(self, vertices: np.ndarray) -> np.ndarray:
@@ -198,11 +201,12 @@ def _kind(graph: Graph) -> np.dtype:
     return np.dtype(np.int64 if graph.is_integer and within else np.float64)
 
 
-def _dtype_on_device(graph: Graph, kind: np.dtype, device: Device) -> np.dtype:
-    """Return the type of the distances on the device: one that holds every path, if possible."""
+def _dtype_on_device(graph: Graph, kind: np.dtype, devices: Sequence[Device]) -> np.dtype:
+    """Return the type of the distances on the devices: one that holds every path, if possible."""
     if kind.kind == "i":
         return np.dtype(np.int32 if holds_all(graph, np.dtype(np.int32)) else np.int64)
-    return np.dtype(np.float64 if device.capabilities.fp64 else np.float32)
+    doubles = all(each.capabilities.fp64 for each in devices)
+    return np.dtype(np.float64 if doubles else np.float32)
 
 
 def _order(graph: Graph) -> np.ndarray | None:

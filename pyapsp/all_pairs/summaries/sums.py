@@ -7,7 +7,7 @@ only the sums over these rows are downloaded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +47,7 @@ def eccentricity(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
@@ -70,7 +70,8 @@ def eccentricity(
         ``"auto"`` or a sparse method: ``ms-bfs`` if all weights are 1, ``near-far`` if no weight
         is negative, ``johnson`` for all weights.
     device, memory_limit
-        As for `solve`.
+        As for `solve`. Several devices share the sources, and find the bits of one; the limit is
+        that of each.
     progress : callable, optional
         Called as ``progress(done, total)`` with the number of sources; an exception that it raises
         ends the run.
@@ -108,7 +109,7 @@ def radius(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
@@ -155,7 +156,7 @@ def average_shortest_path_length(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
@@ -191,7 +192,7 @@ def wiener_index(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
@@ -231,7 +232,7 @@ def closeness_centrality(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
@@ -284,7 +285,7 @@ def distance_histogram(
     directed: bool = True,
     weight: Weight = ...,
     method: str | Method = "auto",
-    device: DeviceLike = None,
+    device: DeviceLike | Sequence[DeviceLike] = None,
     memory_limit: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     comm: MPI.Comm | None = None,
