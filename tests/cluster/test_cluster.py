@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas
 import pytest
 
 import pyapsp
@@ -150,6 +151,19 @@ def test_an_error_at_any_collective_operation_reaches_all_ranks(call, tmp_path):
     raised, operations = re.fullmatch(r"raised (\d+) at (.*)\n", done.stdout).groups()
     assert int(raised) > 20
     assert operations == "Iallgather Iallgatherv Ibarrier Ibcast Idup"
+
+
+@pytest.mark.slow
+def test_measures_of_a_file(folder):
+    line = "measure graph.npz harmonic-centrality betweenness-centrality --sources 3 899 4 -o"
+    for ranks in (1, 2):
+        words = "-m", "pyapsp", *line.split(), f"{ranks}.csv"
+        done = launching.run(ranks, *words, cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    one, two = (pandas.read_csv(folder / f"{ranks}.csv") for ranks in (1, 2))
+    assert one.vertex.tolist() == two.vertex.tolist() == [3, 899, 4]
+    assert one["harmonic-centrality"].tolist() == two["harmonic-centrality"].tolist()
+    np.testing.assert_allclose(one["betweenness-centrality"], two["betweenness-centrality"], 1e-12)
 
 
 def test_an_error_before_the_call_ends_all_ranks(tmp_path):
