@@ -17,7 +17,7 @@ __all__ = ["global_efficiency", "local_efficiency"]
 
 # Bytes of the neighborhoods that are searched together, and of a candidate for one of their arcs
 # while they are made and searched.
-_BLOCK, _CANDIDATE = 2**28, 160
+_BLOCK, _CANDIDATE = 2**28, 192
 
 
 def global_efficiency(G: ConvertedGraph) -> float:

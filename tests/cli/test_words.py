@@ -73,8 +73,8 @@ LISTS = {
     "measure g --sources 1 2 radius": (None, ["1", "2"], "g"),
     "pairs --sources 1 --targets 2 3 --device A B g": (["A", "B"], ["1"], "g"),
     "pairs --sources 1 --targets 2 g --device A": (["A"], ["1"], "g"),
-    "measure --sources 1 g --device A -- radius": ("A", ["1"], "g"),
-    "measure --sources 1 2 --device A -- g radius": ("A", ["1", "2"], "g"),
+    "measure --sources 1 g --device A -- radius": (["A"], ["1"], "g"),
+    "measure --sources 1 2 --device A -- g radius": (["A"], ["1", "2"], "g"),
 }
 
 
