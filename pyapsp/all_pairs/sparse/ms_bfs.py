@@ -2,7 +2,8 @@
 
 A level's counters are summed within each work-item before an atomic adds them, because atomics on
 shared counters took longer than the search. Bit planes are converted to numbers once, at the end;
-if the device is the host, they are written directly into the array of the caller.
+if the device is the host, they are written directly into the array of the caller. From many
+sources, the cores of a CPU do not share levels (`ms_bfs_blocks`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
+from pyapsp.all_pairs.sparse.ms_bfs_blocks import LINE, CoreSearches, blocks_of, build_blocks
+from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines, strips_of, vertices_of
 from pyapsp.all_pairs.sparse.source_blocks import (
     LEVEL,
     Programs,
@@ -29,8 +32,6 @@ from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place
 from pyapsp.graph import Facts, Graph
 from pyapsp.graph.families import ARCS
-from pyapsp.numbers.arithmetic import arithmetic_defines
-from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
 from pyapsp.registry.tuning import tuned_rate
@@ -56,9 +57,8 @@ _ITEMS = {True: 16, False: 512}
 _PLANES = 4
 # Ranges of vertices whose sums are computed in parallel.
 _RANGES = 16
-# Vertices of a group in the kernel that reads bits.
+# Vertices of a group in the kernels that clear and list rows, and those of a work-item.
 _VERTICES = 64
-# Number of vertex strips for which a work-item writes distances.
 _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
@@ -93,10 +93,18 @@ class MsBfs(TunableBlocks):
     def sets(
         self, n: int, family: str, options: AllPairsOptions, *, rows: bool = True
     ) -> Iterator[tuple[Parameters, Match | None]]:
-        """Omit rows wider than all sources need, unless the caller set the width."""
+        """Omit rows wider than all sources need, unless the caller set the width.
+
+        Where cores search alone, rows are at most as wide as a line of the caches.
+        """
         needed = max(-(-options.count(n) // _BITS), 1)
         for parameters, match in super().sets(n, family, options, rows=rows):
-            if parameters == self.parameters or parameters.integer("words") < 2 * needed:
+            words = parameters.integer("words")
+            if parameters == self.parameters:
+                yield parameters, match
+            elif words > LINE and blocks_of(n, options, LINE) is not None:
+                yield Parameters({"words": LINE}), match
+            elif words < 2 * needed:
                 yield parameters, match
 
     def fits(self, parameters: Parameters, options: AllPairsOptions) -> bool:
@@ -111,11 +119,12 @@ class MsBfs(TunableBlocks):
     def buffers(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> list[int]:
         """Return the bytes of each buffer: graph, bits, rows."""
         words = parameters.integer("words")
+        arcs = [8 * (graph.n + 1), 4 * graph.m] * (1 + graph.directed)
+        if (division := blocks_of(graph.n, options, words)) is not None:
+            return [*arcs, *division.bytes(graph.n), 4 * division.launch]
         blocks = _blocks(graph, options, words)
         rows, sources = blocks * graph.n, blocks * words * _BITS
         pieces = graph.n + graph.m // _PIECE[options.device.traits.scalar_groups]
-        arcs = [8 * (graph.n + 1), 4 * graph.m]
-        arcs *= 1 + graph.directed
         bits = [4 * words * rows] * 3 + [4 * words * rows * _PLANES]
         answer = [_answer(graph, options) * sources]
         return [*arcs, 8 * pieces, 4 * pieces, *bits, *[4 * rows] * 3, *answer, 4 * sources]
@@ -123,6 +132,8 @@ class MsBfs(TunableBlocks):
     def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, words = options.device, parameters.integer("words")
+        if (division := blocks_of(graph.n, options, words)) is not None:
+            return build_blocks(graph, options, division)
         lanes, strips, width, rows = _shape(device, words)
         defines = {
             "PYAPSP_LANES": lanes,
@@ -134,16 +145,7 @@ class MsBfs(TunableBlocks):
         capabilities = device.capabilities
         standard = capabilities.c_standard if capabilities.device_scope_fence else None
         search = build(device, "all_pairs/sparse/ms_bfs.cl", defines, standard=standard)
-        vertices, bits = _strip(graph, device)
-        width = min(device.traits.lanes(options.dtype.itemsize), vertices)
-        numbers = arithmetic_defines(device, options.dtype, width=width)
-        numbers |= {
-            "PYAPSP_WORDS": words,
-            "PYAPSP_VERTICES": vertices,
-            "PYAPSP_STRIPS": _STRIPS[device.traits.scalar_groups],
-            "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
-            "PYAPSP_LANE_BITS": bits,
-        }
+        numbers = row_defines(graph, options, words)
         return Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
@@ -173,8 +175,13 @@ class MsBfs(TunableBlocks):
         """Return False on the host, where kernels write the rows."""
         return not in_place(plan.options.device.handle)
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> _Searches:
+    def open(
+        self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch
+    ) -> _Searches | CoreSearches:
         """Copy the graph to the device."""
+        words = plan.parameters.integer("words")
+        if (division := blocks_of(plan.input.n, plan.options, words)) is not None:
+            return CoreSearches(plan, division, watch)
         return _Searches(plan, watch)
 
 
@@ -194,13 +201,15 @@ class _Searches:
     def __init__(self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch) -> None:
         graph, options, words = plan.input, plan.options, plan.parameters.integer("words")
         device = options.device
-        self._dtype, self._sum, self._cutoff = options.dtype, sum_type(options), options.cutoff
+        self._dtype, self._sum = options.dtype, sum_type(options)
+        self._longest = longest_of(options, graph.n)
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
         self._queue = device.queue()
         self._programs: Programs = plan.state
-        self._strip = _strip(graph, device)[0]
+        self._strip = vertices_of(graph, device)[0]
+        self._of_item = self._strip * strips_of(graph, options)
         self._strips = _STRIPS[device.traits.scalar_groups]
         lanes, _, _, rows = _shape(device, words)
         self._group = lanes, rows, 1
@@ -232,15 +241,12 @@ class _Searches:
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
     ) -> int | None:
         """Compute the rows of a block of sources, and return the number of levels."""
-        longest = int(infinity(self._dtype)) - 1 if self._dtype.kind in "iu" else self._n
-        if self._cutoff is not None:
-            longest = max(min(longest, int(self._cutoff)), 1)
-        levels = sum(1 for _ in itertools.islice(self.search(sources), longest))
+        levels = sum(1 for _ in itertools.islice(self.search(sources), self._longest))
         fields = np.int32(-(-(levels + 1).bit_length() // 4))
         sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
         bits = self._seen, self._planes
         with self._rows[0].to(distances) as rows:
-            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
+            self._each("ms_bfs_rows", self._of_item, *bits, rows, *sizes, fields)
         if predecessors is not None:
             with self._rows[1].to(predecessors) as rows:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
@@ -395,14 +401,6 @@ def _shape(device: Device, words: int) -> tuple[int, int, int, int]:
         width = min(device.traits.lanes(4), words)
         return 1, words // width, width, 1
     return words, 1, 1, max(min(256, device.capabilities.max_work_group_size) // words, 1)
-
-
-def _strip(graph: Graph, device: Device) -> tuple[int, int]:
-    """Return the number of vertices whose bits a work-item reads, and the bits of a distance."""
-    if not device.traits.scalar_groups:
-        return 1, 32
-    bits = 16 if graph.n <= 2**15 else 32
-    return device.traits.lanes(bits // 8), bits
 
 
 def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:

@@ -1,4 +1,7 @@
-"""ms-bfs: both directions and the change between them, pieces of rows, planes, blocks, sums."""
+"""ms-bfs: both directions and the change between them, pieces of rows, planes, blocks, sums.
+
+Cores share all levels here, and in `test_ms_bfs_blocks.py` none.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 import pyapsp
-from pyapsp.all_pairs.sparse import ms_bfs, session
+from pyapsp.all_pairs.sparse import ms_bfs, ms_bfs_blocks, ms_bfs_rows, session
 from pyapsp.all_pairs.sparse.ms_bfs import MsBfs
 from pyapsp.device import Device, model
 from pyapsp.device.kernels import Stopwatch
@@ -71,6 +74,11 @@ SHAPES = {
 def solve(graph, device, words=2, **options):
     options = {"dtype": "int32", "predecessors": True} | options
     return pyapsp.solve(graph, pyapsp.method("ms-bfs", words=words), device=device, **options)
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch):
+    monkeypatch.setattr(ms_bfs_blocks, "_LEAST", both_kinds(2**31))
 
 
 @pytest.fixture
@@ -269,7 +277,7 @@ def test_more_vertices_than_half_a_word_counts(n, device):
 
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64"])
 def test_the_search_ends_where_the_type_does(dtype, device, monkeypatch):
-    monkeypatch.setattr(ms_bfs, "infinity", lambda _: 100)
+    monkeypatch.setattr(ms_bfs_rows, "infinity", lambda _: 100)
     options = AllPairsOptions(device, np.dtype(dtype), predecessors=True)
     method = MsBfs(words=1)
     solver = method.open(method.plan(line(150), options), Stopwatch())

@@ -1,0 +1,263 @@
+/* ms_bfs for CPUs and many sources: a core searches a block of sources alone, and writes its rows.
+ *
+ * Purpose   ms_bfs.cl shares a level among all cores, in a few launches. In a small graph a launch
+ *           takes longer than the work of a core in it. If there are at least as many blocks of
+ *           sources as cores, cores need not share one. Here one launch does everything: a core that
+ *           is ready takes the next block, searches it, and writes its rows while its bits are in
+ *           the cache. Only one core writes to the bits, so that no operation is atomic. Some cores
+ *           search while others write, which shares the bandwidth of the memory better.
+ *
+ * Layout    Rows of WORDS words for each vertex and core, as in ms_bfs.cl, one array after the other:
+ *           seen, frontier, next, and the planes of digits. The rows of `next` that are not in a
+ *           list are 0, so that no level clears a whole array.
+ *           Three lists for each core: the vertices of the frontier, those of the next one, and
+ *           those that may be incomplete, the only ones that a pull looks at.
+ *
+ * Parameters  those of ms_bfs_rows.cl, for values, and
+ *             PYAPSP_BITS        1  words in a vector: 1, 2, 4, 8 or 16; a divisor of WORDS
+ *
+ * Cost      That of ms_bfs.cl, one launch. Memory for each core and source: 3 + (digits of n) bits
+ *           for each vertex, but planes are touched only up to the digits of the longest distance.
+ *
+ * Source    As ms_bfs.cl and ms_bfs_rows.cl. Blocks for cores: ours.
+ */
+#ifndef PYAPSP_WORDS
+#define PYAPSP_WORDS 16
+#endif
+#ifndef PYAPSP_BITS
+#define PYAPSP_BITS 1
+#endif
+#define WORDS PYAPSP_WORDS
+
+#include "all_pairs/sparse/ms_bfs_rows.h"
+
+#define ALONE __attribute__((reqd_work_group_size(1, 1, 1)))
+#define VECTORS (WORDS / PYAPSP_BITS)
+#if PYAPSP_BITS == 1
+typedef uint bits_t;
+#define SOME(bits) ((bits) != 0)
+#else
+typedef PYAPSP_JOIN(uint, PYAPSP_BITS) bits_t;
+#define SOME(bits) (PYAPSP_JOIN(ANY_, PYAPSP_BITS)(bits) != 0)
+#endif
+#define NONE ((bits_t)(0))
+
+/* The row of a vertex, and each vector of a row. */
+#define ROW(array, v) ((array) + (size_t)(v) * VECTORS)
+#define VECTOR(k) _Pragma("unroll") for (int k = 0; k < VECTORS; k++)
+
+/* What all blocks have in common: the next block, and the largest number of levels. */
+#define BEGUN 0
+#define LEVELS 1
+
+/* The arrays of a core. */
+typedef struct {
+    __global bits_t *seen, *frontier, *next, *planes;
+    __global int *list, *following, *open;
+    int listed, opened; /* entries of `list` and `open` */
+    long arcs;          /* that leave the frontier */
+    bits_t alive[VECTORS]; /* sources that found a vertex in the level before */
+} search_t;
+
+/* Level 0. Places without a source have all bits, so that no row is searched for these. */
+static inline void start(search_t *our, const int n, __global const int *sources, const int count,
+                         __global const long *leaving)
+{
+    uint none[WORDS] __attribute__((aligned(64)));
+    for (int w = 0; w < WORDS; w++) {
+        const int some = count - 32 * w;
+        none[w] = some >= 32 ? 0 : some <= 0 ? 0xffffffffu : 0xffffffffu << some;
+    }
+    for (int v = 0; v < n; v++) {
+        VECTOR(k) {
+            ROW(our->seen, v)[k] = ((const bits_t *)none)[k];
+            ROW(our->frontier, v)[k] = NONE;
+            ROW(our->next, v)[k] = NONE;
+        }
+        our->open[v] = v;
+    }
+    our->opened = n;
+    our->listed = our->arcs = 0;
+    VECTOR(k) {
+        our->alive[k] = ~((const bits_t *)none)[k];
+    }
+    for (int s = 0; s < count; s++) {
+        const int v = sources[s];
+        int first = 1;
+        VECTOR(k)
+            first &= !SOME(ROW(our->frontier, v)[k]);
+        if (first) {
+            our->list[our->listed++] = v;
+            our->arcs += leaving[v + 1] - leaving[v];
+        }
+        ((__global uint *)ROW(our->frontier, v))[s / 32] |= 1u << s % 32;
+        ((__global uint *)ROW(our->seen, v))[s / 32] |= 1u << s % 32;
+    }
+}
+
+/* Gather the frontier along the arcs that enter incomplete vertices; return the entries of the next
+ * list. A vertex is complete when it has the bits of all sources that are alive, and it remains so,
+ * because a source that found nothing in a level never does again. */
+static inline int pull(search_t *our, __global const long *entering, __global const int *tails)
+{
+    int found_rows = 0, open = 0;
+    for (int e = 0; e < our->opened; e++) {
+        const int v = our->open[e];
+        bits_t wanted[VECTORS], found[VECTORS], left = NONE;
+        VECTOR(k) {
+            wanted[k] = ~ROW(our->seen, v)[k] & our->alive[k];
+            found[k] = NONE;
+            left |= wanted[k];
+        }
+        if (!SOME(left))
+            continue;
+        long a = entering[v];
+        const long to = entering[v + 1];
+        for (; a + 4 <= to && SOME(left); a += 4) {
+            left = NONE;
+            VECTOR(k) {
+                found[k] |= ROW(our->frontier, tails[a])[k] | ROW(our->frontier, tails[a + 1])[k] |
+                            ROW(our->frontier, tails[a + 2])[k] |
+                            ROW(our->frontier, tails[a + 3])[k];
+                left |= wanted[k] & ~found[k];
+            }
+        }
+        if (SOME(left)) {
+            for (; a < to; a++)
+                VECTOR(k)
+                    found[k] |= ROW(our->frontier, tails[a])[k];
+            left = NONE;
+            VECTOR(k)
+                left |= wanted[k] & ~found[k];
+        }
+        bits_t fresh = NONE;
+        VECTOR(k) {
+            found[k] &= wanted[k];
+            fresh |= found[k];
+        }
+        if (SOME(left))
+            our->open[open++] = v;
+        if (!SOME(fresh))
+            continue;
+        VECTOR(k)
+            ROW(our->next, v)[k] = found[k];
+        our->following[found_rows++] = v;
+    }
+    our->opened = open;
+    return found_rows;
+}
+
+/* Scatter the rows of the list along the arcs that leave; return the entries of the next list. */
+static inline int push(search_t *our, __global const long *leaving, __global const int *heads)
+{
+    int found_rows = 0;
+    for (int e = 0; e < our->listed; e++) {
+        const int u = our->list[e];
+        bits_t told[VECTORS];
+        VECTOR(k)
+            told[k] = ROW(our->frontier, u)[k];
+        for (long a = leaving[u]; a < leaving[u + 1]; a++) {
+            const int v = heads[a];
+            bits_t fresh = NONE, old = NONE;
+            VECTOR(k)
+                fresh |= told[k] & ~ROW(our->seen, v)[k];
+            if (!SOME(fresh))
+                continue;
+            VECTOR(k) {
+                old |= ROW(our->next, v)[k];
+                ROW(our->next, v)[k] |= told[k] & ~ROW(our->seen, v)[k];
+            }
+            if (!SOME(old))
+                our->following[found_rows++] = v;
+        }
+    }
+    return found_rows;
+}
+
+/* The next rows are seen, and become the frontier; the rows of the old one become 0. */
+static inline void settle(search_t *our, const int rows, const int level, const size_t plane,
+                          __global const long *leaving)
+{
+    VECTOR(k)
+        our->alive[k] = NONE;
+    our->arcs = 0;
+    for (int e = 0; e < rows; e++) {
+        const int v = our->following[e];
+        VECTOR(k) {
+            const bits_t fresh = ROW(our->next, v)[k];
+            ROW(our->seen, v)[k] |= fresh;
+            our->alive[k] |= fresh;
+            for (int digit = 0; level >> digit; digit++)
+                if (level >> digit & 1)
+                    ROW(our->planes + digit * plane, v)[k] |= fresh;
+        }
+        our->arcs += leaving[v + 1] - leaving[v];
+    }
+    for (int e = 0; e < our->listed; e++)
+        VECTOR(k)
+            ROW(our->frontier, our->list[e])[k] = NONE;
+    __global bits_t *rest = our->frontier;
+    our->frontier = our->next;
+    our->next = rest;
+    __global int *list = our->list;
+    our->list = our->following;
+    our->following = list;
+    our->listed = rows;
+}
+
+/* Search a block, at most `longest` levels; return the number of levels that found something. A
+ * frontier with at most `few` arcs is pushed. */
+static inline int search(search_t *our, const int n, const size_t plane,
+                         __global const long *leaving, __global const int *heads,
+                         __global const long *entering, __global const int *tails, const long few,
+                         const int longest)
+{
+    for (int level = 1; level <= longest; level++) {
+        if ((level & (level - 1)) == 0) {
+            __global bits_t *digits = our->planes + (31 - clz(level)) * plane;
+            for (size_t i = 0; i < plane; i++)
+                digits[i] = NONE;
+        }
+        const int rows = our->arcs < few ? push(our, leaving, heads) : pull(our, entering, tails);
+        if (rows == 0)
+            return level - 1;
+        settle(our, rows, level, plane, leaving);
+    }
+    return longest;
+}
+
+/* A group for each core. There are `count` sources in blocks of `size`, a multiple of 32; `digits`
+ * planes for each core. */
+__kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const int *heads,
+                                  __global const long *entering, __global const int *tails,
+                                  __global bits_t *bits, __global int *lists,
+                                  __global int *state, __global const int *sources,
+                                  __global value_t *rows, __global int *before, const int n,
+                                  const int count, const int size, const int digits,
+                                  const long few, const int longest)
+{
+    const size_t core = get_group_id(0), plane = (size_t)n * VECTORS;
+    __global bits_t *own = bits + core * (3 + digits) * plane;
+    __global int *ours = lists + core * 3 * n;
+    for (int first = atomic_inc(&state[BEGUN]) * size; first < count;
+         first = atomic_inc(&state[BEGUN]) * size) {
+        const int last = min(first + size, count);
+        search_t our = {own, own + plane, own + 2 * plane, own + 3 * plane,
+                        ours, ours + n, ours + 2 * n};
+        start(&our, n, sources + first, last - first, leaving);
+        const int levels = search(&our, n, plane, leaving, heads, entering, tails, few, longest);
+        atomic_max(&state[LEVELS], levels);
+        const int used = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;
+        __global const uint *seen = (__global const uint *)our.seen;
+        __global const uint *planes = (__global const uint *)our.planes;
+        const ulong words = (ulong)n * WORDS;
+        for (int v = 0; v < n; v += STRIPS * V)
+            for (int s = first; s < last; s += 32)
+                write_rows(seen, planes, rows, n, v, (s - first) / 32, used, words, s, last, fields,
+                           MOST_FIELDS);
+        for (int v = 0; before && v < n; v++)
+            for (int s = first; s < last; s += 32)
+                write_before(entering, tails, seen, planes, before, n, v, (s - first) / 32, used,
+                             words, s, last);
+    }
+}

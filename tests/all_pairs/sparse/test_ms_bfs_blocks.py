@@ -1,0 +1,173 @@
+"""ms-bfs on CPUs from many sources, where each core searches blocks alone.
+
+On other devices the same calls share levels, and have the same answers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import pyapsp
+from pyapsp.all_pairs.sparse import ms_bfs_blocks, ms_bfs_rows
+from pyapsp.all_pairs.sparse.ms_bfs import MsBfs
+from pyapsp.all_pairs.sparse.ms_bfs_blocks import LINE, CoreSearches, blocks_of
+from pyapsp.device import model
+from pyapsp.device.kernels import Stopwatch
+from pyapsp.graph import Graph
+from pyapsp.paths import AllPairsOptions
+from pyapsp.paths.result import NO_PREDECESSOR
+
+from .answers import assert_solves, expected_rows
+from .test_ms_bfs import SHAPES, arcs_of, assert_solves_within, both_kinds, line, solve
+
+# Divisors of the arcs: any frontier is pushed, none is, or the direction changes.
+FEW = [1e-9, 2**62, 4]
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """Cores search alone from the first source on."""
+    monkeypatch.setattr(ms_bfs_blocks, "_LEAST", both_kinds(1e-9))
+
+
+@pytest.fixture
+def cores(device, monkeypatch):
+    """More cores than most machines have: groups that find no block, or take several."""
+    listed = dataclasses.replace(device.capabilities, compute_units=5)
+    monkeypatch.setitem(model._capabilities, device.handle, listed)
+    return 5
+
+
+def options_of(device, **options):
+    return AllPairsOptions(device, np.dtype("int32"), **options)
+
+
+@pytest.mark.parametrize("words", [1, 2, 8])
+@pytest.mark.parametrize("few", FEW)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bits_are_those_of_shared_levels(shape, few, words, device, cores, monkeypatch):
+    monkeypatch.setattr(ms_bfs_blocks, "_FEW", few)
+    result = solve(SHAPES[shape], device, words)
+    assert_solves(SHAPES[shape], result, device)
+    monkeypatch.setattr(ms_bfs_blocks, "_LEAST", both_kinds(2**31))
+    shared = solve(SHAPES[shape], device, words)
+    np.testing.assert_array_equal(result.distances, shared.distances)
+    np.testing.assert_array_equal(result.predecessors, shared.predecessors)
+
+
+def test_the_form_is_that_of_cpus_and_of_rows(device, monkeypatch):
+    graph, method = line(90), MsBfs(words=1)
+    for options, alone in [
+        (options_of(device), device.traits.scalar_groups),
+        (options_of(device, totals=True), False),
+    ]:
+        solver = method.open(method.plan(graph, options), Stopwatch())
+        assert isinstance(solver, CoreSearches) == alone
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("least", [4, 9])
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "float32", "float64"])
+def test_rows_that_pass_the_caches_or_not(dtype, least, device, monkeypatch):
+    """The first values up to a line, vectors, and what remains, at all places of a line."""
+    monkeypatch.setattr(ms_bfs_rows, "_STREAMED", least)
+    for n in (3, 37, 150):
+        graph = arcs_of(n, n, 2 * n)
+        result = pyapsp.solve(graph, pyapsp.method("ms-bfs"), dtype=dtype, device=device)
+        assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("few", FEW)
+@pytest.mark.parametrize("n", [16, 17, 256, 257, 300])
+def test_long_distances(n, few, device, monkeypatch):
+    monkeypatch.setattr(ms_bfs_blocks, "_FEW", few)
+    graph = line(n, directed=True)
+    assert_solves(graph, solve(graph, device), device)
+
+
+@pytest.mark.parametrize("n", [2**15, 2**15 + 1])
+def test_more_vertices_than_half_a_word_counts(n, device):
+    graph = arcs_of(8, n, 3 * n)
+    result = solve(graph, device, 1, sources=[0, 1, n - 1], predecessors=False)
+    assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("cutoff", [0, 0.5, 1, 40, 40.5])
+def test_a_cutoff(cutoff, device):
+    graph = line(90)
+    result = solve(graph, device, dtype="int16", cutoff=cutoff)
+    expected = expected_rows(graph)
+    assert_solves_within(result, np.where(expected > cutoff, np.inf, expected))
+
+
+def test_the_search_ends_where_the_type_does(device, monkeypatch):
+    monkeypatch.setattr(ms_bfs_rows, "infinity", lambda _: 100)
+    method, options = MsBfs(words=1), options_of(device, predecessors=True)
+    solver = method.open(method.plan(line(150), options), Stopwatch())
+    distances, before = np.empty((2, 150), np.int32), np.empty((2, 150), np.int32)
+    assert solver.solve_block(np.array([0, 50]), distances, before) == 99
+    exact = np.abs(np.arange(150) - [[0], [50]])
+    np.testing.assert_array_equal(distances[exact < 100], exact[exact < 100])
+    assert (distances[exact >= 100] == np.iinfo(np.int32).max // 2).all()
+    np.testing.assert_array_equal(before == NO_PREDECESSOR, (exact >= 100) | (exact == 0))
+
+
+def test_launches_end_soon(device, cores, monkeypatch):
+    """The same vertex is a source of several blocks, and of several launches."""
+    graph = arcs_of(5, 131, 400)
+    sources, steps = np.append(np.arange(131), [7, 7, 0] * 40), []
+    monkeypatch.setattr(ms_bfs_blocks, "_PAIRS", 1)
+    result = solve(graph, device, 1, sources=sources, progress=lambda *step: steps.append(step))
+    assert_solves(graph, result, device)
+    if device.traits.scalar_groups:
+        assert steps == [(32 * cores, 251), (251, 251)]
+
+
+def test_cores_share_levels_where_memory_is_short(device, cores):
+    graph = line(2000)
+    options = options_of(device, sources=np.arange(320))
+    if device.traits.scalar_groups:
+        needed = 3 * sum(blocks_of(2000, options, 8).bytes(2000))
+        short = dataclasses.replace(options, memory_limit=needed - 3)
+        assert blocks_of(2000, short, 8) is None
+        enough = dataclasses.replace(options, memory_limit=needed)
+        assert blocks_of(2000, enough, 8) == blocks_of(2000, options, 8)
+    limit = 2_000_000
+    result = solve(graph, device, 8, sources=range(320), memory_limit=limit)
+    assert result.stats["peak_device_bytes"] <= limit
+    assert_solves(graph, result, device)
+
+
+@pytest.mark.parametrize("count", [1, 32, 33, 100, 1000, 4039])
+@pytest.mark.parametrize("words", [1, 2, 16, 64])
+def test_blocks_have_about_the_same_number_of_sources(words, count, device, cores):
+    options = options_of(device, sources=np.arange(count))
+    blocks = blocks_of(5000, options, words)
+    if not device.traits.scalar_groups:
+        assert blocks is None
+        return
+    assert blocks.size % 32 == 0
+    assert blocks.size <= 32 * blocks.words
+    assert blocks.words % blocks.vector == 0
+    assert blocks.words <= words
+    rounds = -(-count // (cores * 32 * words))
+    assert -(-count // blocks.size) <= rounds * cores
+    assert (blocks.size - 32) * rounds * cores < count
+
+
+@pytest.mark.parametrize(("words", "most"), [({}, LINE), ({"words": 64}, 64)])
+def test_rows_are_a_line_wide_unless_the_caller_says_more(words, most, device):
+    graph = arcs_of(9, 2048, 4000)
+    method = pyapsp.method("ms-bfs", **words)
+    result = pyapsp.solve(graph, method, dtype="int32", device=device)
+    if device.traits.scalar_groups:
+        assert result.stats["parameters"] == {"words": most}
+    assert_solves(graph, result, device)
+
+
+def test_without_arcs(device):
+    graph = Graph.from_arcs(70, [], [])
+    assert_solves(graph, solve(graph, device), device)
