@@ -55,13 +55,13 @@ typedef struct {
     __global bits_t *seen, *frontier, *next, *planes;
     __global int *list, *following, *open;
     int listed, opened; /* entries of `list` and `open` */
-    long arcs;          /* that leave the frontier */
+    long arcs, entered; /* arcs that leave the frontier; that enter the vertices of `open` */
     bits_t alive[VECTORS]; /* sources that found a vertex in the level before */
 } search_t;
 
 /* Level 0. Places without a source have all bits, so that no row is searched for these. */
 static inline void start(search_t *our, const int n, __global const int *sources, const int count,
-                         __global const long *leaving)
+                         __global const long *leaving, __global const long *entering)
 {
     uint none[WORDS] __attribute__((aligned(64)));
     for (int w = 0; w < WORDS; w++) {
@@ -78,6 +78,7 @@ static inline void start(search_t *our, const int n, __global const int *sources
     }
     our->opened = n;
     our->listed = our->arcs = 0;
+    our->entered = entering[n];
     VECTOR(k) {
         our->alive[k] = ~((const bits_t *)none)[k];
     }
@@ -101,6 +102,7 @@ static inline void start(search_t *our, const int n, __global const int *sources
 static inline int pull(search_t *our, __global const long *entering, __global const int *tails)
 {
     int found_rows = 0, open = 0;
+    our->entered = 0;
     for (int e = 0; e < our->opened; e++) {
         const int v = our->open[e];
         bits_t wanted[VECTORS], found[VECTORS], left = NONE;
@@ -135,8 +137,10 @@ static inline int pull(search_t *our, __global const long *entering, __global co
             found[k] &= wanted[k];
             fresh |= found[k];
         }
-        if (SOME(left))
+        if (SOME(left)) {
             our->open[open++] = v;
+            our->entered += to - entering[v];
+        }
         if (!SOME(fresh))
             continue;
         VECTOR(k)
@@ -206,7 +210,7 @@ static inline void settle(search_t *our, const int rows, const int level, const 
 }
 
 /* Search a block, at most `longest` levels; return the number of levels that found something. A
- * frontier with at most `few` arcs is pushed. */
+ * frontier is pushed if it has fewer arcs than a pull would read, divided by `few`. */
 static inline int search(search_t *our, const int n, const size_t plane,
                          __global const long *leaving, __global const int *heads,
                          __global const long *entering, __global const int *tails, const long few,
@@ -218,7 +222,7 @@ static inline int search(search_t *our, const int n, const size_t plane,
             for (size_t i = 0; i < plane; i++)
                 digits[i] = NONE;
         }
-        const int rows = our->arcs < few ? push(our, leaving, heads) : pull(our, entering, tails);
+        const int rows = our->arcs * few < our->entered ? push(our, leaving, heads) : pull(our, entering, tails);
         if (rows == 0)
             return level - 1;
         settle(our, rows, level, plane, leaving);
@@ -244,7 +248,7 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
         const int last = min(first + size, count);
         search_t our = {own, own + plane, own + 2 * plane, own + 3 * plane,
                         ours, ours + n, ours + 2 * n};
-        start(&our, n, sources + first, last - first, leaving);
+        start(&our, n, sources + first, last - first, leaving, entering);
         const int levels = search(&our, n, plane, leaving, heads, entering, tails, few, longest);
         atomic_max(&state[LEVELS], levels);
         const int used = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;

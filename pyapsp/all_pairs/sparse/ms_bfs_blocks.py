@@ -30,8 +30,9 @@ _BITS = 32
 _SMALL, _LEAST = 2**15, {True: 128, False: 512}
 # Pairs of a source and a vertex that a core processes in a launch, which the host cannot stop.
 _PAIRS = 2**27
-# Push if the frontier has less than one sixteenth of all arcs.
-_FEW = 16
+# Push if the frontier has less than one eighth of the arcs that a pull may read. It reads them one
+# after the other, and stops at a complete vertex.
+_FEW = 8
 # Words of a row that are fastest, as many as a line of the caches has.
 LINE = 16
 # The bits take at most one third of the memory.
@@ -110,7 +111,7 @@ class CoreSearches:
         arcs = graph.indptr, graph.indices, entering.indptr, entering.indices
         self._arcs = [upload(self._queue, each, watch) for each in arcs]
         self._scratch = [options.device.buffer(max(each, 4)) for each in blocks.bytes(graph.n)]
-        self._n, self._few = np.int32(graph.n), np.int64(graph.m // _FEW)
+        self._n, self._few = np.int32(graph.n), np.int64(_FEW)
         self._longest = np.int32(longest_of(options, graph.n))
         types = [options.dtype, *[np.dtype(np.int32)] * options.predecessors]
         shape = self.size, graph.n
