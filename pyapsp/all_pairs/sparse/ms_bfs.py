@@ -17,8 +17,14 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
-from pyapsp.all_pairs.sparse.ms_bfs_blocks import LINE, CoreSearches, blocks_of, build_blocks
-from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines, strips_of, vertices_of
+from pyapsp.all_pairs.sparse.ms_bfs_blocks import (
+    LINE,
+    Blocks,
+    CoreSearches,
+    blocks_of,
+    build_blocks,
+)
+from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines, vertices_of
 from pyapsp.all_pairs.sparse.source_blocks import (
     LEVEL,
     Programs,
@@ -57,8 +63,9 @@ _ITEMS = {True: 16, False: 512}
 _PLANES = 4
 # Ranges of vertices whose sums are computed in parallel.
 _RANGES = 16
-# Vertices of a group in the kernels that clear and list rows, and those of a work-item.
+# Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
+# Number of vertex strips for which a work-item writes distances.
 _STRIPS = {True: 32, False: 1}
 
 # Time of the predecessors of a block, in that of its distances; measured on real graphs.
@@ -102,7 +109,7 @@ class MsBfs(TunableBlocks):
             words = parameters.integer("words")
             if parameters == self.parameters:
                 yield parameters, match
-            elif words > LINE and blocks_of(n, options, LINE) is not None:
+            elif words > LINE and blocks_of(n, options.count(n), options, LINE) is not None:
                 yield Parameters({"words": LINE}), match
             elif words < 2 * needed:
                 yield parameters, match
@@ -120,7 +127,7 @@ class MsBfs(TunableBlocks):
         """Return the bytes of each buffer: graph, bits, rows."""
         words = parameters.integer("words")
         arcs = [8 * (graph.n + 1), 4 * graph.m] * (1 + graph.directed)
-        if (division := blocks_of(graph.n, options, words)) is not None:
+        if (division := _alone(graph, options, parameters)) is not None:
             return [*arcs, *division.bytes(graph.n), 4 * division.launch]
         blocks = _blocks(graph, options, words)
         rows, sources = blocks * graph.n, blocks * words * _BITS
@@ -132,7 +139,7 @@ class MsBfs(TunableBlocks):
     def prepare(self, graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Programs:
         """Build the kernels."""
         device, words = options.device, parameters.integer("words")
-        if (division := blocks_of(graph.n, options, words)) is not None:
+        if (division := _alone(graph, options, parameters)) is not None:
             return build_blocks(graph, options, division)
         lanes, strips, width, rows = _shape(device, words)
         defines = {
@@ -145,7 +152,7 @@ class MsBfs(TunableBlocks):
         capabilities = device.capabilities
         standard = capabilities.c_standard if capabilities.device_scope_fence else None
         search = build(device, "all_pairs/sparse/ms_bfs.cl", defines, standard=standard)
-        numbers = row_defines(graph, options, words)
+        numbers = row_defines(graph, options, words, _STRIPS[device.traits.scalar_groups])
         return Programs(search, build(device, "all_pairs/sparse/ms_bfs_rows.cl", numbers))
 
     def predict(self, graph: Facts, options: AllPairsOptions, rows: int) -> float | None:
@@ -153,8 +160,8 @@ class MsBfs(TunableBlocks):
 
         A distance is written for each source and vertex. To it come the times of arcs and levels.
         Rows tell the time of random graphs with `ARCS` arcs a vertex; with more arcs, there are
-        fewer levels. Rows tell the time without predecessors, which are added. On a GPU few
-        sources take at least the launches of their levels.
+        fewer levels. Rows tell the time without predecessors, which are added. Cores that search
+        alone do not wait for launches of levels. On a GPU few sources take at least these.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
@@ -166,7 +173,9 @@ class MsBfs(TunableBlocks):
         words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
-        work = graph.n * graph.n * rows * words / rate + max(levels - usual, 0) * LEVEL
+        work = graph.n * graph.n * rows * words / rate
+        if blocks_of(graph.n, rows, options, LINE) is None:
+            work += max(levels - usual, 0) * LEVEL
         if not scalar:
             work = max(work, levels * LEVEL)
         return work + self.constant(graph, options, rows)
@@ -179,8 +188,7 @@ class MsBfs(TunableBlocks):
         self, plan: Plan[Graph, AllPairsOptions, Programs], watch: Stopwatch
     ) -> _Searches | CoreSearches:
         """Copy the graph to the device."""
-        words = plan.parameters.integer("words")
-        if (division := blocks_of(plan.input.n, plan.options, words)) is not None:
+        if (division := _alone(plan.input, plan.options, plan.parameters)) is not None:
             return CoreSearches(plan, division, watch)
         return _Searches(plan, watch)
 
@@ -209,7 +217,6 @@ class _Searches:
         self._queue = device.queue()
         self._programs: Programs = plan.state
         self._strip = vertices_of(graph, device)[0]
-        self._of_item = self._strip * strips_of(graph, options)
         self._strips = _STRIPS[device.traits.scalar_groups]
         lanes, _, _, rows = _shape(device, words)
         self._group = lanes, rows, 1
@@ -246,7 +253,7 @@ class _Searches:
         sizes = np.int32(self._n), np.int32(self._digits), self._plane, np.int32(sources.size)
         bits = self._seen, self._planes
         with self._rows[0].to(distances) as rows:
-            self._each("ms_bfs_rows", self._of_item, *bits, rows, *sizes, fields)
+            self._each("ms_bfs_rows", self._strip * self._strips, *bits, rows, *sizes, fields)
         if predecessors is not None:
             with self._rows[1].to(predecessors) as rows:
                 self._each("ms_bfs_before", 1, *self._entering, *bits, rows, *sizes)
@@ -393,6 +400,11 @@ class _Searches:
 
     def _buffer(self, count: int) -> cl.Buffer:
         return cl.Buffer(self._queue.context, cl.mem_flags.READ_WRITE, max(count, 4))
+
+
+def _alone(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> Blocks | None:
+    """Return the blocks that cores search alone; None if they share levels."""
+    return blocks_of(graph.n, options.count(graph.n), options, parameters.integer("words"))
 
 
 def _shape(device: Device, words: int) -> tuple[int, int, int, int]:

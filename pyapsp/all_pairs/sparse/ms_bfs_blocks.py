@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyapsp.all_pairs.sparse.device_block import RowsTarget
-from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines
+from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines, vertices_of
 from pyapsp.all_pairs.sparse.source_blocks import Programs
 from pyapsp.base.host import aligned
 from pyapsp.device.kernels import Stopwatch, build, upload
@@ -33,6 +33,9 @@ _PAIRS = 2**27
 # Push if the frontier has less than one eighth of the arcs that a pull may read. It reads them one
 # after the other, and stops at a complete vertex.
 _FEW = 8
+# Bytes of a row of the answer that are written at a time, one page of memory; and most vertices,
+# because their bits are in the stack.
+_PAGE, _VERTICES = 4096, 1024
 # Words of a row that are fastest, as many as a line of the caches has.
 LINE = 16
 # The bits take at most one third of the memory.
@@ -60,8 +63,15 @@ class Blocks:
         return [self.cores * n * bits, self.cores * n * 4 * _LISTS]
 
 
-def blocks_of(n: int, options: AllPairsOptions, words: int) -> Blocks | None:
-    """Return the blocks for a graph of n vertices, with rows of at most so many words.
+def blocks_of(n: int, count: int, options: AllPairsOptions, words: int) -> Blocks | None:
+    """Return the blocks of `count` sources in a graph of n vertices.
+
+    Parameters
+    ----------
+    n, count : int
+    options : AllPairsOptions
+    words : int
+        The largest number of words of a row.
 
     Returns
     -------
@@ -70,7 +80,7 @@ def blocks_of(n: int, options: AllPairsOptions, words: int) -> Blocks | None:
         memory; or if the device has other cores than those of the host.
     """
     device = options.device
-    count, cores = options.count(n), device.capabilities.compute_units
+    cores = device.capabilities.compute_units
     alone = device.traits.scalar_groups and in_place(device.handle) and not options.totals
     if not alone or count < _LEAST[n <= _SMALL] * cores:
         return None
@@ -93,7 +103,9 @@ def blocks_of(n: int, options: AllPairsOptions, words: int) -> Blocks | None:
 
 def build_blocks(graph: Graph, options: AllPairsOptions, blocks: Blocks) -> Programs:
     """Build the kernel, which searches and writes rows."""
-    defines = row_defines(graph, options, blocks.words) | {"PYAPSP_BITS": blocks.vector}
+    vertices = min(_PAGE // options.dtype.itemsize, _VERTICES)
+    strips = vertices // vertices_of(graph, options.device)[0]
+    defines = row_defines(graph, options, blocks.words, strips) | {"PYAPSP_BITS": blocks.vector}
     program = build(options.device, "all_pairs/sparse/ms_bfs.cpu.cl", defines)
     return Programs(program, program)
 

@@ -8,11 +8,8 @@ from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
 
-__all__ = ["longest_of", "row_defines", "strips_of", "vertices_of"]
+__all__ = ["longest_of", "row_defines", "vertices_of"]
 
-# Bytes that a work-item of a CPU writes to a row, one page of memory; and at most so many vertices,
-# because their bits are in its stack.
-_PAGE, _VERTICES = 4096, 1024
 # Bytes of the smallest values that are written past the caches. Lines of smaller ones would have to
 # be filled value by value at both ends of too many short pieces.
 _STREAMED = 4
@@ -26,16 +23,20 @@ def vertices_of(graph: Graph, device: Device) -> tuple[int, int]:
     return device.traits.lanes(bits // 8), bits
 
 
-def strips_of(graph: Graph, options: AllPairsOptions) -> int:
-    """Return the number of such vectors for which a work-item writes distances."""
-    if not options.device.traits.scalar_groups:
-        return 1
-    vertices = min(_PAGE // options.dtype.itemsize, _VERTICES)
-    return vertices // vertices_of(graph, options.device)[0]
+def row_defines(
+    graph: Graph, options: AllPairsOptions, words: int, strips: int
+) -> dict[str, str | int]:
+    """Return the macros of ``ms_bfs_rows.h``.
 
-
-def row_defines(graph: Graph, options: AllPairsOptions, words: int) -> dict[str, str | int]:
-    """Return the macros of ``ms_bfs_rows.h`` for rows of so many words."""
+    Parameters
+    ----------
+    graph : Graph
+    options : AllPairsOptions
+    words : int
+        Words of a row of bits.
+    strips : int
+        Vectors of vertices for which a work-item writes distances.
+    """
     device, itemsize = options.device, options.dtype.itemsize
     vertices, bits = vertices_of(graph, device)
     width = min(device.traits.lanes(itemsize), vertices)
@@ -43,7 +44,7 @@ def row_defines(graph: Graph, options: AllPairsOptions, words: int) -> dict[str,
     return arithmetic_defines(device, options.dtype, width=width) | {
         "PYAPSP_WORDS": words,
         "PYAPSP_VERTICES": vertices,
-        "PYAPSP_STRIPS": strips_of(graph, options),
+        "PYAPSP_STRIPS": strips,
         "PYAPSP_LANE": {16: "ushort", 32: "uint"}[bits],
         "PYAPSP_LANE_BITS": bits,
         "PYAPSP_STREAM": int(streams),

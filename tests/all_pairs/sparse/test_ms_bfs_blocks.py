@@ -128,13 +128,13 @@ def test_launches_end_soon(device, cores, monkeypatch):
 
 def test_cores_share_levels_where_memory_is_short(device, cores):
     graph = line(2000)
-    options = options_of(device, sources=np.arange(320))
+    options = options_of(device)
     if device.traits.scalar_groups:
-        needed = 3 * sum(blocks_of(2000, options, 8).bytes(2000))
+        needed = 3 * sum(blocks_of(2000, 320, options, 8).bytes(2000))
         short = dataclasses.replace(options, memory_limit=needed - 3)
-        assert blocks_of(2000, short, 8) is None
+        assert blocks_of(2000, 320, short, 8) is None
         enough = dataclasses.replace(options, memory_limit=needed)
-        assert blocks_of(2000, enough, 8) == blocks_of(2000, options, 8)
+        assert blocks_of(2000, 320, enough, 8) == blocks_of(2000, 320, options, 8)
     limit = 2_000_000
     result = solve(graph, device, 8, sources=range(320), memory_limit=limit)
     assert result.stats["peak_device_bytes"] <= limit
@@ -144,8 +144,7 @@ def test_cores_share_levels_where_memory_is_short(device, cores):
 @pytest.mark.parametrize("count", [1, 32, 33, 100, 1000, 4039])
 @pytest.mark.parametrize("words", [1, 2, 16, 64])
 def test_blocks_have_about_the_same_number_of_sources(words, count, device, cores):
-    options = options_of(device, sources=np.arange(count))
-    blocks = blocks_of(5000, options, words)
+    blocks = blocks_of(5000, count, options_of(device), words)
     if not device.traits.scalar_groups:
         assert blocks is None
         return
