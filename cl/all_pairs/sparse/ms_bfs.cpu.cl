@@ -31,7 +31,9 @@
 
 #include "all_pairs/sparse/ms_bfs_rows.h"
 
-#define ALONE __attribute__((reqd_work_group_size(1, 1, 1)))
+/* The hint says that the code has vectors already. Without it one compiler puts several work-items
+ * into the lanes of vectors, which takes it a minute, and the kernel several times as long. */
+#define ALONE __attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(uint16)))
 #define VECTORS (WORDS / PYAPSP_BITS)
 #if PYAPSP_BITS == 1
 typedef uint bits_t;
@@ -230,6 +232,25 @@ static inline int search(search_t *our, const int n, const size_t plane,
     return longest;
 }
 
+/* The rows of the sources `first` to `last` - 1, those of a block, and their predecessors, unless
+ * `before` is null. */
+static inline void write_block(__global const uint *seen, __global const uint *planes,
+                               __global const long *entering, __global const int *tails,
+                               __global value_t *rows, __global int *before, const int n,
+                               const int first, const int last, const int levels)
+{
+    const int digits = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;
+    const ulong plane = (ulong)n * WORDS;
+    for (int v = 0; v < n; v += STRIPS * V)
+        for (int s = first; s < last; s += 32)
+            write_rows(seen, planes, rows, n, v, (s - first) / 32, digits, plane, s, last, fields,
+                       MOST_FIELDS);
+    for (int v = 0; before && v < n; v++)
+        for (int s = first; s < last; s += 32)
+            write_before(entering, tails, seen, planes, before, n, v, (s - first) / 32, digits,
+                         plane, s, last);
+}
+
 /* A group for each core. There are `count` sources in blocks of `size`, a multiple of 32; `digits`
  * planes for each core. */
 __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const int *heads,
@@ -251,17 +272,7 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
         start(&our, n, sources + first, last - first, leaving, entering);
         const int levels = search(&our, n, plane, leaving, heads, entering, tails, few, longest);
         atomic_max(&state[LEVELS], levels);
-        const int used = 32 - clz(levels), fields = (32 - clz(levels + 1) + 3) / 4;
-        __global const uint *seen = (__global const uint *)our.seen;
-        __global const uint *planes = (__global const uint *)our.planes;
-        const ulong words = (ulong)n * WORDS;
-        for (int v = 0; v < n; v += STRIPS * V)
-            for (int s = first; s < last; s += 32)
-                write_rows(seen, planes, rows, n, v, (s - first) / 32, used, words, s, last, fields,
-                           MOST_FIELDS);
-        for (int v = 0; before && v < n; v++)
-            for (int s = first; s < last; s += 32)
-                write_before(entering, tails, seen, planes, before, n, v, (s - first) / 32, used,
-                             words, s, last);
+        write_block((__global const uint *)own, (__global const uint *)(own + 3 * plane), entering,
+                    tails, rows, before, n, first, last, levels);
     }
 }
