@@ -1,15 +1,16 @@
 /* ms_bfs for CPUs and many sources: a core searches a block of sources alone, and writes its rows.
  *
  * Purpose   ms_bfs.cl shares a level among all cores, in a few launches. In a small graph a launch
- *           takes longer than the work of a core in it. If there are at least as many blocks of
- *           sources as cores, cores need not share one. Here one launch does everything: a core that
- *           is ready takes the next block, searches it, and writes its rows while its bits are in
- *           the cache. Only one core writes to the bits, so that no operation is atomic. Some cores
- *           search while others write, which shares the bandwidth of the memory better.
+ *           takes longer than the work of a core in it. If there are enough sources for all cores,
+ *           these need not share a level. Here one launch does everything: a core that is ready
+ *           takes the next block of sources, searches it, and writes its rows while its bits are in
+ *           the cache. Only one core writes to them, so that no operation on bits is atomic. Some
+ *           cores search while others write, so that they use the memory in turns.
  *
- * Layout    Rows of WORDS words for each vertex and core, as in ms_bfs.cl, one array after the other:
- *           seen, frontier, next, and the planes of digits. The rows of `next` that are not in a
- *           list are 0, so that no level clears a whole array.
+ * Layout    Rows of WORDS words for each vertex and core, as in ms_bfs.cl, in one array after the
+ *           other: seen, frontier, next, and the planes of digits. At the start of a level all of
+ *           `next` is 0, and so are the rows of the frontier that are not in its list. So no level
+ *           clears a whole array.
  *           Three lists for each core: the vertices of the frontier, those of the next one, and
  *           those that may be incomplete, the only ones that a pull looks at.
  *
@@ -31,8 +32,8 @@
 
 #include "all_pairs/sparse/ms_bfs_rows.h"
 
-/* The hint says that the code has vectors already. Without it one compiler puts several work-items
- * into the lanes of vectors, which takes it a minute, and the kernel several times as long. */
+/* The hint says that the code has vectors already. Without it one compiler puts work-items into the
+ * lanes of vectors, though a group has only one, and is busy with that for a minute. */
 #define ALONE __attribute__((reqd_work_group_size(1, 1, 1), vec_type_hint(uint16)))
 #define VECTORS (WORDS / PYAPSP_BITS)
 #if PYAPSP_BITS == 1
@@ -224,7 +225,8 @@ static inline int search(search_t *our, const int n, const size_t plane,
             for (size_t i = 0; i < plane; i++)
                 digits[i] = NONE;
         }
-        const int rows = our->arcs * few < our->entered ? push(our, leaving, heads) : pull(our, entering, tails);
+        const int rows = our->arcs * few < our->entered ? push(our, leaving, heads)
+                                                        : pull(our, entering, tails);
         if (rows == 0)
             return level - 1;
         settle(our, rows, level, plane, leaving);

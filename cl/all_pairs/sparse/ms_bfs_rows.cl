@@ -23,6 +23,8 @@
  *             PYAPSP_LANE    uint  holds one distance, or the bits of as many sources as it has
  *                                  bits: ushort if all distances are below 2^15
  *             PYAPSP_LANE_BITS 32  bits of it
+ *             PYAPSP_STREAM     0  1: rows pass the caches, by Clang's builtin. A core then need not
+ *                                  read a line before it writes to it.
  *
  * Cost      Two operations for each pair, and four for each further four digits, for V pairs at a
  *           time, and one store. The time is that of writing the answer to memory.
