@@ -152,6 +152,7 @@ def test_blocks_have_about_the_same_number_of_sources(words, count, device, core
     assert blocks.size <= 32 * blocks.words
     assert blocks.words % blocks.vector == 0
     assert blocks.words <= words
+    assert 2**blocks.digits > 5000
     rounds = -(-count // (cores * 32 * words))
     assert -(-count // blocks.size) <= rounds * cores
     assert (blocks.size - 32) * rounds * cores < count
