@@ -269,12 +269,18 @@ __kernel ALONE void ms_bfs_blocks(__global const long *leaving, __global const i
     for (int first = atomic_inc(&state[BEGUN]) * size; first < count;
          first = atomic_inc(&state[BEGUN]) * size) {
         const int last = min(first + size, count);
-        search_t our = {own, own + plane, own + 2 * plane, own + 3 * plane,
-                        ours, ours + n, ours + 2 * n};
+        search_t our;
+        our.seen = own;
+        our.frontier = own + plane;
+        our.next = own + 2 * plane;
+        our.planes = own + 3 * plane;
+        our.list = ours;
+        our.following = ours + n;
+        our.open = ours + 2 * n;
         start(&our, n, sources + first, last - first, leaving, entering);
         const int levels = search(&our, n, plane, leaving, heads, entering, tails, few, longest);
         atomic_max(&state[LEVELS], levels);
-        write_block((__global const uint *)own, (__global const uint *)(own + 3 * plane), entering,
+        write_block((__global const uint *)our.seen, (__global const uint *)our.planes, entering,
                     tails, rows, before, n, first, last, levels);
     }
 }
