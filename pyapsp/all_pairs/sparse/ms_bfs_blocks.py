@@ -28,8 +28,9 @@ _BITS = 32
 # Sources for each core from which on cores search alone: in graphs of at most _SMALL vertices, and
 # in larger ones. Each core reads all arcs. With few sources this takes longer than launches.
 _SMALL, _LEAST = 2**15, {True: 128, False: 512}
-# Pairs of a source and a vertex that a core processes in a launch, which the host cannot stop.
-_PAIRS = 2**27
+# Pairs of a source and a vertex that a core processes in a launch, which the host cannot stop; arcs
+# that take as long as a vertex.
+_PAIRS, _ARCS = 2**27, 32
 # Push if the frontier has less than one eighth of the arcs that a pull may read. It reads them one
 # after the other, and stops at a complete vertex.
 _FEW = 8
@@ -55,12 +56,17 @@ class Blocks:
     vector: int  # words of a vector
     digits: int  # planes, enough for the longest distance
     cores: int
-    launch: int  # sources of a launch
+    count: int  # the number of blocks
 
     def bytes(self, n: int) -> list[int]:
         """Return the bytes of the bits and of the lists of all cores."""
         bits = 4 * self.words * (_ARRAYS + self.digits)
         return [self.cores * n * bits, self.cores * n * 4 * _LISTS]
+
+    def launch(self, graph: Graph) -> int:
+        """Return the number of sources of a launch."""
+        pairs = self.size * (graph.n + graph.m // _ARCS)
+        return self.size * min(self.cores * max(_PAIRS // pairs, 1), self.count)
 
 
 def blocks_of(n: int, count: int, options: AllPairsOptions, words: int) -> Blocks | None:
@@ -87,14 +93,13 @@ def blocks_of(n: int, count: int, options: AllPairsOptions, words: int) -> Block
     blocks = cores * -(-count // (cores * words * _BITS))
     size = _BITS * -(-count // (blocks * _BITS))
     vector = min(device.traits.lanes(4), words)
-    launch = cores * max(_PAIRS // (n * size), 1)
     division = Blocks(
         size=size,
         words=vector * -(-size // (vector * _BITS)),
         vector=vector,
         digits=n.bit_length(),
         cores=cores,
-        launch=size * min(launch, blocks),
+        count=blocks,
     )
     needed = division.bytes(n)
     most = min(options.memory // _PART, device.capabilities.max_allocation)
@@ -117,7 +122,7 @@ class CoreSearches:
         self, plan: Plan[Graph, AllPairsOptions, Programs], blocks: Blocks, watch: Stopwatch
     ) -> None:
         graph, options = plan.input, plan.options
-        self._blocks, self.size, self._queue = blocks, blocks.launch, options.device.queue()
+        self._blocks, self.size, self._queue = blocks, blocks.launch(graph), options.device.queue()
         self._kernel = plan.state.search.kernel("ms_bfs_blocks")
         entering = graph.reversed() if graph.directed else graph
         arcs = graph.indptr, graph.indices, entering.indptr, entering.indices

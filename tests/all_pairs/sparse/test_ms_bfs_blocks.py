@@ -126,6 +126,17 @@ def test_launches_end_soon(device, cores, monkeypatch):
         assert steps == [(32 * cores, 251), (251, 251)]
 
 
+def test_launches_of_graphs_with_many_arcs_end_soon(device, cores, monkeypatch):
+    """A launch has fewer blocks if a block has more arcs to read."""
+    options = options_of(device)
+    if device.traits.scalar_groups:
+        division = blocks_of(100, 3200 * cores, options, 1)
+        monkeypatch.setattr(ms_bfs_blocks, "_PAIRS", 320 * division.size)
+        few, many = (arcs_of(5, 100, m) for m in (40, 7000))
+        assert division.launch(few) == 3 * cores * division.size
+        assert division.launch(many) == cores * division.size
+
+
 def test_cores_share_levels_where_memory_is_short(device, cores):
     graph = line(2000)
     options = options_of(device)
