@@ -23,7 +23,9 @@
  * Contract  Every function that takes `slots` is called by all work-items of the group, the same
  *           number of times: it has barriers in the emulated back end. A loop around a call must
  *           have the same number of turns in all work-items; group_any and group_max give a
- *           condition that is equal in all. warp_ functions exchange values within a warp, group_
+ *           condition that is equal in all. A loop around warp_ functions only may end earlier in
+ *           some warps where these have no barriers of the group: warp_turns and warp_more give
+ *           its condition on both back ends. warp_ functions exchange values within a warp, group_
  *           functions within the group. Sums must be within int.
  *
  *             warp_sync()               writes to local memory before it are seen after it, in the
@@ -37,6 +39,9 @@
  *             warp_any, warp_all(flag, slots)
  *                                       whether the flag of any lane, of all lanes, is not 0
  *             warp_min(x, slots)        the least x
+ *             warp_turns(turns, slots), warp_more(flag, slots)
+ *                                       the most turns, and whether any flag is not 0: of the
+ *                                       warp if WARPS_APART, otherwise of the group
  *             warp_predecessor(value, x, slots)
  *                                       the last lane whose value is at most x. Values must not
  *                                       decrease from lane to lane, and that of lane 0 be at most
@@ -71,8 +76,8 @@
  *             PYAPSP_INT64_ATOMICS   0  1: device_scan_pair exists
  *
  * Cost      Emulated, for width w and groups of g: warp_shuffle 2 barriers, warp_scan log2 w + 2,
- *           group_scan log2 g + 5, warp_rank, warp_any, warp_min and group_max 3, warp_predecessor
- *           2 and log2 w reads. With width 1 the warp_ functions, and with groups of one work-item
+ *           group_scan log2 g + 5, warp_rank, warp_any, warp_min, warp_turns, warp_more and
+ *           group_max 3, warp_predecessor 2 and log2 w reads. With width 1 the warp_ functions, and with groups of one work-item
  *           all functions, are the identity and need neither memory nor barriers.
  *
  * Source    F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
@@ -122,6 +127,8 @@
 #define WARP_LANE (GROUP_PLACE % PYAPSP_WARP)
 #define WARP_NUMBER (GROUP_PLACE / PYAPSP_WARP)
 #endif
+/* Whether warp_ functions have no barriers of the group, so that warps may run them alone. */
+#define WARPS_APART (PYAPSP_SUBGROUPS || PYAPSP_WARP == 1)
 /* The place of the first lane of this warp. */
 #define WARP_FIRST (WARP_NUMBER * PYAPSP_WARP)
 
@@ -368,6 +375,26 @@ static inline int group_max(const int x, __local int *slots)
 static inline int group_any(const int flag, __local int *slots)
 {
     return group_max(flag != 0, slots);
+}
+
+static inline int warp_turns(const int turns, __local int *slots)
+{
+#if PYAPSP_WARP == 1
+    return turns;
+#elif PYAPSP_SUBGROUPS
+    return sub_group_reduce_max(turns);
+#else
+    return group_max(turns, slots);
+#endif
+}
+
+static inline int warp_more(const int flag, __local int *slots)
+{
+#if WARPS_APART
+    return warp_any(flag, slots);
+#else
+    return group_any(flag, slots);
+#endif
 }
 
 /* Add the total of the group to a counter of the device; return the old value in all work-items. */

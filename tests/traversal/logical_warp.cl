@@ -46,6 +46,30 @@ __kernel GROUP void all_functions(__global const int *given, __global int *found
     found[21 * n] = total;
 }
 
+/* Turns of two loops around a function of warps, each work-item asking for turns of its own, and the
+ * sums that it gives there. The last row says whether warps may go on alone. */
+__kernel GROUP void loops(__global const int *given, __global int *found)
+{
+    __local int slots[WARP_SLOTS];
+    const size_t n = get_global_size(0);
+    const size_t here = get_group_id(0) * (size_t)PYAPSP_GROUP + GROUP_PLACE;
+    const int wanted = given[here] % 8;
+    int turns = 0, sum = 0, total;
+    for (int most = warp_turns(wanted, slots); turns < most; turns++) {
+        warp_scan(turns, &total, slots);
+        sum += total;
+    }
+    found[here] = turns;
+    found[n + here] = sum;
+    group_sync();
+    turns = 0;
+    for (int more = warp_more(wanted > 0, slots); more; turns++)
+        more = warp_more(wanted > turns + 1, slots);
+    found[2 * n + here] = turns;
+    found[3 * n + here] = WARPS_APART;
+    found[4 * n + here] = group_max(turns, slots);
+}
+
 /* The functions with counters of the device: counters has 3 ints. */
 __kernel GROUP void lists(__global const int *given, __global int *found, __global int *counters)
 {

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import datetime
 import os
+import shutil
 from itertools import combinations, product
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.device import Device
-from pyapsp.device.kernels import warps
+from pyapsp.device.kernels import source, warps
 from pyapsp.errors import CapabilityError, ParameterError, StallError
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import PathOptions
@@ -219,6 +221,52 @@ def test_launches_for_heavy_vertices(queue, device, monkeypatch):
     assert_right(device, heavy="relaunch", **large)
     with pytest.raises(ParameterError, match="heavy=relaunch has no batched"):
         searched(device, heavy="relaunch", sync="batched", group=32)
+
+
+TURNS = """
+#include "traversal/bfs/bfs_helix.h"
+
+__kernel GROUP void turns(__global int *found)
+{
+    __local shared_t shared;
+    found[GROUP_PLACE] = look_turns(GROUP_PLACE, shared.slots);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("macros", "apart"),
+    [
+        ({"ORDERED": 0}, True),
+        ({"ORDERED": 1}, False),  # the group claims room together
+        ({"ORDERED": 0, "HASH": 8, "HASH_LOADED": 1}, True),
+        ({"ORDERED": 0, "HASH": 8, "HASH_LOADED": 0}, False),  # and looks for duplicates together
+        ({"ORDERED": 0, "HASH": 1, "HASH_LOADED": 0}, True),
+    ],
+)
+def test_warps_do_not_wait_for_what_others_look_at(macros, apart, device, tmp_path, monkeypatch):
+    """Warps of one work-item have no barriers, as those of sub-groups."""
+    for folder in ("common", "traversal/bfs"):
+        shutil.copytree(source.root() / folder, tmp_path / folder)
+    (tmp_path / "turns.cl").write_text(TURNS)
+    monkeypatch.setattr(source, "root", lambda: tmp_path)
+    defines = {f"PYAPSP_{name}": value for name, value in macros.items()}
+    built = warps.build_warps(device, "turns.cl", {"PYAPSP_GROUP": 8, "PYAPSP_WARP": 1, **defines})
+    found, queue = np.empty(8, np.int32), device.queue()
+    buffer = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, found.nbytes)
+    built.kernel("turns")(queue, (8,), (8,), buffer)
+    cl.enqueue_copy(queue, found, buffer)
+    assert found.tolist() == (list(range(8)) if apart else [7] * 8)
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("balance", ["node", "node-shuffle", "scan-warp", "search-block"])
+@pytest.mark.parametrize("update", ["ballot", "local"])
+def test_warps_as_wide_as_sub_groups(balance, update, device):
+    """Of 16 lanes, which one driver runs as sub-groups: their loops end when each warp is done."""
+    width = {"node": 2, "node-shuffle": 4}.get(balance, 1)
+    shape = {"balance": balance, "width": width, "group": 64, "warp": 16, "gather": "both"}
+    assert_right(device, scan="unordered", update=update, **shape)
 
 
 @pytest.mark.usefixtures("quickly")

@@ -117,6 +117,25 @@ def test_exchanges_in_warps_and_groups(width, group, device):
 @pytest.mark.every(3)
 @pytest.mark.parametrize(("width", "group"), SHAPES)
 @pytest.mark.usefixtures("tests_kernels")
+def test_loops_of_warps(width, group, device):
+    """A loop has the turns of its warp where that needs nobody else, else those of the group."""
+    runs = Runs(device, width, group, seed=2)
+    found = runs("loops", runs.given, np.full((5, runs.n), -99, np.int32))
+    extended = warps._EXTENSIONS.issubset(device.capabilities.extensions)
+    able = device.capabilities.subgroups and extended
+    apart = width == 1 or (able and runs.program.subgroup_sizes(group) == {width})
+    assert (found[3] == apart).all()
+    team = width if apart else group
+    most = (runs.given % 8).reshape(-1, team).max(1).repeat(team)
+    np.testing.assert_array_equal(found[0], most)
+    np.testing.assert_array_equal(found[1], width * most * (most - 1) // 2)
+    np.testing.assert_array_equal(found[2], most)
+    np.testing.assert_array_equal(found[4], most.reshape(-1, group).max(1).repeat(group))
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize(("width", "group"), SHAPES)
+@pytest.mark.usefixtures("tests_kernels")
 def test_places_in_lists_of_the_device(width, group, device):
     runs = Runs(device, width, group, groups=7, seed=1)
     x, counters = runs.given, np.zeros(3, np.int32)

@@ -40,7 +40,8 @@
  *     PYAPSP_HASH_LOADED   1           1: duplicates are removed from what is loaded of a list, 0:
  *                                      from what a lookup finds
  *     PYAPSP_ORDERED       1           1: a group claims room in a list with one atomic operation,
- *                                      0: each warp with its own
+ *                                      0: each warp with its own, so that warps need not wait for
+ *                                      each other (APART)
  *     PYAPSP_LOCAL         0           1: found vertices wait in queues of work-items until one of
  *                                      the group is nearly full
  *     PYAPSP_TURNS         8           arcs that a work-item looks at between two looks at queues
@@ -122,6 +123,17 @@ typedef int row_t;
 /* Two entries for each work-item. */
 #define TABLE (2 * PYAPSP_HASH)
 
+/* Whether warps look at arcs apart from each other, each as often as it needs to: nothing between two
+ * looks, such as a claim of room, is done by the group together. */
+#define APART (WARPS_APART && !PYAPSP_ORDERED && (PYAPSP_HASH_LOADED || PYAPSP_HASH <= PYAPSP_WARP))
+
+/* The turns of a loop that looks at arcs. */
+#if APART
+#define look_turns warp_turns
+#else
+#define look_turns group_max
+#endif
+
 /* The local memory of the steps of this file. */
 typedef struct {
     int slots[WARP_SLOTS];
@@ -195,9 +207,19 @@ static inline int visit(const int v, const int u, const int level, const search_
     return 1;
 }
 
+/* Writes to a table are seen by all who use it. */
+static inline void table_sync(void)
+{
+#if PYAPSP_HASH <= PYAPSP_WARP
+    warp_sync();
+#else
+    group_sync();
+#endif
+}
+
 /* Whether another work-item of the warp or group holds the same v >= 0, and keeps it. Called by the
- * whole group. Entries of the table are not cleared: one that is read was written in this round. A
- * vertex whose entry was taken by another vertex tries once more, in another place. */
+ * whole warp or group. Entries of the table are not cleared: one that is read was written in this
+ * round. A vertex whose entry was taken by another vertex tries once more, in another place. */
 static inline int is_duplicate(int v, __local shared_t *shared)
 {
 #if PYAPSP_HASH
@@ -210,10 +232,10 @@ static inline int is_duplicate(int v, __local shared_t *shared)
             shared->shown[place] = v;
             atomic_xchg(&shared->table[entry], place);
         }
-        group_sync();
+        table_sync();
         const int owner = v >= 0 ? shared->table[entry] : place;
         const int drop = owner != place && shared->shown[owner] == v;
-        group_sync();
+        table_sync();
         dropped |= drop;
         v = drop ? -1 : v;
     }
@@ -224,7 +246,7 @@ static inline int is_duplicate(int v, __local shared_t *shared)
 }
 
 /* Look v up, which was found from u: v, or -1 if it had a level or is held by another work-item. Called
- * by the whole group. */
+ * by the whole group, or warp if APART. */
 static inline int found_once(const int v, const int u, const int level, const search_t search,
                              __local shared_t *shared)
 {
@@ -246,7 +268,7 @@ static inline int found_once(const int v, const int u, const int level, const se
 #define WARP_BEFORE warp_rank
 #endif
 
-/* Room for `count` entries of this work-item in a list. Called by the whole group. */
+/* Room for `count` entries of this work-item in a list. Called by the whole group, or warp if APART. */
 static inline int claim(const int count, counters_t size, __local int *slots)
 {
     int total;
@@ -281,7 +303,7 @@ static inline int keep(const int v, const int u, const int waits, __local shared
     return waits + 1;
 }
 
-/* Move the queues of the group into a list. Called by the whole group. */
+/* Move the queues of the group, or warp if APART, into a list. Called by all its work-items. */
 static inline void update(const int waits, const list_t list, counters_t size, counters_t state,
                           const int level, __local shared_t *shared)
 {
@@ -300,13 +322,12 @@ static inline void update(const int waits, const list_t list, counters_t size, c
         atomic_min(state + STOP, level);
 }
 
-/* The same where that is due: when a queue of the group may be too short for the next turns. Return
- * what waits. Called by the whole group. */
+/* The same where that is due: when a queue may be too short for the next turns. Return what waits. */
 static inline int update_full(const int waits, const list_t list, counters_t size,
                               counters_t state, const int level, __local shared_t *shared)
 {
 #if PYAPSP_LOCAL
-    if (group_max(waits, shared->slots) <= KEPT - TURNS)
+    if (look_turns(waits, shared->slots) <= KEPT - TURNS)
         return waits;
 #endif
     update(waits, list, size, state, level, shared);

@@ -69,6 +69,16 @@ static inline int bin_of(const int arcs)
     return min(bin, PYAPSP_NBINS - 1);
 }
 
+/* What a team stores is seen by all of it. Warps of such a team have equally many batches. */
+static inline void team_sync(void)
+{
+#if PYAPSP_TEAM <= PYAPSP_WARP
+    warp_sync();
+#else
+    group_sync();
+#endif
+}
+
 static inline int steps_for(const int arcs, const int team)
 {
     return arcs > 0 ? (arcs - 1) / team + 1 : 0;
@@ -215,10 +225,10 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
             if (flat)
                 longest = total;
 #endif
-            if (!flat && !shuffled && rank == 0)
+            if (!flat && !shuffled && rank % PYAPSP_WARP == 0) /* one of each team and warp */
                 for (int i = 0; i < items; i++)
                     longest += steps_for(tile->end[first + i] - tile->start[first + i], team);
-            longest = group_max(longest, slots);
+            longest = look_turns(longest, slots);
             const int batch = team * PYAPSP_SLOTS;
             const int batches = shuffled ? PYAPSP_TEAM : flat ? steps_for(longest, batch) : 1;
             int item = 0;
@@ -231,7 +241,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
                 const int begin = warp_shuffle(where == TEAM_STEP ? row.x : 0, whose, slots);
                 const int more = warp_shuffle(where == TEAM_STEP ? arcs : 0, whose, slots);
                 const int tail = warp_shuffle(v, whose, slots);
-                const int most = group_max(steps_for(more, PYAPSP_TEAM), slots);
+                const int most = look_turns(steps_for(more, PYAPSP_TEAM), slots);
                 turns = shuffled ? most : turns;
 #endif
 #if STORED
@@ -267,7 +277,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
                     }
 #endif
                 }
-                group_sync();
+                team_sync();
 #endif
                 for (int done = 0; done < turns; done += TURNS) {
                     const int until = min(done + TURNS, turns);
@@ -322,7 +332,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
                     waits = update_full(waits, to, size, state, level, shared);
                 }
 #if STORED
-                group_sync();
+                team_sync();
 #endif
             }
             group_sync();

@@ -12,7 +12,8 @@
  *             slots     0 0 0  2  2 2 2  3  | 3
  *
  *           In step 1 the work-item with the highest number is elected first, in step 2 that with
- *           the lowest, by atomic operations. A step ends when nobody is elected.
+ *           the lowest, by atomic operations. A step ends when nobody is elected: step 2 for each
+ *           warp if WARPS_APART, otherwise for the group.
  *
  * Parameters  those of owners.h, and
  *             PYAPSP_LARGE    64   items with more units are written by the group
@@ -74,7 +75,7 @@ __kernel GROUP void partition_cta_warp_scan(INPUT offsets, OUTPUT owners, const 
             if (lane == elected)
                 begin = end;
         }
-        more = group_any(elected < none, slots);
+        more = warp_more(elected < none, slots);
     }
     /* 3: the rest */
     int total, rank = group_scan(end - begin, &total, slots);

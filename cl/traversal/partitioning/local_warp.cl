@@ -18,8 +18,8 @@
  *             PYAPSP_HELD  0   see above
  *
  * Cost      O(W log WARP) work for W units, a work-item for each item. Warps have different numbers
- *           of turns. With HELD 1, emulated, all warps of a group have the turns of the
- *           largest.
+ *           of turns. With HELD 1 all warps of a group have the turns of the largest, unless
+ *           WARPS_APART.
  *
  * Source    F. Busato, N. Bombieri, TPDS 28, 2017, doi:10.1109/TPDS.2016.2631166: local warp
  *           search; in registers: BFS-4K, TPDS 26, 2015, pages 1826-1838.
@@ -38,7 +38,7 @@ __kernel GROUP void partition_local_warp(INPUT offsets, OUTPUT owners, const int
     const int begin = offsets[min(first, last)];
     const int count = offsets[min(first + PYAPSP_WARP, last)] - begin;
 #if PYAPSP_HELD
-    const int turns = group_max((count + PYAPSP_WARP - 1) / PYAPSP_WARP, slots);
+    const int turns = warp_turns((count + PYAPSP_WARP - 1) / PYAPSP_WARP, slots);
     for (int turn = 0; turn < turns; turn++) {
         const int at = turn * PYAPSP_WARP + lane, within = at < count;
         const int item = warp_predecessor(held, begin + (within ? at : 0), slots);
