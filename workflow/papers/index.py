@@ -21,7 +21,7 @@ from papers.measured import Measured
 from papers.source import Source
 from papers.tables import Table
 
-__all__ = ["Entry", "counted", "entries", "markdown"]
+__all__ = ["Entry", "counted", "entries", "markdown", "recorded"]
 
 _BAR = r"\|"
 _KINDS = {"gpu": "a GPU", "cpu": "a CPU"}
@@ -53,8 +53,21 @@ class Entry:
     missing: str = ""  # the kinds of devices without a record of it
 
 
-def _recorded(source: str, folder: Path) -> list[Measured]:
-    """Return what the records of a folder have of a source, for each device."""
+def recorded(source: str, folder: Path) -> list[Measured]:
+    """Return what records have of a source, for each device.
+
+    Parameters
+    ----------
+    source : str
+        The name of the source.
+    folder : Path
+        Has ``DEVICE/papers/EXPERIMENT-N.json``.
+
+    Returns
+    -------
+    list of Measured
+        Devices without a record of the source are left out.
+    """
     found = (sorted(each.glob(f"papers/{source}-*.json")) for each in sorted(folder.iterdir()))
     return Measured.of_devices(source, filter(None, found))
 
@@ -68,7 +81,7 @@ def entries(folder: Path) -> Iterator[Entry]:
         Has ``DEVICE/papers/EXPERIMENT-N.json``.
     """
     for source in SOURCES.values():
-        devices = _recorded(source.name, folder)
+        devices = recorded(source.name, folder)
         for table in source.tables:
             yield from _of_table(source, table, devices)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from math import prod
+from pathlib import Path
 
 import pytest
 from papers import SOURCES
@@ -31,6 +33,7 @@ from papers.busato_traversal.helix.experiments import BALANCES, QUEUES, SEQUENTI
 from papers.busato_traversal.partition import claims as partition
 from papers.busato_traversal.partition.stand_ins import NAMES as INPUTS
 from papers.claims import Answers, judged
+from papers.index import recorded
 from papers.measured import Measured
 from papers.okuyama.flint import claims as flint
 from papers.published import Published
@@ -1648,6 +1651,77 @@ def test_every_claim_of_every_source_has_rows():
         assert {claim for _, claim, _, each in ROWS if each == verdict} == every
     swapped = [claim for _, claim, _ in SWAPS]
     assert sorted([*swapped, *BOUNDS]) == sorted(every)
+
+
+RECORDS = Path(__file__).parents[3] / "data" / "records"
+
+
+def interchanged(measured, name, one, other):
+    """The same records, where runs labelled with one value have the label of the other."""
+    names = {one: other, other: one}
+
+    def renamed(run):
+        label = run["label"]
+        return {**run, "label": {**label, name: names.get(label[name], label[name])}}
+
+    documents = {
+        experiment: {
+            n: {**each, "runs": [renamed(r) if name in r["label"] else r for r in each["runs"]]}
+            for n, each in by_n.items()
+        }
+        for experiment, by_n in measured.documents.items()
+    }
+    return replace(measured, documents=documents)
+
+
+def interchanges(measured):
+    """Yield the records with two contenders interchanged, and then with two inputs."""
+    values, inputs = {}, set()
+    for each in measured.every:
+        inputs.update(*(about.get("label", ()) for about in each["inputs"]))
+        for run in each["runs"]:
+            for name, value in run["label"].items():
+                values.setdefault(name, {})[value] = None
+    for name in sorted(values, key=lambda name: (name in inputs, len(values[name]))):
+        for one, other in combinations(values[name], 2):
+            yield interchanged(measured, name, one, other)
+
+
+def those_that_hold(topic, claims, measured):
+    facts, verdicts = topic.facts(measured), {}
+    for claim in claims:
+        # a contender may have no such number as the other one
+        with contextlib.suppress(KeyError):
+            verdicts |= {
+                each.id: each.holds for each in judged({claim: topic.answers[claim]}, facts)
+            }
+    return verdicts
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(each, id=name, marks=[pytest.mark.slow] if "traversal" in name else [])
+        for name, each in SOURCES.items()
+    ],
+)
+def test_what_holds_for_the_records_does_not_with_two_of_them_interchanged(source):
+    """Each claim that a record of ours supports could have been refuted by it."""
+    texts = {claim for table in source.tables for claim in table.spec.get("claims", {})}
+    topics = [
+        each for each in TOPICS if texts.issuperset(c.partition(",")[0] for c in each.answers)
+    ]
+    never = []
+    for measured, topic in product(recorded(source.name, RECORDS), topics):
+        held = those_that_hold(topic, topic.answers, measured)
+        left = {claim for claim, holds in held.items() if holds and claim not in BOUNDS}
+        for other in interchanges(measured):
+            if not left:
+                break
+            verdicts = those_that_hold(topic, left, other)
+            left -= {claim for claim, holds in verdicts.items() if holds is False}
+        never += [(measured.device["name"], claim) for claim in left]
+    assert never == []
 
 
 def in_table_6_2():
