@@ -19,6 +19,20 @@ from pyapsp.errors import ParameterError, PyApspError
 sys.path.insert(0, str(Path(__file__).parent))
 import acting
 
+# A configuration of Helix: without the others, a value of a parameter changes some of them.
+_HELIX: dict[str, int | str] = {
+    **{"group": 64, "warp": 8, "balance": "node", "width": 2, "gather": "none", "heavy": "none"},
+    **{"base": 6, "queue": "vertex", "sync": "multi", "update": "ballot", "duplicates": "none"},
+    **{"bitmask": "none", "rows": "csr", "scan": "ordered", "leaves": "keep", "chunk": "fixed"},
+    "prefix": "two-pass",
+}
+# What it has for one of its parameters.
+_CHANGED: dict[str, dict[str, int | str]] = {
+    "warp": {"balance": "scan-warp", "width": 1},
+    "balance": {"width": 1},
+    "base": {"heavy": "bins"},
+    **dict.fromkeys(("leaves", "chunk", "prefix"), {"balance": "device", "width": 1}),
+}
 # With these other parameters a parameter acts that does nothing without them.
 TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "coalesce"): {"warp": 32},
@@ -32,10 +46,6 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-direction-optimising", "crew"): {"group": 64},
     ("bfs-gunrock", "each"): {"balance": "arcs"},
     ("bfs-gunrock", "warp"): {"group": 256},
-    ("bfs-helix", "gather"): {"duplicates": "lookup-block", "group": 512},
-    ("bfs-helix", "scan"): {"group": 64, "update": "local", "rows": "csr-m"},
-    ("bfs-helix", "warp"): {"group": 256},
-    ("bfs-helix", "width"): {"group": 256, "bitmask": "atomic"},
     ("bfs-luo", "middle"): {"group": 1},
     ("partition-dynamic-warp", "each"): {"threshold": 4, "least": 32},
     ("partition-dynamic-warp", "heavy"): {"threshold": 4, "least": 4},
@@ -48,6 +58,13 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("partition-multi-phase", "vector"): {"group": 16, "each": 4},
     ("scc-colouring", "width"): {"group": 64, "sweeps": 1},
     ("scc-multi-step", "colour_search"): {"searches": 17, "trim": 0},
+}
+TOGETHER |= {
+    ("bfs-helix", name): {
+        each: value for each, value in {**_HELIX, **_CHANGED.get(name, {})}.items() if each != name
+    }
+    for name in _HELIX
+    if name != "group"  # which has to be asked for on a CPU
 }
 # Inputs on which a parameter acts that does nothing on the usual one.
 INPUTS = {
