@@ -31,7 +31,7 @@ _CHANGED: dict[str, dict[str, int | str]] = {
     "warp": {"balance": "scan-warp", "width": 1},
     "balance": {"width": 1},
     "base": {"heavy": "bins"},
-    **dict.fromkeys(("leaves", "chunk", "prefix"), {"balance": "device", "width": 1}),
+    **{name: {"balance": "device", "width": 1} for name in ("leaves", "chunk", "prefix")},
 }
 # With these other parameters a parameter acts that does nothing without them.
 TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {

@@ -223,6 +223,21 @@ def test_launches_for_heavy_vertices(queue, device, monkeypatch):
         searched(device, heavy="relaunch", sync="batched", group=32)
 
 
+@pytest.fixture
+def steps(device, tmp_path, monkeypatch):
+    """Return a function that builds a kernel which uses the steps of Helix, for warps of one."""
+    for folder in ("common", "traversal/bfs"):
+        shutil.copytree(source.root() / folder, tmp_path / folder)
+    monkeypatch.setattr(source, "root", lambda: tmp_path)
+
+    def built(text, macros):
+        (tmp_path / "steps.cl").write_text(text)
+        defines = {f"PYAPSP_{name}": value for name, value in macros.items()}
+        return warps.build_warps(device, "steps.cl", {"PYAPSP_WARP": 1, **defines})
+
+    return built
+
+
 TURNS = """
 #include "traversal/bfs/bfs_helix.h"
 
@@ -244,19 +259,45 @@ __kernel GROUP void turns(__global int *found)
         ({"ORDERED": 0, "HASH": 1, "HASH_LOADED": 0}, True),
     ],
 )
-def test_warps_do_not_wait_for_what_others_look_at(macros, apart, device, tmp_path, monkeypatch):
+def test_warps_do_not_wait_for_what_others_look_at(macros, apart, device, steps):
     """Warps of one work-item have no barriers, as those of sub-groups."""
-    for folder in ("common", "traversal/bfs"):
-        shutil.copytree(source.root() / folder, tmp_path / folder)
-    (tmp_path / "turns.cl").write_text(TURNS)
-    monkeypatch.setattr(source, "root", lambda: tmp_path)
-    defines = {f"PYAPSP_{name}": value for name, value in macros.items()}
-    built = warps.build_warps(device, "turns.cl", {"PYAPSP_GROUP": 8, "PYAPSP_WARP": 1, **defines})
+    built = steps(TURNS, {"GROUP": 8, **macros})
     found, queue = np.empty(8, np.int32), device.queue()
     buffer = cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, found.nbytes)
     built.kernel("turns")(queue, (8,), (8,), buffer)
     cl.enqueue_copy(queue, found, buffer)
     assert found.tolist() == (list(range(8)) if apart else [7] * 8)
+
+
+QUEUES = """
+#include "traversal/bfs/bfs_helix.h"
+
+/* How many vertices wait after each of 40. */
+__kernel GROUP void queues(__global int *waiting, __global int *listed, __global int *state)
+{
+    __local shared_t shared;
+    const list_t list = {listed, 0, 40};
+    int waits = 0;
+    for (int v = 0; v < 40; v++) {
+        waits = keep(v, 0, waits, &shared);
+        waits = update_full(waits, list, state + 1, state, 1, &shared);
+        waiting[v] = waits;
+    }
+}
+"""
+
+
+def test_queues_of_work_items_leave_when_they_are_nearly_full(device, steps):
+    built, queue = steps(QUEUES, {"GROUP": 1, "LOCAL": 1, "TURNS": 2}), device.queue()
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    found = [np.full(40, -1, np.int32), np.full(40, -1, np.int32), np.zeros(2, np.int32)]
+    buffers = [cl.Buffer(queue.context, flags, hostbuf=each) for each in found]
+    built.kernel("queues")(queue, (1,), (1,), *buffers)
+    for each, buffer in zip(found, buffers, strict=True):
+        cl.enqueue_copy(queue, each, buffer)
+    # a queue has room for 16, and two may come until it is looked at again
+    assert found[0].tolist() == [*range(1, 15), 0, *range(1, 15), 0, *range(1, 11)]
+    assert found[1].tolist() == [*range(30), *[-1] * 10]
 
 
 @pytest.mark.usefixtures("quickly")

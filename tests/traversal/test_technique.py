@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 from itertools import product
@@ -298,6 +299,15 @@ def test_the_width_fits_the_number_of_items(device):
     assert method.width(1, given | {"width": 2}, device) == 2
 
 
+@pytest.mark.parametrize(("on_a_cpu", "least"), [(True, 1), (False, 4)])
+def test_the_least_width_is_that_of_the_thesis_on_gpus(on_a_cpu, least, device, monkeypatch):
+    """With one work-item for an item they would be work-items to threads."""
+    traits = dataclasses.replace(device.traits, scalar_groups=on_a_cpu)
+    monkeypatch.setattr(Device, "traits", traits)
+    shapes = list(pyapsp.method("partition-dynamic-warp").shapes(device))
+    assert {each["least"] for each in shapes if each["group"] > 1} == {least}
+
+
 @pytest.mark.parametrize("heavy", ["none", "group-strip"])
 def test_all_widths(heavy, device):
     chosen = {"heavy": heavy, "threshold": 4096 if heavy == "none" else 32, "group": 64}
@@ -324,6 +334,22 @@ def test_heavy_items_are_found(device):
         record = solved("partition-dynamic-warp", given, device, heavy=heavy, **more)
         assert record.get("heavy_items") == found
         assert ("heavy" in record["phase_seconds"]) == bool(found)
+
+
+@pytest.mark.parametrize(
+    ("heavy", "lists"), [("none", 0), ("group-strip", 0), ("relaunch", 1), ("relaunch-fused", 1)]
+)
+def test_what_has_no_list_does_not_clear_one(heavy, lists, device, monkeypatch):
+    cleared, clear = [], technique.Run.clear
+
+    def noted(self, counters, count):
+        cleared.append(count)
+        clear(self, counters, count)
+
+    monkeypatch.setattr(technique.Run, "clear", noted)
+    few = {} if heavy == "none" else {"threshold": 4}
+    solved("partition-dynamic-warp", Offsets.of_sizes([4, 5, 0]), device, heavy=heavy, **few)
+    assert cleared == [1] * lists
 
 
 def test_the_automatic_choice_goes_by_the_sizes(device):
