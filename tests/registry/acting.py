@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import pyopencl as cl
@@ -165,6 +166,61 @@ def sources_of(method, parameters, about, device) -> list[str]:
         patch.setattr(program, "_build", record)
         request_of(method, parameters, about, device)
     return texts
+
+
+@dataclass
+class Alike:
+    """Values of a parameter that do the same, and what differs from those of other groups."""
+
+    values: list[int | str]
+    # The launched kernels whose source is another than in the first group; none: only launches.
+    kernels: frozenset[str] = frozenset()
+
+
+class Context(TypedDict):
+    """Other parameters of a method, and its input."""
+
+    others: Mapping[str, int | str]
+    about: Input
+
+
+def alike(
+    method: str,
+    name: str,
+    values: Sequence[int | str],
+    device: object,
+    others: Mapping[str, int | str],
+    about: Input,
+) -> list[Alike]:
+    """Return the values of a parameter that are not refused, in groups that do the same."""
+    kernels = launches_of(method, others, about, device).kernels
+    by_source: dict[frozenset[tuple[str, str]], list[int | str]] = {}
+    for value in values:
+        try:
+            texts = sources_of(method, {**others, name: value}, about, device)
+        except PyApspError:
+            continue
+        found = {
+            (kernel, next(filter(None, (reached(text, kernel) for text in texts)), ""))
+            for kernel, _ in kernels
+        }
+        by_source.setdefault(frozenset(found), []).append(value)
+    groups: list[Alike] = []
+    first = next(iter(by_source), frozenset())
+    for source, some in by_source.items():
+        changed = frozenset(kernel for kernel, _ in source ^ first)
+        if len(some) == 1:
+            groups.append(Alike(some, changed))
+            continue
+        by_launch: dict[str, list[int | str]] = {}
+        for value in some:
+            try:
+                run = launches_of(method, {**others, name: value}, about, device)
+            except PyApspError:
+                continue
+            by_launch.setdefault(str((run.shapes, sorted(run.kernels))), []).append(value)
+        groups += (Alike(each, changed) for each in by_launch.values())
+    return groups
 
 
 @lru_cache(1000)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import pyapsp
-from pyapsp.errors import ParameterError, PyApspError
+from pyapsp.errors import ParameterError
 
 sys.path.insert(0, str(Path(__file__).parent))
 import acting
@@ -95,6 +95,18 @@ PARAMETERS = [
 ]
 
 
+def values_of(method: str, name: str) -> Sequence[int | str]:
+    """The values of a parameter, or three of many."""
+    values = pyapsp.method(method).choices[name]
+    return [values[0], values[len(values) // 3], values[-1]] if len(values) > 20 else values
+
+
+def context(method: str, name: str) -> acting.Context:
+    """With what a parameter acts."""
+    place = method, name
+    return {"others": TOGETHER.get(place, {}), "about": INPUTS.get(place, acting.Input())}
+
+
 @pytest.fixture(autouse=True)
 def _clang():
     if shutil.which("clang-19") is None:
@@ -110,55 +122,15 @@ def _clang():
     ],
 )
 def test_every_value_acts_or_is_refused(method, name, device):
-    values = pyapsp.method(method).choices[name]
-    if len(values) > 20:
-        values = [values[0], values[len(values) // 3], values[-1]]
-    groups = _same(method, name, values, TOGETHER.get((method, name), {}), device)
+    groups = acting.alike(method, name, values_of(method, name), device, **context(method, name))
     assert _acts(groups), groups
 
 
-def _acts(groups: Sequence[Sequence[int | str]]) -> bool:
-    """Return whether values differ, and no two words do the same; a group has those that do."""
-    words = [sum(isinstance(each, str) for each in group) for group in groups]
-    accepted = sum(map(len, groups))
+def _acts(groups: Sequence[acting.Alike]) -> bool:
+    """Return whether values differ, and no two words do the same."""
+    words = [sum(isinstance(each, str) for each in group.values) for group in groups]
+    accepted = sum(len(group.values) for group in groups)
     return max(words) < 2 and (len(groups) > 1 or accepted == 1)
-
-
-def _same(
-    method: str,
-    name: str,
-    values: Sequence[int | str],
-    others: Mapping[str, int | str],
-    device: object,
-) -> list[list[int | str]]:
-    """Return the values that are not refused, those together that do the same."""
-    about = INPUTS.get((method, name), acting.Input())
-    kernels = acting.launches_of(method, others, about, device).kernels
-    by_source: dict[object, list[int | str]] = {}
-    for value in values:
-        try:
-            texts = acting.sources_of(method, {**others, name: value}, about, device)
-        except PyApspError:
-            continue
-        found = {
-            (kernel, next(filter(None, (acting.reached(text, kernel) for text in texts)), ""))
-            for kernel, _ in kernels
-        }
-        by_source.setdefault(frozenset(found), []).append(value)
-    groups: list[list[int | str]] = []
-    for some in by_source.values():
-        if len(some) == 1:
-            groups.append(some)
-            continue
-        by_launch: dict[str, list[int | str]] = {}
-        for value in some:
-            try:
-                run = acting.launches_of(method, {**others, name: value}, about, device)
-            except PyApspError:
-                continue
-            by_launch.setdefault(str((run.shapes, sorted(run.kernels))), []).append(value)
-        groups += by_launch.values()
-    return groups
 
 
 @pytest.mark.parametrize(
@@ -195,13 +167,16 @@ def test_a_value_that_does_nothing_is_refused(method, name, value, others, only,
 
 
 def test_a_parameter_that_does_nothing_is_found():
-    assert not _acts([["a", "b"]])
-    assert not _acts([["a", "b"], ["c"]])
-    assert _acts([["a"], ["b"]])
-    assert _acts([["a", 1], ["b"]])
-    assert _acts([[1], [2, 3]])
-    assert _acts([[1]])  # the others are refused
-    assert not _acts([[1, 2, 3]])
+    def acts(*groups):
+        return _acts([acting.Alike(group) for group in groups])
+
+    assert not acts(["a", "b"])
+    assert not acts(["a", "b"], ["c"])
+    assert acts(["a"], ["b"])
+    assert acts(["a", 1], ["b"])
+    assert acts([1], [2, 3])
+    assert acts([1])  # the others are refused
+    assert not acts([1, 2, 3])
 
 
 def test_only_what_a_kernel_reaches_counts():
