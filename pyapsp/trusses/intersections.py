@@ -44,7 +44,7 @@ def candidates(options: Options) -> Iterator[Mapping[str, int | str]]:
         yield _set("binary-search", "virtual-warp", 8, group)
     for intersection in ("binary-search", "intersect-path"):
         yield _set(intersection, "two-phase", 1, 64)
-        yield _set(intersection, "virtual-warp", 1, 1)
+        yield _set(intersection, "items", 1, 1)
     yield _set("merge", "items", 1, 64)
     yield _set("merge", "items", 1, 1)
 
@@ -60,7 +60,8 @@ def fits(parameters: Parameters, options: Options) -> bool:
     return bool(
         parameters.integer("group") <= options.device.capabilities.max_work_group_size
         and parameters.integer("group") % parameters.integer("width") == 0
-        and (warps or parameters.integer("width") == 1)
+        # a warp of one work-item is one for each item
+        and warps == (parameters.integer("width") > 1)
         # a merge has no parts
         and (parameters.word("intersection") != "merge" or parameters.word("partition") == "items")
         # units have a size, and other values would be the same set again
@@ -72,8 +73,8 @@ def rule(options: Options) -> str:
     """Return the conditions of `fits`."""
     return (
         f"group must be at most {options.device.capabilities.max_work_group_size} and a multiple "
-        "of width, which is 1 but for virtual-warp; step is 16 but for two-phase; a merge is for "
-        "the partition items"
+        "of width, which is above 1 for virtual-warp, and otherwise 1; step is 16 but for "
+        "two-phase; a merge is for the partition items"
     )
 
 

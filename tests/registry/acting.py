@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -120,8 +120,8 @@ class Input:
     like: str = ""
 
 
-def request_of(method: str, parameters: Mapping[str, int | str], about: Input, device: object):
-    """The request of a random input, with the first type that the method has."""
+def planned(method: str, parameters: Mapping[str, int | str], about: Input, device: object):
+    """The request of a random input, with the first type that the method has, and its plan."""
     made = pyapsp.method(method, **parameters)
     problem = registry.problem(made.problem)
     requires = pyapsp.method(about.like or method).requires
@@ -130,17 +130,33 @@ def request_of(method: str, parameters: Mapping[str, int | str], about: Input, d
         try:
             given = problem.sample(about.size, family, 3, requires)
             request = problem.ask(given, made, dtype=dtype, device=device)
-            next(iter(problem.choices(request))).method.plan(given, request.options)
+            plan = next(iter(problem.choices(request))).method.plan(given, request.options)
         except PyApspError as error:
             refused = error
             continue
-        return request
+        return request, plan
     raise refused
+
+
+@contextmanager
+def uncompiled(method: str) -> Iterator[list[str]]:
+    """Write down the programs of the block, and do not compile them."""
+    texts: list[str] = []
+
+    def record(device, text, macros, standard, optimise):
+        texts.append(program.headed(text, dict(macros)))
+        if method in READS_BINARIES:
+            return program.Program(device, texts[-1], standard, optimise)
+        return Unbuilt(device, {int(dict(macros).get("PYAPSP_WARP", 1))})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "_build", record)
+        yield texts
 
 
 def launches_of(method, parameters, about, device) -> Launches:
     """Run a method, and return its launches."""
-    request = request_of(method, parameters, about, device)
+    request, _ = planned(method, parameters, about, device)
     with traced() as launches:
         runs.solve(request)
     return launches
@@ -154,17 +170,8 @@ def sources_of(method, parameters, about, device) -> list[str]:
     PyApspError
         If the parameters are refused.
     """
-    texts: list[str] = []
-
-    def record(device, text, macros, standard, optimise):
-        texts.append(program.headed(text, dict(macros)))
-        if method in READS_BINARIES:
-            return program.Program(device, texts[-1], standard, optimise)
-        return Unbuilt(device, {int(dict(macros).get("PYAPSP_WARP", 1))})
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(program, "_build", record)
-        request_of(method, parameters, about, device)
+    with uncompiled(method) as texts:
+        planned(method, parameters, about, device)
     return texts
 
 
@@ -184,6 +191,31 @@ class Context(TypedDict):
     about: Input
 
 
+def _base(
+    method: str,
+    name: str,
+    values: Sequence[int | str],
+    device: object,
+    others: Mapping[str, int | str],
+    about: Input,
+) -> Mapping[str, int | str]:
+    """Return the other parameters that most values get or allow."""
+
+    def accepted(value: int | str, others: Mapping[str, int | str]) -> dict[str, int | str] | None:
+        try:
+            _, plan = planned(method, {**others, name: value}, about, device)
+        except PyApspError:
+            return None
+        return {each: chosen for each, chosen in plan.parameters.items() if each != name}
+
+    with uncompiled(method):
+        found = [accepted(value, others) for value in values]
+        bases = [each for place, each in enumerate(found) if each and each not in found[:place]]
+        if len(bases) < 2:
+            return others
+        return max(bases, key=lambda base: sum(accepted(v, base) is not None for v in values))
+
+
 def alike(
     method: str,
     name: str,
@@ -192,14 +224,18 @@ def alike(
     others: Mapping[str, int | str],
     about: Input,
 ) -> list[Alike]:
-    """Return the values of a parameter that are not refused, in groups that do the same."""
-    kernels = launches_of(method, others, about, device).kernels
-    by_source: dict[frozenset[tuple[str, str]], list[int | str]] = {}
+    """Return the values of a parameter that are not refused, in groups that do the same.
+
+    All other parameters have the same values.
+    """
+    others = _base(method, name, values, device, others, about)
+    by_value: dict[int | str, list[str]] = {}
     for value in values:
-        try:
-            texts = sources_of(method, {**others, name: value}, about, device)
-        except PyApspError:
-            continue
+        with suppress(PyApspError):
+            by_value[value] = sources_of(method, {**others, name: value}, about, device)
+    kernels = launches_of(method, {**others, name: next(iter(by_value))}, about, device).kernels
+    by_source: dict[frozenset[tuple[str, str]], list[int | str]] = {}
+    for value, texts in by_value.items():
         found = {
             (kernel, next(filter(None, (reached(text, kernel) for text in texts)), ""))
             for kernel, _ in kernels

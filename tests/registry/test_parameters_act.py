@@ -39,8 +39,10 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "discover"): {"warp": 16},
     ("bfs-4k", "dynamic"): {"single": 0, "heavy": 200, "piece": 4},
     ("bfs-4k", "extended"): {"dynamic": "relaunch", "group": 1024},
+    ("bfs-4k", "least_width"): {"group": 64, "warp": 32, "single": 0, "resident": 16},
     ("bfs-4k", "resident"): {"single": 4},
     ("bfs-4k", "sync"): {"dynamic": "off", "single": 0},
+    ("bfs-4k", "widths"): {"group": 64, "warp": 32, "least_width": 1, "single": 0, "discover": 0},
     ("bfs-b40c", "resident"): {"frontier": "hybrid"},
     ("bfs-b40c", "warp"): {"group": 32},
     ("bfs-direction-optimising", "crew"): {"group": 64},
@@ -56,6 +58,7 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("partition-multi-phase", "resident"): {"grid": "resident", "each": 1, "rounds": 1},
     ("partition-multi-phase", "staging"): {"warp": 8},
     ("partition-multi-phase", "vector"): {"group": 16, "each": 4},
+    ("sssp-bucketing", "buckets"): {"delta": 25},
     ("scc-colouring", "width"): {"group": 64, "sweeps": 1},
     ("scc-multi-step", "colour_search"): {"searches": 17, "trim": 0},
 }
@@ -68,6 +71,7 @@ TOGETHER |= {
 }
 # Inputs on which a parameter acts that does nothing on the usual one.
 INPUTS = {
+    ("bfs-b40c", "frontier"): acting.Input(20_000),
     ("bfs-gunrock", "balance"): acting.Input(20_000),  # with a frontier of more than 4,096 vertices
     ("fw-minplus", "bits"): acting.Input(like="near-far"),  # without negative weights
     ("scc-colouring", "width"): acting.Input(family="mesh"),
