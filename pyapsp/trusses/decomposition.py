@@ -73,7 +73,7 @@ class TrussMethod(BufferedMethod, Generic[_State]):
     @abstractmethod
     def find(
         self, plan: Plan[Graph, TrussOptions, _State], watch: Stopwatch
-    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, Json]]:
         """Return values and starts of the answer, if there are arcs, and what is reported."""
 
     def run(self, plan: Plan[Graph, TrussOptions, _State]) -> Trussness:
@@ -99,7 +99,7 @@ class RemovalMethod(TrussMethod[_State]):
         """Return the bytes of the buffers of `remove`."""
 
     @abstractmethod
-    def remove(self, plan: Plan[Graph, TrussOptions, _State], state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, _State], state: Removal) -> dict[str, Json]:
         """Write the trussness of the edges, and return what the method reports."""
 
     def buffers(self, graph: Graph, options: TrussOptions, parameters: Parameters) -> list[int]:
@@ -112,7 +112,7 @@ class RemovalMethod(TrussMethod[_State]):
 
     def find(
         self, plan: Plan[Graph, TrussOptions, _State], watch: Stopwatch
-    ) -> tuple[np.ndarray, None, dict[str, int]]:
+    ) -> tuple[np.ndarray, None, dict[str, Json]]:
         """Return the trussness of the arcs, and what the method reports."""
         graph, options = plan.input, plan.options
         size = edge_count(graph)

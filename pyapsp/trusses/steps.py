@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.json import Json
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, ParameterValues, Plan
 from pyapsp.traversal.kernels import Launcher
@@ -101,8 +103,8 @@ class StepMethod(RemovalMethod[StepPrograms]):
 
     def remove(
         self, plan: Plan[Graph, TrussOptions, StepPrograms], state: Removal
-    ) -> dict[str, int]:
-        """Remove edges until none, or the truss, is left."""
+    ) -> dict[str, Json]:
+        """Remove edges until none, or the truss, is left; report the seconds of each k from 3."""
         queue, up, edges = state.queue, state.up, state.up.m
         assert up.values is not None
         ids, marks = buffer(queue, edges), buffer(queue, edges)
@@ -125,6 +127,7 @@ class StepMethod(RemovalMethod[StepPrograms]):
         if plan.parameters.word("container") == "hornet":
             ends = steps.tails, steps.ends, steps.marks, steps.supports, steps.list
             steps.remaining = RemainingInHornet(plan, queue, state.rows, edges, *ends)
+        clock = [time.perf_counter()]
         self.count(steps)
         wanted, removals = plan.options.k, 0
         k = 3 if wanted is None else wanted
@@ -138,7 +141,9 @@ class StepMethod(RemovalMethod[StepPrograms]):
                 break
             else:
                 k += 1
-        return {"steps": removals}
+                clock.append(time.perf_counter())
+        clock.append(time.perf_counter())
+        return {"steps": removals, "k_seconds": np.diff(clock).tolist()}
 
     @staticmethod
     def count(steps: Steps) -> None:

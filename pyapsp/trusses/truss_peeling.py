@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.json import Json
 from pyapsp.device.kernels import Program, build
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, Parameters, ParameterValues, Plan, register
@@ -96,7 +97,7 @@ class TrussPeeling(RemovalMethod[_Programs]):
         program = build(device, "trusses/truss_peeling.cl", defines, optimise=optimise)
         return _Programs(program, Selection(device, oriented=False), supporting(options))
 
-    def remove(self, plan: Plan[Graph, TrussOptions, _Programs], state: Removal) -> dict[str, int]:
+    def remove(self, plan: Plan[Graph, TrussOptions, _Programs], state: Removal) -> dict[str, Json]:
         """Remove edges until none, or the truss, is left."""
         queue, k, edges = state.queue, plan.options.k, state.up.m
         supports = zeros(queue, edges)

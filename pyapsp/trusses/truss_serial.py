@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.base.json import Json
 from pyapsp.device.kernels import Program, Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import awaited
 from pyapsp.graph import Graph
@@ -54,7 +55,7 @@ class TrussSerial(TrussMethod[Program]):
 
     def find(
         self, plan: Plan[Graph, TrussOptions, Program], watch: Stopwatch
-    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, int]]:
+    ) -> tuple[np.ndarray, np.ndarray | None, dict[str, Json]]:
         """Return the trussness of the arcs, the rows of one truss, and nothing to report."""
         graph, options, ints = plan.input, plan.options, _ints(plan.input)
         n, m, k = graph.n, graph.m, options.k

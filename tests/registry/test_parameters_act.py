@@ -42,7 +42,7 @@ TOGETHER: dict[tuple[str, str], dict[str, int | str]] = {
     ("bfs-4k", "least_width"): {"group": 64, "warp": 32, "single": 0, "resident": 16},
     ("bfs-4k", "resident"): {"single": 4},
     ("bfs-4k", "sync"): {"dynamic": "off", "single": 0},
-    ("bfs-4k", "widths"): {"group": 64, "warp": 32, "least_width": 1, "single": 0, "discover": 0},
+    ("bfs-4k", "widths"): {"group": 64, "warp": 32, "least_width": 1, "single": 16, "discover": 0},
     ("bfs-b40c", "resident"): {"frontier": "hybrid"},
     ("bfs-b40c", "warp"): {"group": 32},
     ("bfs-direction-optimising", "crew"): {"group": 64},

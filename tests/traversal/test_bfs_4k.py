@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
 from pyapsp.device import Device
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.errors import ParameterError, StallError
 from pyapsp.paths import PathOptions
 from pyapsp.registry import Parameters
@@ -350,6 +352,26 @@ def test_the_host_reads_once_for_each_level(device, monkeypatch):
         rounds = pyapsp.bfs(GRAPH, SOURCES[2], method, device=device).stats["rounds"]
         assert len(reads) <= rounds
         assert parameters["single"] == 0 or len(reads) < rounds
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("coalesce", "together"), [(0, False), (1, True), (4, False)])
+def test_the_order_in_which_a_warp_writes(coalesce, together, device):
+    """Eight lanes find three vertices each: one of each lane at a time, if three are enough."""
+    leaves = np.arange(9, 33)
+    graph = arcs(33, [*[0] * 8, *np.repeat(range(1, 9), 3)], [*range(1, 9), *leaves])
+    shape = {"group": 32, "warp": 8, "queue": 4, "least_width": 1, "widths": "fixed", "single": 0}
+    method = pyapsp.method("bfs-4k", **shape, discover=0, duplicates="off", coalesce=coalesce)
+    options = PathOptions(device, np.dtype(np.int32), sources=np.array([0]))
+    search = method.open(method.plan(graph, options), Stopwatch())
+    search.search(0)
+    queues = np.empty(2 * graph.n, np.int32)
+    cl.enqueue_copy(search.queue, queues, search.queues)
+    # the row of even levels
+    lanes = queues[: leaves.size].reshape((3, 8) if together else (8, 3))
+    parents = (lanes - 9) // 3
+    np.testing.assert_array_equal(np.sort(queues[: leaves.size]), leaves)
+    assert (parents == (parents[:1] if together else parents[:, :1])).all()
 
 
 def test_parameters_that_do_not_fit(device, monkeypatch):

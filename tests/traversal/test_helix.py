@@ -311,6 +311,28 @@ def test_warps_as_wide_as_sub_groups(balance, update, device):
 
 
 @pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("prefix", ["two-pass", "packed"])
+@pytest.mark.parametrize("leaves", ["keep", "drop"])
+@pytest.mark.parametrize("chunk", ["fixed", "dynamic"])
+def test_the_device_wide_form(prefix, leaves, chunk, device, monkeypatch):
+    """With packed sums of vertices and arcs no launch computes them but that for the source."""
+    if prefix == "packed" and not device.capabilities.int64_atomics:
+        with pytest.raises(ParameterError, match="prefix=packed needs int64_atomics"):
+            searched(device, balance="device", prefix=prefix)
+        return
+    launched, launch = [], lists.Frontiers.launch
+
+    def noted(self, kernel, groups, *arguments):
+        launched.append(kernel)
+        launch(self, kernel, groups, *arguments)
+
+    monkeypatch.setattr(lists.Frontiers, "launch", noted)
+    assert_right(device, balance="device", prefix=prefix, leaves=leaves, chunk=chunk)
+    sums, levels = launched.count("helix_offsets"), launched.count("helix_filter")
+    assert sums == len(SOURCES) + (0 if prefix == "packed" else levels)
+
+
+@pytest.mark.usefixtures("quickly")
 def test_without_predecessors(device):
     levels = np.where(np.isinf(EXPECTED), -1, EXPECTED)
     for asked in ({}, {"queue": "edge"}, {"queue": "two-phase"}, {"balance": "device"}):

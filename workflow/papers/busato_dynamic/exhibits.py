@@ -22,7 +22,7 @@ from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
 from papers.tables import Filled, Maker, Row, Rows
-from papers.values import Value, beside, milliseconds, percent, ratio
+from papers.values import Value, milliseconds, percent, ratio
 from pyapsp.dynamic.formats import FORMATS
 from pyapsp.dynamic.hornet import DUPLICATES
 
@@ -31,6 +31,8 @@ __all__ = ["ROWS"]
 _FORMATS, _UPDATES = "busato-dynamic-formats", "busato-dynamic-updates"
 _ANALYTICS, _TRUSSES = "busato-dynamic-analytics", "busato-dynamic-trusses"
 _PAPER = Published("busato_dynamic")
+# The graph of figure 19.1d.
+_SEARCHED = "soc-Slashdot0902"
 
 
 def _said(quantity: str, **where: Value) -> float | None:
@@ -210,22 +212,84 @@ def _decompositions(measured: Measured) -> Filled:
         runs = {name: measured.run(_TRUSSES, n, **label, method=name) for name in _methods()}
         wall = {name: run["seconds"]["wall"] if run else None for name, run in runs.items()}
         row: Row = {"graph": label["graph"], "vertices": about["n"], "edges": about["m"]}
-        published = {
-            quantity: _PAPER.value(exhibit="table 19.2", quantity=quantity, graph=label["graph"])
-            for quantity in ("k_max", "time")
-        }
-        k_max = next(run["k_max"] for run in runs.values() if run)
-        row |= beside("k_max", k_max, published["k_max"], "thesis")
+        row["k_max: ours"] = next(run["k_max"] for run in runs.values() if run)
         row |= {f"{name}, ms: ours": milliseconds(each) for name, each in wall.items()}
         for name, form in (("CSR", "CSR"), ("Hornet", "a Hornet")):
             gain = ratio(wall.get(f"Iterative on {form}"), wall.get(f"Delta on {form}"))
             row[f"Iterative over Delta, {name}: ours"] = gain
         row["SciPy over peeling: ours"] = ratio(wall["SciPy"], wall["peeling"])
-        rows.append({**row, "Delta on cuSTINGER, ms: P100": milliseconds(published["time"])})
-    of_delta = _PAPER.rows(exhibit="table 19.2", quantity="time")
+        rows.append({**row, **_published_truss(label["graph"])})
+    known = {row["graph"] for row in rows}
+    published = dict.fromkeys(
+        row["graph"]
+        for exhibit in ("table 19.2", "table 19.3")
+        for row in _PAPER.rows(exhibit=exhibit, quantity="time")
+    )
+    rows += ({"graph": each, **_published_truss(each)} for each in published if each not in known)
     most = _PAPER.value(exhibit="section 19.4", quantity="most of Iterative over Delta")
-    theirs = ", ".join(f"{row['graph']} {row['value']:g} s" for row in of_delta)
-    return Filled(rows, {"theirs": theirs, "most": most})
+    return Filled(rows, {"most": most})
+
+
+def _published_truss(graph: str) -> Row:
+    """Return what tables 19.2 and 19.3 have of all trusses of a graph."""
+    of_graph = partial(_PAPER.value, graph=graph)
+    delta = of_graph(exhibit="table 19.2", quantity="time")
+    if delta is None:
+        delta = of_graph(exhibit="table 19.3", quantity="time", method="truss-delta")
+    others = of_graph(exhibit="table 19.3", quantity="time", method="Wang and Cheng")
+    return {
+        **{
+            f"{each}: thesis": of_graph(exhibit="table 19.2", quantity=each)
+            for each in ("vertices", "edges", "k_max")
+        },
+        "Delta on cuSTINGER, ms: P100": milliseconds(delta),
+        "Wang and Cheng, ms: thesis, one core": milliseconds(others),
+    }
+
+
+def _energies(measured: Measured) -> Filled:
+    rows: list[Row] = []
+    powers = {
+        what: _PAPER.value(exhibit="section 19.4", quantity=f"mean power of the {what}")
+        for what in ("GPU", "CPU")
+    }
+    for n, about in measured.each_input(_TRUSSES):
+        label = about["label"]
+        if label["k"] != "all":
+            continue
+        row: Row = {"graph": label["graph"], "edges": about["m"]}
+        for name in experiments.TRUSSES:
+            run = measured.run(_TRUSSES, n, **label, method=name) or {}
+            row[f"{name}, J: ours"] = run.get("energy", {}).get("joules")
+        seconds = _PAPER.value(exhibit="table 19.2", quantity="time", graph=label["graph"])
+        watts = powers["GPU"]
+        projected = seconds * watts if seconds and watts else None
+        rows.append({**row, "Delta on cuSTINGER, J: P100, projected": projected})
+    return Filled(rows, powers)
+
+
+def _each_k(measured: Measured) -> Filled:
+    """One row for each k, of the graph of the thesis, or else of the one with most edges."""
+    graphs = [
+        (about["label"]["graph"] == _SEARCHED, about["m"], n, about["label"])
+        for n, about in measured.each_input(_TRUSSES)
+        if about["label"]["k"] == "all"
+    ]
+    if not graphs:
+        return Filled([{"k": None}], {"graph": "none"})
+    _, _, n, label = max(graphs, key=lambda each: each[:2])
+    seconds: dict[str, list[float]] = {
+        name: run["k_seconds"]
+        for name in experiments.TRUSSES
+        if "k_seconds" in (run := measured.run(_TRUSSES, n, **label, method=name) or {})
+    }
+    rows: list[Row] = [
+        {"k": k}
+        | {f"{name}, ms: ours": milliseconds(each) for name, each in zip(seconds, row, strict=True)}
+        for k, row in enumerate(zip(*seconds.values(), strict=True), 3)
+    ]
+    # older records have no times of each k
+    return Filled(rows or [{"k": None}], {"graph": label["graph"]})
 
 
 def _fixed(measured: Measured) -> Rows:
@@ -256,6 +320,8 @@ ROWS: dict[str, Maker] = {
     "figures-18.7-18.8": _updates,
     "figures-18.9-18.10": _both,
     "table-19.2": _decompositions,
+    "figure-19.1b": _energies,
+    "figure-19.1d": _each_k,
     "table-19.3": _fixed,
     "claims": partial(judged, CLAIMS),
 }
