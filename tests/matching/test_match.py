@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 
 import networkx as nx
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 import pyapsp
 from pyapsp.errors import CapabilityError, DeviceMemoryError, GraphError, ParameterError
@@ -180,6 +182,63 @@ def test_a_target_with_few_matches_has_each_of_them(method, device):
         found = match(query, triangle, 50, method=method, device=device)
         assert found.order.size == matches
         assert match(query, triangle, 1, method=method, device=device).distinct == 1
+
+
+def matches_of_all_draws(query, target, first):
+    """Each match of the published search with its probability, by going through all draws.
+
+    `first` has the probability of each pair to be the first one. All labels are alike, and target
+    vertices that no node can have are drawn only where there is no other.
+    """
+    small, large = query.to_networkx(), target.to_networkx()
+    found = collections.Counter()
+
+    def grow(match, probability):
+        nodes = [q for q in small if q not in match and any(p in match for p in small[q])]
+        if not nodes:
+            found[tuple(match[q] for q in sorted(match))] += probability
+            return
+        used = set(match.values())
+        beside = sorted({t for each in used for t in large[each]} - used)
+        for q in nodes:
+            agree = [
+                sum((p in small[q]) == (s in large[t]) for p, s in match.items()) for t in beside
+            ]
+            weights = agree if any(agree) else [1] * len(beside)
+            for t, weight in zip(beside, weights, strict=True):
+                if weight:
+                    part = weight / sum(weights) / len(nodes)
+                    grow({**match, q: t}, probability * part)
+
+    for (q, t), probability in np.ndenumerate(first):
+        if probability:
+            grow({q: t}, probability / query.n)
+    return found
+
+
+@pytest.mark.parametrize(
+    "edges", [[(0, 1), (1, 2), (0, 2), (2, 3)], [(0, 1), (1, 2), (2, 3)]], ids=["tail", "path"]
+)
+def test_matches_are_as_frequent_as_an_enumeration_says(edges):
+    """All three phases of the reference, as the thesis has them, without its code."""
+    query = Network.from_edges(edges, ["a"] * 4)
+    ends = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 0), (4, 5)]
+    target = Network.from_edges(ends, ["a"] * 6)
+    options = {"published": True, "method": "reference", "seed": 3}
+    found = match(query, target, 20_000, **options).partners
+    seen = collections.Counter(map(tuple, found.tolist()))
+    alike = np.ones((query.n, target.n))
+    first = expected_probabilities(query, target, alike, 2, True, ("label", "degree", "bfs"))
+    expected = matches_of_all_draws(query, target, first)
+    assert sum(expected.values()) == pytest.approx(1)
+    assert seen.keys() <= expected.keys()
+    chances = np.array([20_000 * each for each in expected.values()])
+    counts, often = np.array([seen[each] for each in expected]), chances >= 20
+    assert often.sum() > 50
+    # the others are one class
+    classes = [np.append(each[often], each[~often].sum()) for each in (counts, chances)]
+    filled = classes[1] > 0
+    assert chisquare(*(each[filled] for each in classes)).pvalue > 0.001
 
 
 def test_chains_of_equal_matches_run_again():
