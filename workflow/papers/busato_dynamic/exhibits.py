@@ -270,26 +270,25 @@ def _energies(measured: Measured) -> Filled:
 
 def _each_k(measured: Measured) -> Filled:
     """One row for each k, of the graph of the thesis, or else of the one with most edges."""
-    graphs = [
-        (about["label"]["graph"] == _SEARCHED, about["m"], n, about["label"])
-        for n, about in measured.each_input(_TRUSSES)
-        if about["label"]["k"] == "all"
-    ]
-    if not graphs:
+    found: list[tuple[bool, int, Value, dict[str, list[float]]]] = []
+    for n, about in measured.each_input(_TRUSSES):
+        label = about["label"]
+        seconds: dict[str, list[float]] = {
+            name: run["k_seconds"]
+            for name in experiments.TRUSSES
+            if "k_seconds" in (run := measured.run(_TRUSSES, n, **label, method=name) or {})
+        }
+        if seconds and label["k"] == "all":
+            found.append((label["graph"] == _SEARCHED, about["m"], label["graph"], seconds))
+    if not found:  # older records have no times of each k
         return Filled([{"k": None}], {"graph": "none"})
-    _, _, n, label = max(graphs, key=lambda each: each[:2])
-    seconds: dict[str, list[float]] = {
-        name: run["k_seconds"]
-        for name in experiments.TRUSSES
-        if "k_seconds" in (run := measured.run(_TRUSSES, n, **label, method=name) or {})
-    }
+    *_, graph, seconds = max(found, key=lambda each: each[:2])
     rows: list[Row] = [
         {"k": k}
         | {f"{name}, ms: ours": milliseconds(each) for name, each in zip(seconds, row, strict=True)}
         for k, row in enumerate(zip(*seconds.values(), strict=True), 3)
     ]
-    # older records have no times of each k
-    return Filled(rows or [{"k": None}], {"graph": label["graph"]})
+    return Filled(rows, {"graph": graph})
 
 
 def _fixed(measured: Measured) -> Rows:
