@@ -85,6 +85,7 @@ ELSEWHERE = {
     ("fw-outofcore", "interval"): "how often a checkpoint is written",
     ("fw-outofcore", "lookahead"): "the order of launches: see its tests",
     ("fw-outofcore", "pivot"): "which of several devices closes pivot blocks",
+    ("fw-twolevel", "selector"): "the model that chooses l, as in fw-mm",
     ("johnson", "search"): "the id of another method, which has tests of its own",
 }
 # Each of them takes seconds: by default every twelfth, and those where a fault was found.
