@@ -453,6 +453,19 @@ def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):
 
 @pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("sync", ["multi", "batched"])
+def test_bins_that_were_too_short_are_made_again(sync, device, monkeypatch):
+    """A bin has room for two of three hubs; no list is too short."""
+    found_before = [(hub, v) for hub in range(3) for v in range(3, 70)]
+    arcs = [*((70, v) for v in range(70)), *found_before, (0, 71), (1, 72), (2, 73)]
+    real = form.defines
+    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 2})
+    bins = {"heavy": "bins", "base": 6, "group": 64}
+    found = searched(device, together((74, arcs))[0], [70], sync=sync, queue="vertex", **bins)
+    assert found.levels.tolist() == [[*[1] * 70, 0, 2, 2, 2]]
+
+
+@pytest.mark.usefixtures("quickly")
+@pytest.mark.parametrize("sync", ["multi", "batched"])
 @pytest.mark.parametrize("leaves", ["keep", "drop"])
 def test_frontiers_of_chunks_that_were_too_short_are_made_again(leaves, sync, device, monkeypatch):
     """Frontiers have room for eight vertices, and lose the others."""

@@ -89,7 +89,7 @@ static inline list_t list_of(__global int *lists, const int level, const int cap
                              const int whole)
 {
     list_t list;
-    list.capacity = whole ? capacity : FITTING(capacity);
+    list.capacity = FITTING(capacity, whole);
 #if PYAPSP_QUEUE == EDGES
     const size_t width = PYAPSP_PREDECESSORS ? 2 * (size_t)capacity : capacity;
     list.found = lists + level % 2 * width;
@@ -105,10 +105,10 @@ static inline list_t list_of(__global int *lists, const int level, const int cap
 }
 
 #if PYAPSP_QUEUE == PHASES
-static inline list_t arcs_of(__global int *arcs, const int capacity)
+static inline list_t arcs_of(__global int *arcs, const int capacity, const int whole)
 {
     list_t list;
-    list.capacity = capacity;
+    list.capacity = FITTING(capacity, whole);
     list.found = arcs;
     list.before = arcs + capacity;
     return list;
@@ -151,7 +151,7 @@ __kernel GROUP void helix_level(__global const row_t *rows, __global const int *
                 put(state + BINS + (now + 1) % 2 * MOST_BINS + bin, 0);
 #endif
 #if PYAPSP_QUEUE == PHASES
-        const list_t to = arcs_of(arcs, room);
+        const list_t to = arcs_of(arcs, room, seeded && now == level);
         const counters_t size = state + AT(ARCS, now);
 #else
         const list_t to = list_of(lists, now, capacity, seeded && now == level);
@@ -186,7 +186,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
     __local shared_t shared;
     const search_t search = {levels, parents, mask};
 #if PYAPSP_QUEUE == PHASES
-    const list_t to = arcs_of(arcs, room);
+    const list_t to = arcs_of(arcs, room, whole);
     const counters_t size = state + AT(ARCS, level);
 #else
     const list_t to = list_of(lists, level, capacity, whole);
@@ -198,7 +198,7 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
         const int found = look(state + BINS + level % 2 * MOST_BINS + bin);
         const int parts = only < 0 ? max((1 << (PYAPSP_BASE + bin)) / PYAPSP_GROUP, 1)
                                    : (int)get_num_groups(0);
-        const int vertices = only < 0 ? min(found, room_of(bin, m)) : 1;
+        const int vertices = only < 0 ? min(found, FITTING(room_of(bin, m), whole)) : 1;
         const long tasks = stopped ? 0 : (long)vertices * parts;
         for (long task = get_group_id(0); task < tasks; task += get_num_groups(0)) {
             const int v = bins[bin_at(bin, m) + max(only, 0) + task / parts];
@@ -228,16 +228,18 @@ __kernel GROUP void helix_bins(__global const row_t *rows, __global const int *h
 #endif
 
 #if PYAPSP_QUEUE == PHASES
-/* The second phase of the two-phase form: look up the entries of the edge queue. */
+/* The second phase of the two-phase form: look up the entries of the edge queue. `whole` as in
+ * list_of. */
 __kernel GROUP void helix_contract(__global int *levels, __global int *parents, __global int *mask,
                                    __global int *lists, __global const int *arcs,
                                    __global int *state, const int level, const int capacity,
-                                   const int room)
+                                   const int room, const int whole)
 {
     __local shared_t shared;
     const search_t search = {levels, parents, mask};
-    const list_t to = list_of(lists, level, capacity, 0);
-    const int count = look(state + STOP) < level ? 0 : min(look(state + AT(ARCS, level)), room);
+    const list_t to = list_of(lists, level, capacity, whole);
+    const int there = min(look(state + AT(ARCS, level)), FITTING(room, whole));
+    const int count = look(state + STOP) < level ? 0 : there;
     const int tile = PYAPSP_GROUP * TURNS, tiles = steps_for(count, tile);
     int waits = 0;
     for (int number = get_group_id(0); number < tiles; number += get_num_groups(0)) {

@@ -98,8 +98,8 @@
 #define MOST_BINS 32
 #define STATE_SIZE (BINS + 2 * MOST_BINS)
 #define AT(ring, level) ((ring) + (level) % RING)
-/* Entries that fit in a list with room for `capacity`. */
-#define FITTING(capacity) (PYAPSP_SHORT ? PYAPSP_SHORT : (capacity))
+/* Entries that fit in a list with room for `capacity`; `whole`: it is made again. */
+#define FITTING(capacity, whole) (PYAPSP_SHORT && !(whole) ? PYAPSP_SHORT : (capacity))
 
 #if PYAPSP_CSRM
 typedef int2 row_t;

@@ -205,7 +205,7 @@ __kernel GROUP void helix_filter(__global const row_t *rows, __global int *level
         int place;
         const int sum =
             device_scan_pair(found, degree, &place, totals + AT(0, level), shared.slots);
-        if (found && (place >= FITTING(capacity) || (uint)sum > (uint)(room - degree)))
+        if (found && (place >= FITTING(capacity, 0) || (uint)sum > (uint)(room - degree)))
             atomic_min(state + STOP, level);
         else if (found) {
             to.sums[place] = sum;
@@ -214,7 +214,7 @@ __kernel GROUP void helix_filter(__global const row_t *rows, __global int *level
         }
 #else
         const int place = claim(found, state + AT(SIZES, level), shared.slots);
-        if (found && place >= FITTING(capacity))
+        if (found && place >= FITTING(capacity, 0))
             atomic_min(state + STOP, level);
         else if (found)
             list[place] = w;

@@ -165,7 +165,7 @@ static inline void expand(__global const row_t *rows, __global const int *heads,
         if (binned && arcs >> PYAPSP_BASE) {
             const int bin = bin_of(arcs);
             const int entry = atomic_inc(state + BINS + level % 2 * MOST_BINS + bin);
-            if (entry < room_of(bin, m))
+            if (entry < FITTING(room_of(bin, m), seeded))
                 bins[bin_at(bin, m) + entry] = v;
             else
                 atomic_min(state + STOP, level);

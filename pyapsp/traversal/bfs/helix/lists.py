@@ -232,13 +232,12 @@ class ListSearch(Frontiers):
 
     def _expand(self, level: int, count: int | None) -> None:
         """Enqueue the level, its bins, and the second phase."""
+        whole = level == 1  # as in `_level`
         self._level(level, self.tiles(count, self._tile))
         if self._nbins:
-            self._empty_bins(level, each=count is not None)
+            self._empty_bins(level, each=count is not None, whole=whole)
         if self._phases:
-            arrays = *self._found, self._lists, self._arcs, self._state
-            sizes = np.int32(level), np.int32(self._capacity), np.int32(self._room)
-            self.launch("helix_contract", self._most_groups, *arrays, *sizes)
+            self._contract(level, whole=whole)
 
     def _level(
         self, level: int, groups: int, *, seeded: bool = False, ahead: int = 1, limit: int = _NEVER
@@ -247,10 +246,16 @@ class ListSearch(Frontiers):
         sizes = level, seeded or level == 1, self._capacity, self._room, ahead, limit
         self.launch("helix_level", groups, *arrays, *map(np.int32, sizes), np.int64(self.m))
 
-    def _empty_bins(self, level: int, *, each: bool, whole: bool = False) -> None:
+    def _contract(self, level: int, *, whole: bool) -> None:
+        """Enqueue the second phase; `whole` as for `_empty_bins`."""
+        arrays = *self._found, self._lists, self._arcs, self._state
+        sizes = level, self._capacity, self._room, whole
+        self.launch("helix_contract", self._most_groups, *arrays, *map(np.int32, sizes))
+
+    def _empty_bins(self, level: int, *, each: bool, whole: bool) -> None:
         """Enqueue the bins: a launch for each with vertices or each vertex, or one launch for all.
 
-        `whole` means that a list is made again.
+        `whole` means that a list is made again, or the first one is made.
         """
         arrays = *self._graph, *self._found, self._lists, self._arcs, self._bins, self._state
         launches = [(0, self._nbins, -1, self._most_groups)]
@@ -292,9 +297,7 @@ class ListSearch(Frontiers):
         if self._edges:
             return
         if self._phases:
-            arrays = *self._found, self._lists, self._arcs, self._state
-            sizes = np.int32(level), np.int32(self._capacity), np.int32(self._room)
-            self.launch("helix_contract", self._most_groups, *arrays, *sizes)
+            self._contract(level, whole=True)
         self._reset(level)
         self._collect(level, self._first(level))
 
