@@ -48,28 +48,28 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-/* The work-items of dimension 0 share the values of the row that dimension 1 gives. Infinity of the
- * answer is an argument, see cl/all_pairs/sparse/source_blocks.cl. */
+/* The work-items of dimension 0 share the values of a row, those of dimension 1 the rows. Infinity of
+ * the answer is an argument, see cl/all_pairs/sparse/source_blocks.cl. */
 __kernel void device_rows_copy(__global const PYAPSP_FROM *found, const long pitch,
 #if PYAPSP_HALF
                                __global half *rows, const float infinity,
 #else
                                __global PYAPSP_TO *rows, const PYAPSP_TO infinity,
 #endif
-                               const long first, const int n)
+                               const long first, const int count, const int n)
 {
-    const long row = get_global_id(1);
-    for (int v = get_global_id(0); v < n; v += get_global_size(0)) {
-        const PYAPSP_FROM value = found[row * pitch + v];
-        const long place = (first + row) * n + v;
+    for (long row = get_global_id(1); row < count; row += get_global_size(1))
+        for (long v = get_global_id(0); v < n; v += get_global_size(0)) {
+            const PYAPSP_FROM value = found[row * pitch + v];
+            const long place = (first + row) * n + v;
 #if PYAPSP_HALF
-        vstore_half(value == PYAPSP_NONE_FROM ? infinity : (float)value, place, rows);
+            vstore_half(value == PYAPSP_NONE_FROM ? infinity : (float)value, place, rows);
 #elif PYAPSP_CONVERTS
-        rows[place] = value == PYAPSP_NONE_FROM ? infinity : (PYAPSP_TO)value;
+            rows[place] = value == PYAPSP_NONE_FROM ? infinity : (PYAPSP_TO)value;
 #else
-        rows[place] = value;
+            rows[place] = value;
 #endif
-    }
+        }
 }
 
 #if !PYAPSP_HALF

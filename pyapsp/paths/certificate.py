@@ -42,8 +42,9 @@ _FAULTS = (
 )
 # Work-items of a group; a driver that chooses compiles a kernel again for each number of vertices.
 _GROUP = 64
-# Rows are sent to the device in blocks of about this many bytes.
-_BLOCK_BYTES = 64 * 2**20
+# Rows are sent to the device in blocks of about this many bytes, and at most this many rows: drivers
+# limit the second dimension of a launch.
+_BLOCK_BYTES, _ROWS = 64 * 2**20, 2**15
 # Limit of the arcs that SciPy relaxes to compute the expected rows: about a second.
 _ORACLE_ARCS = 2 * 10**7
 # Limit of the arcs that its Bellman-Ford reads, n times all of them: about two seconds.
@@ -98,7 +99,7 @@ def certificate(
     except PrecisionError as error:  # these cannot be sums of such weights
         fault: str | None = str(error)
     else:
-        each = max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1)
+        each = min(max(_BLOCK_BYTES // (max(n, 1) * distances.dtype.itemsize), 1), _ROWS)
         with device_errors(chosen, _BLOCK_BYTES + 16 * graph.m):
             checker = _Checker(chosen, graph, distances.dtype, allowed)
             faults = (

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DeviceRows", "HostOrDevice", "may_be_clipped"]
 
-# Work-items of a group on a GPU, and groups that share the rows of an answer.
-_GROUP, _GROUPS = 256, 2048
+# Work-items of a group on a GPU, and groups that share the rows of an answer. Drivers limit the
+# groups in the second dimension of a launch: rows beyond them are the second of a group, and so on.
+_GROUP, _GROUPS, _ROWS = 256, 2048, 2**15
 _WORDS = {2: "ushort", 4: "uint", 8: "ulong"}
 
 
@@ -130,10 +131,10 @@ class DeviceRows:
             return
         group = self._group
         groups = 1 if group == 1 else min(max(_GROUPS // rows, 1), -(-n // group))
-        sizes = np.int64(self._first), np.int32(n)
+        sizes = np.int64(self._first), np.int32(rows), np.int32(n)
         kernel = self._program(dtype, word=word).kernel("device_rows_copy")
         arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
-        kernel(queue, (groups * group, rows), (group, 1), *arrays, *sizes)
+        kernel(queue, (groups * group, min(rows, _ROWS)), (group, 1), *arrays, *sizes)
 
     def reserve(self, queue: cl.CommandQueue) -> None:
         """Let the driver allocate the memory now, before the first row: best while kernels run."""

@@ -19,6 +19,7 @@ from pyapsp.errors import (
     PrecisionError,
 )
 from pyapsp.graph import Graph
+from pyapsp.paths import device_rows
 from pyapsp.paths.device_rows import DeviceRows
 
 _N = 61
@@ -73,6 +74,16 @@ def test_the_answer_is_that_of_the_host(device, memory, method):
         if asked.get("predecessors"):
             for j in range(_N):
                 assert result.path(0, j) == want.path(0, j)
+
+
+@pytest.mark.parametrize("group", [1, 16])
+def test_more_rows_than_a_launch_has_groups(group, device, memory, monkeypatch):
+    monkeypatch.setattr(device_rows, "_ROWS", 9)
+    monkeypatch.setattr(DeviceRows, "_group", group)
+    for method, dtype in (("near-far", "float32"), ("near-far", "uint16"), ("ms-bfs", "float64")):
+        want = pyapsp.solve(_graph(method), method, dtype=dtype, device=device)
+        result = pyapsp.solve(_graph(method), method, dtype=dtype, device=device, keep="device")
+        np.testing.assert_array_equal(result.device_distances.get(), want.distances)
 
 
 @pytest.mark.parametrize("method", ["near-far", "fw-minplus", "ms-bfs"])

@@ -14,6 +14,7 @@ from scipy.sparse import csgraph
 
 import pyapsp
 from pyapsp.all_pairs import request
+from pyapsp.all_pairs.dense import matrix
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.errors import GraphError, NegativeCycleError, ParameterError, PrecisionError
@@ -107,6 +108,15 @@ def test_distances_are_those_of_the_array(device, queue, memory, on_device, kind
         np.testing.assert_array_equal(kept.device_distances.get(), want.distances)
         assert kept.device_distances.context == queue.context
         np.testing.assert_array_equal(array.get(), weights)
+
+
+def test_more_rows_than_a_launch_has_groups(device, queue, memory, on_device, groups, monkeypatch):
+    monkeypatch.setattr(matrix, "_ROWS", 9)
+    for dtype in "float32", "float64":
+        weights = _weights()
+        want = pyapsp.solve(weights, "fw-minplus", dtype=dtype, device=device)
+        result = pyapsp.solve(cl_array.to_device(queue, weights), "fw-minplus", dtype=dtype)
+        np.testing.assert_array_equal(result.distances, want.distances)
 
 
 @pytest.mark.parametrize("method", ["near-far", "johnson"])

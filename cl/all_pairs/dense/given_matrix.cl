@@ -44,27 +44,28 @@ typedef half distance_t;
 typedef PYAPSP_VALUE distance_t;
 #endif
 
-/* The work-items of dimension 0 share the row that dimension 1 gives. */
+/* The work-items of dimension 0 share a row, those of dimension 1 the rows. */
 __kernel void given_matrix(__global const PYAPSP_FROM *weights, const long first, const int n,
-                           __global distance_t *distances, const long columns)
+                           __global distance_t *distances, const long columns,
+                           const int rows)
 {
-    const long row = get_global_id(1);
-    for (long v = get_global_id(0); v < columns; v += get_global_size(0)) {
-        PYAPSP_FROM weight = 0;
-        if (row < n && v < n)
-            weight = weights[first + row * n + v];
-        bool arc = weight != 0;
+    for (long row = get_global_id(1); row < rows; row += get_global_size(1))
+        for (long v = get_global_id(0); v < columns; v += get_global_size(0)) {
+            PYAPSP_FROM weight = 0;
+            if (row < n && v < n)
+                weight = weights[first + row * n + v];
+            bool arc = weight != 0;
 #if PYAPSP_FLOAT
-        arc = arc && weight < INFINITY;
+            arc = arc && weight < INFINITY;
 #endif
-        if (row == v && row < n) {
-            arc = true;
-            weight = weight < 0 ? weight : 0;
-        }
+            if (row == v && row < n) {
+                arc = true;
+                weight = weight < 0 ? weight : 0;
+            }
 #if PYAPSP_HALF
-        vstore_half(arc ? (float)weight : INFINITY, row * columns + v, distances);
+            vstore_half(arc ? (float)weight : INFINITY, row * columns + v, distances);
 #else
-        distances[row * columns + v] = arc ? (distance_t)weight : (distance_t)PYAPSP_INFINITY;
+            distances[row * columns + v] = arc ? (distance_t)weight : (distance_t)PYAPSP_INFINITY;
 #endif
-    }
+        }
 }

@@ -52,13 +52,15 @@
 #define N PYAPSP_SOURCES
 #define B PYAPSP_VERTICES
 #define GROUP __attribute__((reqd_work_group_size(PYAPSP_SOURCES, PYAPSP_VERTICES, 1)))
+/* All groups are in the first dimension: drivers limit the others. */
+#define VERTEX (get_group_id(0) * B + get_local_id(1))
 
 /* sources[s] is -1 where the block has fewer than N. */
 __kernel GROUP void scattering_start(__global const int *sources, __global int *modified,
                                __global value_t *costs, __global word_t *updates, const int n)
 {
     const int s = get_local_id(0);
-    const int v = get_global_id(1);
+    const int v = VERTEX;
     if (v >= n)
         return;
     const size_t own = (size_t)v * N + s;
@@ -77,7 +79,7 @@ __kernel GROUP void scattering_scatter(__global const long *first, __global cons
 {
     const int s = get_local_id(0);
     const int b = get_local_id(1);
-    const int v = get_global_id(1);
+    const int v = VERTEX;
     const size_t own = (size_t)v * N + s;
     const int active = v < n && modified[own];
     const value_t cost = active ? costs[own] : (value_t)0;
@@ -131,7 +133,7 @@ __kernel GROUP void scattering_check(__global int *modified, __global value_t *c
                                __global const word_t *updates, __global int *changed, const int n)
 {
     __local int lowered;
-    const int v = get_global_id(1);
+    const int v = VERTEX;
     const size_t own = (size_t)v * N + get_local_id(0);
     const int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader)

@@ -26,8 +26,8 @@ __all__ = ["DistanceMatrix", "Layout", "download", "initial_distances", "initial
 
 # Bytes of a matrix whose kernels are a short run.
 _SMALL = 2**16
-# Work-items of a group on a GPU.
-_GROUP = 64
+# Work-items of a group on a GPU, and groups that share the rows: drivers limit their number.
+_GROUP, _ROWS = 64, 2**15
 
 _Encode: TypeAlias = Callable[[np.ndarray], np.ndarray]
 _Decode: TypeAlias = Callable[[np.ndarray, np.ndarray], None]
@@ -161,11 +161,10 @@ class DistanceMatrix:
         kernel = build(self._device, "all_pairs/dense/given_matrix.cl", defines)
         group = 1 if self._device.traits.scalar_groups else _GROUP
         items = group * (1 if group == 1 else -(-layout.columns // group))
-        sizes = np.int64(graph.place), np.int32(self._n), buffer, np.int64(layout.columns)
-        shape = (items, self._size), (group, 1)
-        self._watch.add(
-            "kernel", kernel.kernel("given_matrix")(queue, *shape, graph.memory, *sizes)
-        )
+        sizes = np.int64(layout.columns), np.int32(self._size)
+        arrays = graph.memory, np.int64(graph.place), np.int32(self._n), buffer
+        shape = (items, min(self._size, _ROWS)), (group, 1)
+        self._watch.add("kernel", kernel.kernel("given_matrix")(queue, *shape, *arrays, *sizes))
         return buffer
 
     @contextmanager

@@ -61,8 +61,9 @@ _STATE = 16
 _ITEMS = {True: 16, False: 512}
 # Number of bit planes at the start; if distances are longer, this many are added at a time.
 _PLANES = 4
-# Ranges of vertices whose sums are computed in parallel.
-_RANGES = 16
+# Ranges of vertices whose sums are computed in parallel, and blocks of a launch: drivers limit the
+# third dimension, which is their product.
+_RANGES, _BLOCKS = 16, 2**11
 # Vertices of a group in the kernel that reads bits.
 _VERTICES = 64
 # Number of vertex strips for which a work-item writes distances.
@@ -430,6 +431,7 @@ def _blocks(graph: Graph, options: AllPairsOptions, words: int) -> int:
     largest = max(graph.n * words * 4 * most, answer)
     arcs = (8 * (graph.n + 1) + 4 * graph.m) * (1 + graph.directed) + 12 * (graph.n + graph.m)
     fits = min(
+        _BLOCKS,
         room // max(one + answer, 1),
         (options.memory - arcs) // max(longest + answer, 1),
         capabilities.max_allocation // max(largest, 1),

@@ -123,7 +123,7 @@ class _Search(BlockSearch):
         ]
         self._passes = [np.int32(number) for number in range(programs.passes)]
         self._n, self._group = np.int32(n), (width, vertices)
-        self._items = (width, -(-n // vertices) * vertices)
+        self._items = (-(-n // vertices) * width, vertices)
 
     def search(self, sources: np.ndarray) -> None:
         """Find the costs from some sources."""

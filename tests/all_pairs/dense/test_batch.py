@@ -388,6 +388,14 @@ def test_groups_of_graphs(device, monkeypatch):
     assert small.device_bytes <= 2**20 < 2 * small.device_bytes * small.group
 
 
+@pytest.mark.parametrize("method", ["fw-minplus", "fw-multikernel"])
+def test_graphs_of_a_launch_fit_in_its_third_dimension(method, device):
+    """Drivers limit it to 65,535 groups; a launch may have two for each graph."""
+    options = AllPairsOptions(device, np.dtype(np.float32))
+    form = maker(pyapsp.method(method), 3, options)(False)
+    assert 2 * form.most < 2**16
+
+
 @pytest.mark.parametrize("n", [0, 1, 16, 17, 128, 129, 256, 257, 1000, 5000])
 def test_padding_is_small(n):
     assert n <= padded(n) <= max(1.25 * n, n + 15)

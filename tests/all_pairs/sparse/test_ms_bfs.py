@@ -201,6 +201,16 @@ def test_arcs_in_pieces(shape, piece, few, words, device, monkeypatch):
     assert_solves(SHAPES[shape], solve(SHAPES[shape], device, words), device)
 
 
+@pytest.mark.parametrize("few", [NEVER, (3, 2**31)], ids=str)
+@pytest.mark.parametrize("shape", ["skewed", "star", "tailed"])
+def test_arcs_in_pieces_of_rows_of_work_items(shape, few, device, monkeypatch):
+    scattered = dataclasses.replace(device.traits, scalar_groups=False)
+    monkeypatch.setattr(Device, "traits", scattered)
+    monkeypatch.setattr(ms_bfs, "_PIECE", both_kinds(3))
+    monkeypatch.setattr(ms_bfs, "_FEW", both_kinds(few))
+    assert_solves(SHAPES[shape], solve(SHAPES[shape], device, 2), device)
+
+
 def test_a_degree_that_is_cut_for_good(device, directions):
     """More arcs than a piece has on any device, seen from the leaves and from the middle."""
     leaves = max(ms_bfs._PIECE.values()) + 500
@@ -349,6 +359,15 @@ def test_several_blocks(few, device, monkeypatch):
     result = solve(graph, device, 1, sources=sources, progress=lambda *step: steps.append(step))
     assert steps == [(134, 134)]
     assert_solves(graph, result, device)
+
+
+def test_a_launch_has_as_many_blocks_as_its_third_dimension(device, monkeypatch):
+    """Drivers limit it to 65,535 groups: of sums, a block has a group for each range."""
+    assert ms_bfs._BLOCKS * ms_bfs._RANGES < 2**16
+    monkeypatch.setattr(ms_bfs, "_BLOCKS", 2)
+    graph, steps = arcs_of(5, 131, 400), []
+    solve(graph, device, 1, progress=lambda *step: steps.append(step))
+    assert steps == [(64, 131), (128, 131), (131, 131)]
 
 
 def test_memory_decides_how_many_blocks(device):

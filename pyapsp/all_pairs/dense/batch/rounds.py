@@ -19,8 +19,8 @@ __all__ = ["Rounds"]
 
 # Work-items that bring a row of a matrix on a GPU.
 _ITEMS = 64
-# The third dimension of a launch, at most, on every device.
-_MOST = 2**15
+# The third dimension of a launch is below 2^16 on every device, and a graph takes up to two of it.
+_MOST = (2**16 - 1) // 2
 _TASKS = 2**31 - 2**20  # that a counter holds
 
 
