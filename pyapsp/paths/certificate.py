@@ -42,8 +42,8 @@ _FAULTS = (
 )
 # Work-items of a group; a driver that chooses compiles a kernel again for each number of vertices.
 _GROUP = 64
-# Rows are sent to the device in blocks of about this many bytes, and at most this many rows: drivers
-# limit the second dimension of a launch.
+# Rows are sent to the device in blocks of about this many bytes, and at most this many rows, since
+# drivers limit the second dimension of a launch.
 _BLOCK_BYTES, _ROWS = 64 * 2**20, 2**15
 # Limit of the arcs that SciPy relaxes to compute the expected rows: about a second.
 _ORACLE_ARCS = 2 * 10**7

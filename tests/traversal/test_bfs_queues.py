@@ -19,7 +19,7 @@ from pyapsp.paths import PathOptions
 from pyapsp.paths.result import Result
 from pyapsp.traversal.bfs.bfs_luo import BfsLuo
 from pyapsp.traversal.bfs.frontier_queues import Frontiers
-from pyapsp.traversal.kernels import Launcher
+from pyapsp.traversal.kernels import MOST_COUNTED, Launcher
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shapes import EXPECTED, GRAPH, SHAPES, SOURCES, arcs, assert_right, expected_levels
@@ -109,6 +109,16 @@ def test_one_group_goes_on(device, reads):
         found = pyapsp.bfs(graph, source, method, device=device)
         np.testing.assert_array_equal(found.levels, expected_levels(graph, [source])[0])
         assert len(reads) == number
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (32, 1), (32, 8)], ids=str)
+@pytest.mark.usefixtures("quick")
+def test_more_vertices_than_a_bucket_holds(sizes, device):
+    """The others go to the queue of the device at once."""
+    graph = arcs(501, [*[0] * 250, *range(1, 251)], range(1, 501))
+    method = pyapsp.method("bfs-luo", group=sizes[0], buckets=sizes[1], room=8)
+    found = pyapsp.bfs(graph, 0, method, device=device)
+    np.testing.assert_array_equal(found.levels, expected_levels(graph, [0])[0])
 
 
 @pytest.fixture
@@ -239,7 +249,7 @@ def test_files(method, device, tmp_path):
 @pytest.mark.parametrize("name", ["bfs-4k", "bfs-b40c", "bfs-gunrock"])
 def test_more_arcs_than_int32_numbers_are_refused(name, device):
     method, options = pyapsp.method(name), PathOptions(device, np.dtype(np.int32))
-    for count, refused in ((2**31 - 1, False), (2**31, True)):
+    for count, refused in ((MOST_COUNTED, False), (MOST_COUNTED + 1, True)):
         graph = type("Graph", (), {"m": count, "n": 3})()
-        with pytest.raises(CapabilityError, match="2,147,483,648") if refused else nullcontext():
+        with pytest.raises(CapabilityError, match="2,146,435,073") if refused else nullcontext():
             method.check(graph, options)

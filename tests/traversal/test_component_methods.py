@@ -23,6 +23,7 @@ from pyapsp.errors import (
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
 from pyapsp.registry.tuning import Space
+from pyapsp.traversal.components import scc_colouring
 from pyapsp.traversal.components.component_methods import Labels
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
@@ -452,6 +453,22 @@ def test_the_queue_finishes_deep_rounds(group, device):
         assert_components(found.labels, graph)
         assert found.stats["levels"] > 0
         assert found.stats["rounds"] < 20
+
+
+@pytest.mark.parametrize("group", [1, 64])
+def test_more_sides_than_a_group_holds(group, device, monkeypatch):
+    build = scc_colouring.build
+    held = {"PYAPSP_HELD": 2}
+    monkeypatch.setattr(
+        scc_colouring, "build", lambda to, file, defines: build(to, file, defines | held)
+    )
+    random = np.random.default_rng(2)
+    arcs = [*cycle(random.permutation(300).tolist()), *random.integers(0, 400, (500, 2)).tolist()]
+    for graph in digraph(400, arcs), PROBLEM.sample(400, "mesh", 3, None):
+        method = pyapsp.method("scc-colouring", sweeps=1, group=group)
+        found = pyapsp.strongly_connected_components(graph, method, device=device)
+        assert_components(found.labels, graph)
+        assert found.stats["levels"] > 0
 
 
 def test_the_search_from_the_pivot_settles_a_shallow_component(device):

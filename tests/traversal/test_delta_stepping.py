@@ -220,6 +220,21 @@ def test_more_pieces_than_there_is_place_for(group, device, limited, monkeypatch
         np.testing.assert_array_equal(found.distances, EXPECTED[name], err_msg=name)
 
 
+@pytest.mark.parametrize("group", [1, 32])
+@pytest.mark.usefixtures("quick")
+def test_a_group_ends_after_some_rounds(group, device, monkeypatch):
+    """What its list has then, all groups share in the next launch."""
+    build = module.build
+    rounds = {"PYAPSP_ROUNDS": 2}
+    monkeypatch.setattr(
+        module, "build", lambda to, file, defines, **more: build(to, file, defines | rounds, **more)
+    )
+    method = pyapsp.method(ID, group=group, delta=MANY, walk=65536)
+    for name in ("path", "power law both ways"):
+        found = pyapsp.sssp(GRAPHS[name], [0, GRAPHS[name].n - 1], method, device=device)
+        np.testing.assert_array_equal(found.distances, EXPECTED[name], err_msg=name)
+
+
 def test_distances_are_computed_in_int32_if_that_is_proved_exact(device):
     options = PathOptions(device, np.dtype(np.float64))
     short, long = GRAPHS["grid"], GRAPHS["wide"]

@@ -325,6 +325,18 @@ def test_levels_are_not_narrow_if_distances_are_asked_for(device, monkeypatch):
         assert np.array_equal(found, np.where(expected > 5, 2**30 - 1, expected))
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_crew_finds_more_than_its_groups_hold(device):
+    """What a group cannot hold it puts into the queue at once, in levels of the crew."""
+    ends = np.arange(400)
+    tails, heads = np.r_[np.zeros(20, int), 1 + ends % 20], np.r_[1 + np.arange(20), 21 + ends]
+    graph = Graph.from_arcs(421, tails, heads, directed=False)
+    crew = 4 * device.capabilities.device_scope_fence
+    method = pyapsp.method(ID, group=32, alpha=0, walk=0, crew=crew, march=16384 * (crew > 0))
+    found = pyapsp.bfs(graph, 0, method, device=device)
+    assert_right(graph, found, levels_of(graph, 0))
+
+
 @pytest.mark.slow
 def test_a_crew_that_waits_for_ever_stalls(device, monkeypatch):
     build = module.build

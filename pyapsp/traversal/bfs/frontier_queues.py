@@ -17,7 +17,7 @@ from pyapsp.paths.device_rows import HostOrDevice
 from pyapsp.registry import Parameters, Plan
 from pyapsp.traversal.bfs.searcher import BfsSearcher
 from pyapsp.traversal.bfs.smallest_parents import SmallestParents
-from pyapsp.traversal.kernels import Launcher, search_defines
+from pyapsp.traversal.kernels import MOST_COUNTED, Launcher, search_defines
 from pyapsp.traversal.search import Search
 
 __all__ = ["LARGEST_INT", "FrontierSearch", "Frontiers", "WarpFrontierSearch"]
@@ -33,7 +33,7 @@ class FrontierSearch(Search[Program]):
     Attributes
     ----------
     numbers_arcs : bool
-        Whether its kernels number arcs in int32.
+        Whether its kernels number arcs in int32, with those of a group beyond the last one.
     """
 
     problem = "bfs"
@@ -52,7 +52,7 @@ class FrontierSearch(Search[Program]):
 
     def check(self, graph: Graph, options: PathOptions) -> None:
         """Raise an error if arcs are numbered in int32, and there are too many."""
-        if self.numbers_arcs and graph.m > LARGEST_INT:
+        if self.numbers_arcs and graph.m > MOST_COUNTED:
             raise CapabilityError(f"{self.id} numbers arcs in int32: {graph.m:,} are too many")
 
     def more(self, graph: Graph, options: PathOptions, parameters: Parameters) -> list[int]:

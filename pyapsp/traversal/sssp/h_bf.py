@@ -215,7 +215,7 @@ class Frontiers:
         cl.enqueue_copy(self._queue, state, self._counts)
         self._report["relaxations"] += int(state[_RELAXED])
         size, duplicates = int(state[_FOUND]), int(state[_AVOIDED])
-        if size > self._capacity:
+        if not 0 <= size <= self._capacity:  # the count may wrap
             ends = np.int32(source), np.int32(self._graph.n)
             size, _ = self._counted("hbf_reached", self._graph.n, self._words, self._now, *ends)
         elif size and parameters.word("duplicates") == "table":

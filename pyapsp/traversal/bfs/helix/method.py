@@ -17,7 +17,7 @@ from pyapsp.traversal.bfs.helix import dimensions, form
 from pyapsp.traversal.bfs.helix.automatic import RULES, Facts, facts_of, wanted
 from pyapsp.traversal.bfs.helix.chunks import ChunkSearch
 from pyapsp.traversal.bfs.helix.lists import ListSearch
-from pyapsp.traversal.kernels import resident, search_defines, standard_of_fences
+from pyapsp.traversal.kernels import MOST_COUNTED, resident, search_defines, standard_of_fences
 from pyapsp.traversal.request import sourced
 from pyapsp.traversal.search import Search, Searcher
 
@@ -90,10 +90,10 @@ class BfsHelix(Search[Program]):
         return f"{limit}; {dimensions.RULE}"
 
     def check(self, graph: Graph, options: PathOptions) -> None:
-        """Raise an error if the index of an arc is no int."""
-        if graph.m >= 2**31:
+        """Raise an error if the number of an arc, or of a work-item beyond the last, is no int."""
+        if graph.m > MOST_COUNTED:
             raise CapabilityError(
-                f"{self.id} takes fewer than 2^31 arcs, and there are {graph.m:,}"
+                f"{self.id} takes at most {MOST_COUNTED:,} arcs, and there are {graph.m:,}"
             )
 
     def plan(self, graph: Graph, options: PathOptions) -> Plan[Graph, PathOptions, Program]:
