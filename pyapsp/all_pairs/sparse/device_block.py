@@ -33,8 +33,9 @@ _TILE = 32
 # Work-items of a group in kernels with a work-item for each source and vertex, if the device
 # supports it.
 _GROUP = 64
-# Ranges of vertices whose sums are computed in parallel, and groups of a block that count.
-_RANGES, _GROUPS = 16, 64
+# Ranges of vertices whose sums are computed in parallel, and groups of a block that count, up to
+# what the 32 bits of a counter hold.
+_RANGES, _GROUPS, _COUNTED = 16, 64, 2**32 - 1
 # Values of *state of the kernels: see cl/all_pairs/sparse/source_blocks.cl.
 _WAITING, _ADVANCED = 1, 2
 
@@ -222,8 +223,7 @@ class DeviceBlock:
         group = self._transposer[0] * self._transposer[1]
         entries = self._n * self._width
         items = min(-(-entries // group), _GROUPS) * group
-        # the counter of a bin has 32 bits
-        at_once = max((2**32 - 1) // max(entries, 1), 1)
+        at_once = max(_COUNTED // max(entries, 1), 1)
         kernel = self._program.kernel("block_histogram")
         for start in range(0, self._blocks, at_once):
             cl.enqueue_fill_buffer(self.queue, buffer, np.zeros(1, np.uint32), 0, part.nbytes)

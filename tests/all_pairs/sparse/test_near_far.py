@@ -202,6 +202,17 @@ def test_several_blocks_of_several_launches(shape, device, monkeypatch):
     assert_solves(graph, result, device)
 
 
+@pytest.mark.parametrize("sources", [8, 32])
+def test_rows_are_turned_by_groups(sources, device, monkeypatch):
+    """As on a GPU with memory of its own: rows and predecessors of several blocks."""
+    monkeypatch.setattr(Device, "traits", dataclasses.replace(device.traits, scalar_groups=False))
+    monkeypatch.setattr(device_block, "in_place", lambda handle: False)
+    method = pyapsp.method("near-far", sources=sources, group=32)
+    for graph in (whole(5, 131, 600), whole(6, 33, 90, 1)):
+        result = pyapsp.solve(graph, method, dtype="int32", predecessors=True, device=device)
+        assert_solves(graph, result, device)
+
+
 @pytest.mark.parametrize(("visits", "blocks"), [(0, 1), (3 * 8 * 731, 3), (10**9, 17)])
 def test_a_launch_looks_at_few_vertices_and_arcs(visits, blocks, device, monkeypatch):
     """The host cannot stop it."""
@@ -346,6 +357,14 @@ def test_more_bins_than_a_group_counts(width, dtype, device):
     graph = Graph.from_arcs(40, np.arange(39), np.arange(1, 40), np.full(39, 397))
     assert 397 * 39 // width > 2048
     assert_totals(NearFar(), graph, dtype, device, np.arange(40), width)
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_launches_whose_counts_a_counter_holds(blocks, device, monkeypatch):
+    """A counter of 32 bits holds those of so many blocks."""
+    monkeypatch.setattr(device_block, "_COUNTED", blocks * 16 * 60)
+    method = NearFar(sources=16, group=1)
+    assert_totals(method, whole(5, 60, 200), "int32", device, np.arange(60), width=3)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
