@@ -98,3 +98,18 @@ def test_distances_at_the_bounds_of_buckets(device):
         found = searched(graph, device, dtype=dtype, delta=100, buckets=4)
         expected = np.r_[0, np.cumsum(np.full(n - 2, 0.1, dtype), dtype=dtype)].astype(dtype)
         np.testing.assert_array_equal(found.distances[1:], expected)
+
+
+def test_only_vertices_found_nearer_meanwhile_are_left(device, monkeypatch):
+    """The one far vertex got a shorter path: no bucket has any, and the search ends."""
+    taken, plain = [], _Buckets._take
+
+    def take(self, *arguments):
+        taken.append(plain(self, *arguments))
+        return taken[-1]
+
+    monkeypatch.setattr(_Buckets, "_take", take)
+    graph = Graph.from_arcs(3, [1, 1, 0], [2, 0, 2], [100, 1, 1])
+    found = searched(graph, device, buckets=2, delta=25)
+    np.testing.assert_array_equal(found.distances, [1, 0, 2])
+    assert taken == [None]

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 import pyapsp
 from pyapsp.errors import (
+    CapabilityError,
     DeviceMemoryError,
     FormatError,
     GraphError,
@@ -23,7 +24,7 @@ from pyapsp.errors import (
 from pyapsp.graph import Graph
 from pyapsp.registry import Options, problem
 from pyapsp.registry.tuning import Space
-from pyapsp.traversal.components import scc_colouring
+from pyapsp.traversal.components import scc_colouring, scc_hooking
 from pyapsp.traversal.components.component_methods import Labels
 from pyapsp.traversal.components.scc_multi_step import DEVSHATWAR
 
@@ -411,6 +412,24 @@ def test_memory(device):
         pyapsp.strongly_connected_components(GRAPHS["path"], device=device, memory_limit=2000)
     found = pyapsp.strongly_connected_components(GRAPHS["path"], device=device, memory_limit=10**4)
     assert found.stats["peak_device_bytes"] <= 10**4
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("scc-colouring", 2**30 - 1), ("scc-hooking", 2**31 - 2**20)]
+)
+def test_more_arcs_than_are_counted(name, most, device):
+    method, options = pyapsp.method(name), Options(device, np.dtype(np.int32))
+    assert method.unmet(SimpleNamespace(n=9, m=most, directed=False), options) is None
+    error = method.unmet(SimpleNamespace(n=9, m=most + 1, directed=False), options)
+    assert isinstance(error, CapabilityError)
+    assert f"at most {most:,}" in str(error)
+
+
+def test_hooking_where_the_device_has_memory_of_its_own(device, monkeypatch):
+    monkeypatch.setattr(scc_hooking, "in_place", lambda device: False)
+    graph = Graph.from_arcs(90, range(0, 88, 2), range(2, 90, 2), directed=False)
+    found = pyapsp.weakly_connected_components(graph, "scc-hooking", device=device)
+    assert_components(found.labels, graph, "weak")
 
 
 def test_more_vertices_than_parts_have_numbers(device):
