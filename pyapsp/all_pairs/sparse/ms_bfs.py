@@ -33,6 +33,7 @@ from pyapsp.all_pairs.sparse.source_blocks import (
     random_levels,
 )
 from pyapsp.all_pairs.sparse.totals import Totals
+from pyapsp.base.errors import DeviceMemoryError
 from pyapsp.device import Device
 from pyapsp.device.kernels import Stopwatch, build, upload
 from pyapsp.device.kernels.transfer import in_place
@@ -215,6 +216,7 @@ class _Searches:
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
+        self._planned, self._memory = plan.device_bytes, options.memory
         self._queue = device.queue()
         self._programs: Programs = plan.state
         self._strip = vertices_of(graph, device)[0]
@@ -370,6 +372,10 @@ class _Searches:
         self._digits = level.bit_length()
         if self._digits > self._capacity:
             bits = 4 * self._blocks * self._n * self._words
+            needed = self._planned + 2 * self._capacity * bits  # while planes are copied
+            if needed > self._memory:
+                hint = f"the distances are longer than {level - 1:,}: set a cutoff, or fewer words"
+                raise DeviceMemoryError(needed, self._memory, hint)
             more, zero = self._buffer((self._capacity + _PLANES) * bits), np.zeros(1, np.uint32)
             cl.enqueue_copy(self._queue, more, self._planes)
             place = self._capacity * bits, _PLANES * bits

@@ -24,7 +24,7 @@ from pyapsp.numbers import precision
 from pyapsp.numbers.precision import DTYPES
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.result import NO_PREDECESSOR
-from pyapsp.registry import problem
+from pyapsp.registry import Parameters, problem
 
 from .answers import GRAPHS, assert_solves, assert_totals, expected_rows
 
@@ -413,6 +413,16 @@ def test_long_distances_stay_within_the_memory(device, monkeypatch):
     result = solve(graph, device, 16, memory_limit=limit, predecessors=False)
     assert live[1] <= limit
     assert_solves(graph, result, device)
+
+
+def test_planes_beyond_the_memory_are_refused(device):
+    """A block of one word has room for all planes; one of 16 words has it for the first alone."""
+    graph = line(1100)
+    options = AllPairsOptions(device, np.dtype(np.int32), memory_limit=1)
+    limit = sum(MsBfs().buffers(graph, options, Parameters(words=16))) + 300_000
+    with pytest.raises(DeviceMemoryError, match=r"longer than 15: .* fewer words"):
+        solve(graph, device, 16, memory_limit=limit)
+    assert_solves(graph, solve(graph, device, 1, memory_limit=limit), device)
 
 
 # -- any graph ---------------------------------------------------------------------------------
