@@ -385,9 +385,9 @@ def different() -> None:
     if COMM.size == 1:
         return
     for function, what, options in calls:
-        expect(next(iter(options), "sources"), lambda: function(what, comm=COMM, **options))  # noqa: B023
+        expect(next(iter(options), "sources"), partial(function, what, comm=COMM, **options))
     for batch in batches:
-        expect("graphs", lambda: pyapsp.solve_many(batch, comm=COMM))  # noqa: B023
+        expect("graphs", partial(pyapsp.solve_many, batch, comm=COMM))
     functions = (pyapsp.solve, pyapsp.diameter, pyapsp.solve_many)
     try:
         functions[one % len(functions)]([matrices[0]] if one == 2 else graph, comm=COMM)

@@ -428,21 +428,31 @@ def test_a_stall_is_an_error(fenced, withhold):
         searched(fenced, sync="persistent")
 
 
+def shortened(room, monkeypatch):
+    """Let so many entries fit in each list."""
+    real = form.defines
+    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": room})
+
+
+def levels_made_again(searches, monkeypatch):
+    """Return a list of the levels that searches of a class make again from now on."""
+    made, again = [], searches._again
+
+    def noted(self, level):
+        made.append(level)
+        again(self, level)
+
+    monkeypatch.setattr(searches, "_again", noted)
+    return made
+
+
 @pytest.mark.every(3)
 @pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("sync", ["multi", "batched", "single-group"])
 def test_lists_that_were_too_short_are_made_again(sync, device, monkeypatch):
     """Lists have room for eight entries, and lose the others."""
-    made = []
-    again = lists.ListSearch._again
-
-    def counted(self, level):
-        made.append(level)
-        again(self, level)
-
-    monkeypatch.setattr(lists.ListSearch, "_again", counted)
-    real = form.defines
-    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 8})
+    made = levels_made_again(lists.ListSearch, monkeypatch)
+    shortened(8, monkeypatch)
     bins = {"heavy": "bins", "base": 6, "group": 64}
     for queue, more in product(("vertex", "edge", "two-phase"), ({}, bins)):
         if sync == "single-group" and queue == "two-phase":
@@ -458,8 +468,7 @@ def test_bins_that_were_too_short_are_made_again(sync, device, monkeypatch):
     """A bin has room for two of three hubs; no list is too short."""
     found_before = [(hub, v) for hub in range(3) for v in range(3, 70)]
     arcs = [*((70, v) for v in range(70)), *found_before, (0, 71), (1, 72), (2, 73)]
-    real = form.defines
-    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 2})
+    shortened(2, monkeypatch)
     bins = {"heavy": "bins", "base": 6, "group": 64}
     found = searched(device, together((74, arcs))[0], [70], sync=sync, queue="vertex", **bins)
     assert found.levels.tolist() == [[*[1] * 70, 0, 2, 2, 2]]
@@ -470,16 +479,8 @@ def test_bins_that_were_too_short_are_made_again(sync, device, monkeypatch):
 @pytest.mark.parametrize("leaves", ["keep", "drop"])
 def test_frontiers_of_chunks_that_were_too_short_are_made_again(leaves, sync, device, monkeypatch):
     """Frontiers have room for eight vertices, and lose the others."""
-    made = []
-    again = chunks.ChunkSearch._again
-
-    def counted(self, level):
-        made.append(level)
-        again(self, level)
-
-    monkeypatch.setattr(chunks.ChunkSearch, "_again", counted)
-    real = form.defines
-    monkeypatch.setattr(form, "defines", lambda *given: real(*given) | {"PYAPSP_SHORT": 8})
+    made = levels_made_again(chunks.ChunkSearch, monkeypatch)
+    shortened(8, monkeypatch)
     for prefix in dimensions.allowed("prefix", {"balance": "device"}, device):
         made.clear()
         assert_right(device, balance="device", sync=sync, leaves=leaves, prefix=prefix)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from papers.busato_profiling.predictions import METHODS
+from papers.busato_profiling.predictions import LEAST, METHODS, prepared
 from papers.experiment import Case, Request
 from papers.runner import Runner
 from pyapsp.base.json import Record
@@ -27,8 +27,7 @@ from pyapsp.profiling.measuring import Benchmark, Effort, measured
 from pyapsp.profiling.memory import banks, read
 from pyapsp.profiling.operations import OPERATIONS
 from pyapsp.profiling.scheduling import additions
-from pyapsp.registry import Check, Method, Problem, method, problem
-from pyapsp.registry import Request as Call
+from pyapsp.registry import Method, Problem, method, problem
 from pyapsp.registry.runs import solve
 from pyapsp.registry.timing import Turn
 
@@ -47,7 +46,6 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "triangles": ("triangles-bitmap", "triangles-intersect"),
     "truss": ("truss-peeling",),
 }
-_SEED, _LEAST = 13, 128
 _EFFORT = Effort(repeat=1)
 # Class of operations -> the operation of the suite.
 _OPERATIONS = {
@@ -149,7 +147,7 @@ def joules(n: int, request: Request) -> Iterator[Case]:
     costs = None if meter is None else cache(partial(costs_of, request.device, meter))
     for name, names in KERNELS.items():
         family, part, _ = METHODS[name]
-        size = max(n // part, _LEAST)
+        size = max(n // part, LEAST)
         runners = [
             _runner(problem(name), method(each), family, size, request, meter, costs)
             for each in names
@@ -169,17 +167,12 @@ def _runner(
 ) -> Runner:
     from papers.busato_profiling.launches import Replay, longest_launch
 
-    @cache
-    def prepared() -> tuple[Call, Callable[[Any], Check]]:
-        data = of.sample(size, family, _SEED, asked.requires)
-        what = of.ask(data, asked, device=request.device)
-        return what, of.oracle(data, what.options)
-
+    call_of = prepared(of, asked, family, size, request)
     checked = False
 
     def call() -> None:
         nonlocal checked
-        what, right = prepared()
+        what, right = call_of()
         answer = solve(what).answer
         if not checked:  # the second call has the same answer
             right(answer).require()

@@ -16,7 +16,7 @@ from pyapsp.registry import Request as Call
 from pyapsp.registry.runs import Solved, solve
 from pyapsp.registry.timing import Turn
 
-__all__ = ["METHODS", "predictions"]
+__all__ = ["LEAST", "METHODS", "predictions", "prepared"]
 
 #: Problem -> the family of its input, by what n is divided for its size, and methods. Of each
 #: method, the kernel that takes most of its time is predicted. The list was fixed before any fit.
@@ -47,7 +47,9 @@ METHODS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "triangles": ("power-law", 4, ("triangles-bitmap", "triangles-hash", "triangles-intersect")),
     "truss": ("power-law", 16, ("truss-iterative", "truss-peeling")),
 }
-_SEED, _LEAST = 13, 128
+_SEED = 13
+#: The fewest vertices or items of an input.
+LEAST = 128
 
 
 def predictions(n: int, request: Request) -> Iterator[Case]:
@@ -55,11 +57,25 @@ def predictions(n: int, request: Request) -> Iterator[Case]:
     profile = cache(lambda: profile_device(request.device, quick=True))
     for name, (family, part, names) in METHODS.items():
         runners = [
-            _runner(problem(name), method(each), family, max(n // part, _LEAST), request, profile)
+            _runner(problem(name), method(each), family, max(n // part, LEAST), request, profile)
             for each in names
         ]
         about: Record = {"label": {"problem": name}, "family": family}
         yield Case({**about, "reference": {"what": "the oracle of the problem"}}, runners)
+
+
+def prepared(
+    of: Problem, asked: Method, family: str, size: int, request: Request
+) -> Callable[[], tuple[Call, Callable[[Any], Check]]]:
+    """Return what makes the call of a method once, and the check of its answer."""
+
+    @cache
+    def make() -> tuple[Call, Callable[[Any], Check]]:
+        data = of.sample(size, family, _SEED, asked.requires)
+        what = of.ask(data, asked, device=request.device)
+        return what, of.oracle(data, what.options)
+
+    return make
 
 
 def _runner(
@@ -76,14 +92,10 @@ def _runner(
     """
     from pyapsp.profiling.run import profile_run
 
-    @cache
-    def prepared() -> tuple[Call, Callable[[Any], Check]]:
-        data = of.sample(size, family, _SEED, asked.requires)
-        what = of.ask(data, asked, device=request.device)
-        return what, of.oracle(data, what.options)
+    call_of = prepared(of, asked, family, size, request)
 
     def turn() -> Turn:
-        what, right = prepared()
+        what, right = call_of()
         solved: list[Solved] = []
 
         def call() -> None:
