@@ -160,19 +160,19 @@ static inline int push(search_t *our, __global const long *leaving, __global con
     int found_rows = 0;
     for (int e = 0; e < our->listed; e++) {
         const int u = our->list[e];
-        bits_t told[VECTORS];
+        bits_t sent[VECTORS];
         VECTOR(k)
-            told[k] = ROW(our->frontier, u)[k];
+            sent[k] = ROW(our->frontier, u)[k];
         for (long a = leaving[u]; a < leaving[u + 1]; a++) {
             const int v = heads[a];
             bits_t fresh = NONE, old = NONE;
             VECTOR(k)
-                fresh |= told[k] & ~ROW(our->seen, v)[k];
+                fresh |= sent[k] & ~ROW(our->seen, v)[k];
             if (!SOME(fresh))
                 continue;
             VECTOR(k) {
                 old |= ROW(our->next, v)[k];
-                ROW(our->next, v)[k] |= told[k] & ~ROW(our->seen, v)[k];
+                ROW(our->next, v)[k] |= sent[k] & ~ROW(our->seen, v)[k];
             }
             if (!SOME(old))
                 our->following[found_rows++] = v;
