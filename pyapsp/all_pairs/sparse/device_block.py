@@ -27,7 +27,7 @@ from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
 from pyapsp.paths.landing import download
 
-__all__ = ["BlockSearch", "DeviceBlock", "RowsTarget"]
+__all__ = ["BlockSearch", "DeviceBlock", "RowsTarget", "rows_at_once"]
 
 _TILE = 32
 # Work-items of a group in kernels with a work-item for each source and vertex, if the device
@@ -316,6 +316,15 @@ class BlockSearch(ABC):
         """Compute the sums over the rows of some sources."""
         self.search(sources)
         return self._block.totals(sources.size, width)
+
+
+def rows_at_once(options: AllPairsOptions, n: int) -> int:
+    """Return how many rows of n vertices a buffer holds, at least 1.
+
+    If the device is the host, this is the buffer that uses the memory of the answer.
+    """
+    widest = max(_answer(options).itemsize, 4 * options.predecessors)
+    return max(options.device.capabilities.max_allocation // max(widest * n, 1), 1)
 
 
 class RowsTarget:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.sparse.device_block import RowsTarget, sum_type
+from pyapsp.all_pairs.sparse.device_block import RowsTarget, rows_at_once, sum_type
 from pyapsp.all_pairs.sparse.ms_bfs_blocks import (
     LINE,
     Blocks,
@@ -216,6 +216,8 @@ class _Searches:
         self._n, self._m, self._words, self._watch = graph.n, graph.m, words, watch
         self._blocks = _blocks(graph, options, words)
         self.size = self._blocks * words * _BITS
+        if not options.totals:
+            self.size = min(self.size, rows_at_once(options, graph.n))
         self._planned, self._memory = plan.device_bytes, options.memory
         self._queue = device.queue()
         self._programs: Programs = plan.state

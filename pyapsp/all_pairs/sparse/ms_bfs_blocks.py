@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyapsp.all_pairs.sparse.device_block import RowsTarget
+from pyapsp.all_pairs.sparse.device_block import RowsTarget, rows_at_once
 from pyapsp.all_pairs.sparse.ms_bfs_rows import longest_of, row_defines, vertices_of
 from pyapsp.all_pairs.sparse.source_blocks import Programs
 from pyapsp.base.host import aligned
@@ -122,7 +122,8 @@ class CoreSearches:
         self, plan: Plan[Graph, AllPairsOptions, Programs], blocks: Blocks, watch: Stopwatch
     ) -> None:
         graph, options = plan.input, plan.options
-        self._blocks, self.size, self._queue = blocks, blocks.launch(graph), options.device.queue()
+        self._blocks, self._queue = blocks, options.device.queue()
+        self.size = min(blocks.launch(graph), rows_at_once(options, graph.n))
         self._kernel = plan.state.search.kernel("ms_bfs_blocks")
         entering = graph.reversed() if graph.directed else graph
         arcs = graph.indptr, graph.indices, entering.indptr, entering.indices

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock
+from pyapsp.all_pairs.sparse.device_block import BlockSearch, DeviceBlock, rows_at_once
 from pyapsp.all_pairs.sparse.source_blocks import (
     Programs,
     TunableBlocks,
@@ -240,7 +240,8 @@ def _blocks(graph: Graph, options: AllPairsOptions, parameters: Parameters) -> i
     wanted = -(-options.count(graph.n) // width)
     one = DeviceBlock.buffers(graph, options, width, 1, **_scratch(options, parameters))[-5:]
     room = options.memory // _PART // (sum(one) + _lists(graph, 1))
-    fits = min(room, int(capabilities.max_allocation) // max(one))
+    rows = rows_at_once(options, graph.n) // width
+    fits = min(room, int(capabilities.max_allocation) // max(one), rows)
     each = _VISITS // (width * max(graph.n + graph.m, 1))
     each = min(max(each, _LEAST[options.device.traits.scalar_groups]), _BLOCKS)
     blocks = max(min(wanted, fits, each * capabilities.compute_units), 1)

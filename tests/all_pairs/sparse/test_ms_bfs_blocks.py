@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
@@ -135,6 +136,29 @@ def test_launches_of_graphs_with_many_arcs_end_soon(device, cores, monkeypatch):
         few, many = (arcs_of(5, 100, m) for m in (40, 7000))
         assert division.launch(few) == 3 * cores * division.size
         assert division.launch(many) == cores * division.size
+
+
+@pytest.mark.parametrize("least", [1e-9, 2**31], ids=["blocks", "levels"])
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_rows_of_a_launch_fit_in_an_allocation(predecessors, least, device, cores, monkeypatch):
+    """Where the device is the host a buffer of rows is the memory of the answer."""
+    n, created = 400, []
+    graph = arcs_of(5, n, 1600)
+    most = 100 * n * 4
+    short = dataclasses.replace(device.capabilities, max_allocation=most)
+    monkeypatch.setitem(model._capabilities, device.handle, short)
+    monkeypatch.setattr(ms_bfs_blocks, "_LEAST", both_kinds(least))
+    buffer = cl.Buffer
+
+    def recorded(*arguments, **named):
+        created.append(made := buffer(*arguments, **named))
+        return made
+
+    with monkeypatch.context() as solving:
+        solving.setattr(cl, "Buffer", recorded)
+        result = solve(graph, device, 1, predecessors=predecessors)
+    assert_solves(graph, result, device)
+    assert 0 < max(each.size for each in created) <= most
 
 
 def test_cores_share_levels_where_memory_is_short(device, cores):
