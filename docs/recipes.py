@@ -310,8 +310,8 @@ RECIPES = (
         facilities_data,
         facilities_theirs,
         facilities_ours,
-        note="The answer has a row for each facility and a column for each demand point. No row of "
-        "all crossings is written, and a search ends at its last demand point. The command "
+        note="The answer has a row for each facility and a column for each demand point. Distances "
+        "to other crossings are not written: a search ends at its last demand point. The command "
         "`pyapsp distances` writes a CSV file with a row for each pair, by the names of the graph.",
     ),
     Recipe(
@@ -323,10 +323,9 @@ RECIPES = (
         nearest_theirs,
         nearest_ours,
         note="`to_frame()` of the answer is a table of all vertices, each with its targets and "
-        "their distances. Distances are those from a vertex to the targets; SciPy's rows are the "
-        "opposite direction, which is the same in these streets. With k = 1 alone pyapsp itself "
-        "calls SciPy's `dijkstra(min_only=True)` in small graphs and on GPUs, because nothing is "
-        "faster.",
+        "their distances. Distances are from each vertex to its targets. SciPy's rows are from the "
+        "facilities, which is the same in these streets. Only with k = 1, in small graphs and on "
+        "GPUs, pyapsp calls SciPy's `dijkstra(min_only=True)`, because nothing is faster.",
     ),
     Recipe(
         "within",
@@ -338,10 +337,10 @@ RECIPES = (
         within_ours,
         same=within_same,
         note="The answer is a sparse array of SciPy. The cutoff is in the unit of the weights, "
-        "here metres. Without `places`, it is what is near to each vertex. "
+        "here metres. `pyapsp.within(graph, cutoff=1000)` searches from all vertices. "
         '`pyapsp.within_blocks(graph, cutoff=1000).save("near.npz")` writes answers that are '
-        "larger than the memory. SciPy's own function writes 65,536 distances for each place, "
-        "whatever is near.",
+        "larger than memory. SciPy's own function writes 65,536 distances for each place, however "
+        "few are near.",
     ),
     Recipe(
         "isomap",
@@ -351,8 +350,7 @@ RECIPES = (
         isomap_data,
         isomap_theirs,
         isomap_ours,
-        note="`pyapsp.patch` lets SciPy's functions in scikit-learn run here. The rest of the time "
-        "is that of eigenvectors.",
+        note="With `pyapsp.patch` the calls of SciPy inside scikit-learn run in pyapsp.",
     ),
     Recipe(
         "molecules",
@@ -363,7 +361,7 @@ RECIPES = (
         molecules_theirs,
         molecules_ours,
         same=molecules_same,
-        note="A list of graphs has a list of answers; an array of many matrices of one size has "
+        note="A list of graphs gives a list of results, and an array of matrices of one size gives "
         "an array. In a dense matrix 0 means no arc. Graphs that are not matrices yet are fastest "
         "as arrays of their edges: `pyapsp.Graphs.from_edges` ([many at "
         "once](tutorials/many-at-once.md)).",
@@ -377,10 +375,10 @@ RECIPES = (
         closeness_theirs,
         closeness_ours,
         same=by_node,
-        note="The closeness of a vertex is that of the paths to it, as in NetworkX. Without "
-        "`weight=None` the weights of the graph are used, if it has any. The answer is an array, "
-        "in the order of the nodes. With the setting `NETWORKX_BACKEND_PRIORITY=pyapsp` the call "
-        "of NetworkX itself runs here, and returns its dictionary.",
+        note="The distances are those to the vertex, as in NetworkX. **Weights are used unless you "
+        "say `weight=None`**, if the graph has any. The answer is an array, in the order of the "
+        "nodes. With the setting `NETWORKX_BACKEND_PRIORITY=pyapsp` the call of NetworkX itself "
+        "runs in pyapsp, and returns its dictionary.",
     ),
     Recipe(
         "closeness-igraph",
@@ -406,16 +404,16 @@ RECIPES = (
     ),
     Recipe(
         "pairs",
-        "2,000 routes, crossing by crossing, in 65,536",
+        "2,000 routes with all their crossings, of 65,536",
         "igraph `get_shortest_paths`",
         "igraph",
         pairs_data,
         pairs_theirs,
         pairs_ours,
         same=pairs_same,
-        note="`path(i)` of the answer is route i, and `distances[i]` its length; without a route, "
-        "an empty list and infinity. `path_columns()` has the crossings of all routes in one "
-        "column.",
+        note="`path(i)` of the answer is route i, and `distances[i]` its length. If there is no "
+        "route, they are an empty list and infinity. `path_columns()` has the crossings of all "
+        "routes in one column.",
     ),
     Recipe(
         "betweenness",
@@ -426,8 +424,9 @@ RECIPES = (
         betweenness_theirs,
         betweenness_ours,
         same=by_node,
-        note='As in NetworkX, weights are used only if you name them: `weight="length"`, or `...` '
-        "for those that `solve` uses. `k=1000` searches from 1,000 vertices drawn at random, "
+        note='As in NetworkX, **weights are used only if you name them**: `weight="length"`, or '
+        "`weight=...` (the `Ellipsis` of Python) for those that `solve` uses. `k=1000` searches "
+        "from 1,000 vertices drawn at random, "
         'those that NetworkX draws with the same `seed`; `sources=` names them; `device="gpu"` '
         "chooses a GPU.",
     ),
@@ -501,7 +500,7 @@ def anchor(recipe: Recipe) -> str:
 def table(figures: dict[str, Any], page: str = "") -> str:
     """Return the table of times; its jobs are links to sections of `page`, which follow it."""
     rows = [
-        "| my job | what I used | its time | time of pyapsp | its lines | lines with pyapsp |",
+        "| my job | what I used | its time | time of pyapsp | its lines of code | with pyapsp |",
         "|---|---|---|---|---|---|",
     ]
     for recipe in RECIPES:
@@ -524,16 +523,17 @@ def page(figures: dict[str, Any]) -> str:
     """Return the text of the page."""
     parts = [
         "# Recipes\n",
-        "What people compute, what they used for it, and the same with pyapsp. Graphs are drawn "
-        "at random; those of closeness, betweenness and hops have no weights. Times "
-        "are of a whole call from the objects that the code names, without their conversion, after "
-        "a call on a smaller input, which compiles kernels. They are the shortest of three, or the "
-        f"only one above {_LONG} seconds, on {figures['machine']}. "
+        "Common jobs, with another package and with pyapsp. The streets are a generated grid of "
+        "256 by 256 crossings with lengths drawn at random, and the other graphs are drawn at "
+        "random, too; those of closeness, betweenness and hops have no weights. Each time is that "
+        "of the code that is shown, with its inputs ready, after a call on a smaller input, which "
+        "compiles kernels. It is the shortest of three; a run of more than "
+        f"{_LONG} seconds is made once. The machine: {figures['machine']}. "
         "`python docs/recipes.py --measure` measures them again, and compares the answers.\n",
-        "`graph` is a {py:class}`pyapsp.Graph`, or what can be made one: a matrix of SciPy, a "
-        "graph of NetworkX, OSMnx or igraph, the name of a file, or "
-        "[a data frame of edges](frames.md). Vertices are numbers, or names if the graph has "
-        "names. The `to_frame` of a result makes a table with the same names.\n",
+        "`graph` is a {py:class}`pyapsp.Graph`, or an object that functions take as one: a "
+        'matrix of SciPy, a graph of NetworkX, igraph or OSMnx (with `weight="length"`), the name '
+        "of a file, or [a data frame of edges](frames.md). Vertices are numbers, or names if the "
+        "graph has names. The `to_frame` of a result makes a table with the same names.\n",
         table(figures),
     ]
     for recipe in RECIPES:
