@@ -1,49 +1,18 @@
-# Functions that several rules use: the datasets, the runs that the config requests, their memory and time.
+# What the config asks for: the graphs, the runs of each problem, and their files.
 import dataclasses
-import os
-import shlex
-import sys
 from pathlib import Path
 
 import pandas as pd
 from snakemake.exceptions import WorkflowError
-from snakemake.settings.types import DeploymentMethod
 from snakemake.utils import validate
 
 import pyapsp
-from pyapsp.bench.measurement import SHORTLIST
 from pyapsp.bench.peers import PEERS
 from pyapsp.cli.areas import AREAS
 from pyapsp.cli.attempt import failure
 from pyapsp.cli.output import write_json
 from pyapsp.errors import PyApspError
 from pyapsp.graph import datasets, own_graphs
-
-
-def pyapsp_found():
-    """Return what the shell does before a command of a rule, so that python finds pyapsp.
-
-    python is that of the environment that runs Snakemake, even if it is not activated. An environment by conda has a
-    python of its own, with the packages that pyapsp needs: pyapsp comes from a folder with a link to it and nothing
-    else. A container has python with pyapsp.
-    """
-    deployment = workflow.deployment_settings.deployment_method
-    if DeploymentMethod.APPTAINER in deployment:
-        return ""
-    if DeploymentMethod.CONDA not in deployment:
-        return f"export PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH; "
-    folder = Path(".snakemake", "pyapsp").absolute()
-    folder.mkdir(parents=True, exist_ok=True)
-    made = folder / f".{os.getpid()}"
-    made.symlink_to(Path(pyapsp.__file__).parent)
-    made.replace(folder / "pyapsp")
-    return f"export PYTHONPATH={shlex.quote(str(folder))}; "
-
-
-shell.prefix(pyapsp_found())
-
-# A submitted job has many runs. The Snakemake of the job runs their commands itself: to start one for each takes seconds.
-INSIDE_A_JOB = workflow.remote_exec
 
 # The graphs of the config and of this file come before those of the package.
 OWN_LIST = Path("data/datasets.csv")
@@ -56,21 +25,6 @@ try:
 except (PyApspError, OSError) as error:
     raise WorkflowError(f"config key 'graphs', or {OWN_LIST}: {error}") from None
 LISTED = {name: datasets.get(name) for name in datasets.names()} | OWN
-
-
-# Snakemake 9 does not quote the Python that runs a script.
-if " " in sys.executable:
-    raise WorkflowError(
-        f"{sys.executable}: Snakemake runs no script with a Python whose path has a space; make the environment elsewhere"
-    )
-
-# Snakemake 9 finds no script by its path beside rules in a local git repository.
-SCRIPTS = workflow.current_basedir.join("../scripts")
-
-
-def script_file(name):
-    """Return the address of a script."""
-    return SCRIPTS.join(name).get_path_or_uri(secret_free=False)
 
 
 def record_of(graph):
@@ -295,28 +249,6 @@ def own_files(wildcards):
     ]
 
 
-def measured_option(wildcards):
-    """Return the option for the record of an own graph, which may be that of a failure."""
-    graph = wildcards.graph
-    return ["--input", record_of(graph)] if graph in OWN else []
-
-
-def register_option(wildcards):
-    """Return the option with which pyapsp fetch knows an own graph."""
-    graph = wildcards.graph
-    return ["--register", record_of(graph)] if graph in OWN else []
-
-
-def dataset_weights(wildcards):
-    """Return the name of the conversion that makes the weights usable for shortest paths."""
-    return DATASETS.at[wildcards.graph, "weights"]
-
-
-def undirected_option(wildcards):
-    """Return the option that makes arcs undirected, if the edges of the dataset are."""
-    return "" if DATASETS.at[wildcards.graph, "directed"] else "--undirected"
-
-
 def judged_records(wildcards):
     """Return the records of a target: all of them, or those of a problem."""
     if wildcards.target != "all":
@@ -343,177 +275,6 @@ def report_of(wildcards):
     return "<results>/report/index.html" if wildcards.target == "all" else []
 
 
-def about_run(wildcards):
-    """Return what the record of a failed run says about it."""
-    method, _, option = wildcards.method.partition(",")
-    return [
-        f"problem={wildcards.problem}",
-        f"input={wildcards.graph}",
-        f"method={method}",
-        f"set={option}",
-        f"dtype={wildcards.dtype}",
-        f"device={wildcards.device}",
-    ]
-
-
-def about_area(wildcards):
-    """Return what the record of a failed run of an area says about it."""
-    area = AREAS[wildcards.area]
-    return [
-        f"problem={area.id}",
-        f"input={area.input}",
-        f"method={area.id}",
-        f"dtype={area.dtype}",
-        f"device={wildcards.device}",
-    ]
-
-
-def about_bench(wildcards):
-    """Return what the record of failed timings says about them."""
-    return [
-        f"problem={wildcards.problem}",
-        f"input={wildcards.graph}",
-        "method=all in turns",
-        f"dtype={' '.join(types(wildcards.problem))}",
-        f"device={wildcards.device}",
-    ]
-
-
-def job_limits(wildcards, resources):
-    """Return the options for what a submitted job may take; a run is ended before its job is."""
-    if not INSIDE_A_JOB:
-        return []
-    return ["--minutes", resources.runtime, "--mem-mb", resources.mem_mb]
-
-
-def device_option(wildcards):
-    """Return the option for the device."""
-    return [] if wildcards.device == "auto" else ["--device", wildcards.device]
-
-
-def method_options(wildcards):
-    """Return the options for the method of a run."""
-    method, _, option = wildcards.method.partition(",")
-    return ["--method", method, *(["--set", option] if option else [])]
-
-
-def run_options(wildcards):
-    """Return the optional options of a run."""
-    asks = pyapsp.problem(wildcards.problem).asks
-    wanted = config["predecessors"] and "predecessors" in asks
-    return [*(["--predecessors"] if wanted else []), *device_option(wildcards)]
-
-
-def bench_methods(wildcards):
-    """Return the methods that can solve the problem on the graph, or "shortlist"."""
-    if is_shortlisted(wildcards.problem, wildcards.graph):
-        return [SHORTLIST]
-    return chosen_methods(wildcards.problem, wildcards.graph)
-
-
-def bench_types(wildcards):
-    """Return the types of the answers."""
-    return types(wildcards.problem)
-
-
-def bench_peers(wildcards):
-    """Return the packages that solve the problem."""
-    return chosen_peers(wildcards.problem)
-
-
-def vertices(wildcards):
-    """Return the number of vertices of the graph."""
-    return int(DATASETS.at[wildcards.graph, "n"])
-
-
-def arcs(wildcards):
-    """Return the number of arcs of the graph."""
-    return int(DATASETS.at[wildcards.graph, "m"])
-
-
-def run_mem_mb(wildcards):
-    """Return the memory of a run.
-
-    All pairs: a few copies of a matrix with 8 + 4 bytes per element. Other problems: a few copies of the graph. Python,
-    its packages and a driver take some 300 MB, and Snakemake in a submitted job 200 MB.
-    """
-    if wildcards.problem == "all-pairs":
-        return 1000 + 50 * vertices(wildcards) ** 2 // 10**6
-    return 1000 + 200 * (vertices(wildcards) + arcs(wildcards)) // 10**6
-
-
-def run_seconds(wildcards):
-    """Return the time limit of a run with its check: that of the config, or else from the size of the graph.
-
-    All pairs: 10^8 updates a second for methods with n^3 updates, else 10^6 arcs a second for each source.
-    Devices are faster, but some methods read an arc many times.
-    """
-    if config["time_limit"]:
-        return config["time_limit"]
-    if wildcards.problem != "all-pairs":
-        return 300 + arcs(wildcards) // 10**5
-    seconds = 300 + vertices(wildcards) * arcs(wildcards) // 10**6
-    if FOLDERS.get(wildcards.method.partition(",")[0]) == "all_pairs/dense":
-        seconds += vertices(wildcards) ** 3 // 10**8
-    return seconds
-
-
-def minutes(seconds):
-    """Return the minutes to ask a cluster for: one more than the limit, to make a record of a run that reaches it."""
-    return 1 + -(-seconds // 60)
-
-
-def run_minutes(wildcards):
-    """Return the minutes that are reserved for a run."""
-    return minutes(run_seconds(wildcards))
-
-
-def ranks_mem_mb(wildcards):
-    """Return the memory of all ranks of a run on one node."""
-    return 2000 + 50 * vertices(wildcards) ** 2 // 10**6
-
-
-def ranks_minutes(wildcards):
-    """Return the time limit of a run on ranks: 10^8 updates a second."""
-    return 10 + vertices(wildcards) ** 3 // (60 * 10**8)
-
-
-def area_seconds(wildcards):
-    """Return the time limit of the run of an area, which takes seconds."""
-    return config["time_limit"] or 300
-
-
-def area_minutes(wildcards):
-    """Return the minutes that are reserved for the run of an area."""
-    return minutes(area_seconds(wildcards))
-
-
-def bench_seconds(wildcards):
-    """Return the time limit of a bench: four turns of all, each with 10^9 updates a second, or that of the config."""
-    turns = (
-        (config["repeat"] + 1)
-        * len(chosen_methods(wildcards.problem, wildcards.graph))
-        * len(bench_types(wildcards))
-    )
-    if config["time_limit"]:
-        return config["time_limit"] * (turns + len(bench_peers(wildcards)))
-    work = arcs(wildcards)
-    if wildcards.problem == "all-pairs":
-        work = vertices(wildcards) ** 3
-    return 600 + turns * work // 10**9
-
-
-def bench_minutes(wildcards):
-    """Return the minutes that are reserved for a bench."""
-    return minutes(bench_seconds(wildcards))
-
-
-def all_cores(wildcards):
-    """Return the number of cores given to Snakemake, so that no other job runs at the same time."""
-    # snakemake --report and others that run no job need not be given one
-    return workflow.resource_settings.cores or 1
-
-
 def bench_datasets(wildcards):
     """Return the files of the datasets that a bench of the config names; with them they are in the cache of downloads."""
     return [
@@ -521,11 +282,3 @@ def bench_datasets(wildcards):
         for name in config["benches"][wildcards.bench].split()
         if name in DATASETS.index
     ]
-
-
-def bench_options(wildcards):
-    """Return the options of a bench of the config, and the device."""
-    options = config["benches"][wildcards.bench]
-    if wildcards.device != "auto":
-        options += f" --device {shlex.quote(wildcards.device)}"
-    return options
