@@ -49,7 +49,7 @@ ALL_PAIRS = register_problem(
         summary="shortest paths between all pairs of vertices, or from many",
         unit="updates",
         dtypes=("float64", *(name for name in DTYPES if name != "float64")),
-        areas=("pyapsp.all_pairs.dense", "pyapsp.all_pairs.sparse"),
+        packages=("pyapsp.all_pairs.dense", "pyapsp.all_pairs.sparse"),
         families=FAMILIES,
         read=read,
         sample=sample,

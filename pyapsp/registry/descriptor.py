@@ -28,8 +28,8 @@ class Problem(Shown):
         The unit of work, in the plural. Rates are units per second.
     dtypes : tuple of str
         Number types of answers, the default first.
-    areas : tuple of str
-        The modules whose import registers its methods.
+    packages : tuple of str
+        The packages whose import registers its methods.
     families : tuple of str
         The kinds of input that `sample` draws; tuning rows are kept for each.
     read : callable
@@ -68,7 +68,7 @@ class Problem(Shown):
     summary: str
     unit: str
     dtypes: tuple[str, ...]
-    areas: tuple[str, ...]
+    packages: tuple[str, ...]
     families: tuple[str, ...]
     read: Callable[..., Any]
     sample: Callable[[int, str, int, Any], Any]

@@ -105,9 +105,9 @@ def problem(name: str) -> Problem:
 
 
 @cache
-def _import_areas(areas: tuple[str, ...]) -> None:
-    for area in areas:
-        importlib.import_module(area)
+def _import_packages(names: tuple[str, ...]) -> None:
+    for name in names:
+        importlib.import_module(name)
 
 
 class Methods(tuple[type[Method], ...]):
@@ -147,7 +147,7 @@ def methods(problem: str | None = None) -> tuple[type[Method], ...]:
     """
     if problem is None:
         return Methods(cls for each in problems() for cls in methods(each.id))
-    _import_areas(_problem_of(problem).areas)
+    _import_packages(_problem_of(problem).packages)
     return _in_order(problem, tuple(_methods.values()))
 
 

@@ -120,7 +120,7 @@ def _components_oracle(graph: Graph, options: Options) -> Comparison:
 _of_arcs = partial(
     Problem,
     unit="arcs",
-    areas=("pyapsp.traversal",),
+    packages=("pyapsp.traversal",),
     families=FAMILIES,
     read=read,
     about=about,

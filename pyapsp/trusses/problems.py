@@ -80,7 +80,7 @@ def _truss_oracle(graph: Graph, options: TrussOptions) -> Callable[[Trussness], 
 _of_edges = partial(
     Problem,
     unit="edges",
-    areas=("pyapsp.trusses",),
+    packages=("pyapsp.trusses",),
     families=FAMILIES,
     read=read,
     sample=sample,

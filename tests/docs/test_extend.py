@@ -84,7 +84,7 @@ def test_a_method(tmp_path):
 def test_a_problem(tmp_path):
     tree = Tree(tmp_path, "Add a problem", problem="toy")
     toy = (TOP / "tests/registry/toy.py").read_text(encoding="utf-8")
-    tree.write("pyapsp/toy/__init__.py", toy.replace('areas=("toy",)', 'areas=("pyapsp.toy",)'))
+    tree.write("pyapsp/toy/__init__.py", toy)
     line = '    "truss": "pyapsp.trusses.problems",\n'
     tree.change("pyapsp/registry/index.py", line, line + '    "toy": "pyapsp.toy",\n')
     assert {"tests/architecture/layers.py"} <= tree.named

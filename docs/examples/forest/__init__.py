@@ -112,7 +112,7 @@ register_problem(
         summary="the lightest edges that connect all vertices of each component",
         unit="arcs",
         dtypes=("float64", "float32", "int64", "int32"),
-        areas=("pyapsp.forest",),
+        packages=("pyapsp.forest",),
         families=FAMILIES,
         read=read,
         sample=lambda size, family, seed, requires: draw(family, size, seed).symmetrized(),

@@ -39,7 +39,7 @@ PARTITION = register_problem(
         "which vertex each arc belongs to: the step by which searches share out their work",
         unit="units",
         dtypes=("int32",),
-        areas=("pyapsp.traversal.partitioning",),
+        packages=("pyapsp.traversal.partitioning",),
         families=FAMILIES,
         read=read_offsets,
         sample=draw,

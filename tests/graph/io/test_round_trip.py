@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from pyapsp.errors import FormatError, GraphError, NamesWarning
 from pyapsp.graph import Graph, generators, read, write
+from pyapsp.graph.io import SUFFIXES
 
-TEXT = [".mtx", ".gr", ".txt", ".csv", ".tsv"]
-ALL = [*TEXT, ".graph", *(f"{suffix}.gz" for suffix in [*TEXT, ".graph"]), ".npz"]
 EXACT = [".mtx", ".gr", ".npz", ".mtx.gz", ".gr.gz"]
 LISTS = [".txt", ".csv", ".tsv", ".txt.gz", ".csv.gz", ".tsv.gz"]
 
@@ -47,7 +46,7 @@ def test_weights_come_back_exactly(tmp_path: Path, suffix: str, graph: Graph) ->
     assert back.name == "graph"
 
 
-@pytest.mark.parametrize("suffix", ALL)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_undirected(tmp_path: Path, suffix: str) -> None:
     for graph in (generators.grid_2d(3, 4), generators.small_world(12, max_weight=1)):
         path = tmp_path / f"graph{suffix}"
@@ -174,7 +173,7 @@ def test_metis_takes_whole_floats(tmp_path: Path) -> None:
     assert read(tmp_path / "a.graph").weights.tolist() == [3, 3]
 
 
-@pytest.mark.parametrize("suffix", ALL)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_same_graph_gives_the_same_bytes(tmp_path: Path, suffix: str) -> None:
     graph = generators.small_world(10)
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
