@@ -11,13 +11,14 @@ __all__ = ["extra"]
 
 
 @contextmanager
-def extra(name: str, what: str) -> Iterator[None]:
-    """Around imports: if a module is missing, say which extra installs it.
+def extra(name: str | None, what: str) -> Iterator[None]:
+    """Around imports: if a module is missing, say how to install it.
 
     Parameters
     ----------
-    name : str
-        Of the extra.
+    name : str or None
+        Of the extra that installs it. None: there is none, and the package has the name of the
+        module.
     what : str
         What needs the module, for the message.
 
@@ -29,6 +30,5 @@ def extra(name: str, what: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise PyApspError(
-            f"{what} needs {error.name}; install the extra {name!r} of pyapsp"
-        ) from None
+        how = f"; install the extra {name!r} of pyapsp" if name else f": pip install {error.name}"
+        raise PyApspError(f"{what} needs {error.name}{how}") from None

@@ -173,11 +173,11 @@ def _facts(path: str, matches: Matches) -> Record:
 
 def _write(path: str, names: list[str], answers: list[Matches]) -> None:
     """Write the distinct matches of all queries as CSV."""
+    frames = [each.to_frame() for each in answers]  # says what to install if there is no pandas
     import pandas
 
     from pyapsp.base.files import atomic_write
 
-    frames = [each.to_frame() for each in answers]
     for name, frame in zip(names, frames, strict=True):
         frame.insert(0, "query", name)
     with atomic_write(path) as file:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -184,6 +185,8 @@ def _write_parquet(table: Mapping[str, np.ndarray], file: IO[bytes], path: str) 
     from pyapsp.graph.frames import frame_of
 
     for library, write in (("polars", "write_parquet"), ("pandas", "to_parquet")):
+        if find_spec(library) is None:
+            continue
         with suppress(ImportError):  # pandas needs a second package
             getattr(frame_of(table, library, "write_table"), write)(file)
             return

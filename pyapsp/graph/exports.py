@@ -109,7 +109,8 @@ def to_networkx(graph: Exported) -> networkx.Graph:
 
 def to_pandas(graph: Exported) -> pandas.DataFrame:
     """See `Graph.to_pandas`."""
-    import pandas
+    with extra(None, "Graph.to_pandas"):
+        import pandas
 
     tails, heads, weights = _labelled_edges(graph)
     return pandas.DataFrame({"source": tails, "target": heads, "weight": weights})
@@ -117,7 +118,8 @@ def to_pandas(graph: Exported) -> pandas.DataFrame:
 
 def to_igraph(graph: Exported) -> igraph.Graph:
     """See `Graph.to_igraph`."""
-    import igraph
+    with extra(None, "Graph.to_igraph"):
+        import igraph
 
     tails, heads, weights = edges_of(graph)
     result = igraph.Graph(

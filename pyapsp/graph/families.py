@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyapsp.base.errors import ParameterError
 from pyapsp.graph.generators import grid_2d, power_law, random_graph
 from pyapsp.graph.model import Graph
 
@@ -30,8 +31,18 @@ def draw(family: str, n: int, seed: int, *, arcs: int = ARCS, max_weight: int = 
     arcs : int
         Mean number of arcs of a vertex; a mesh has 4.
     max_weight : int
-        Weights are uniform in 1..max_weight.
+        The largest weight. Weights of random graphs are uniform in 1..max_weight. Those of a mesh
+        are 1 + w % max_weight, where w is the length of a street of `grid_2d`, 100 to 150 m.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such family.
     """
+    if family not in FAMILIES:
+        raise ParameterError.of(
+            "family", "families.draw", f"one of {', '.join(FAMILIES)}", family, FAMILIES
+        )
     if family == "power-law":
         most = max(n - 1, 0)
         return power_law(n, min(arcs * n, n * most), max_weight=max_weight, seed=seed)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyapsp.base.errors import GraphError, ParameterError
+from pyapsp.base.extras import extra
 from pyapsp.graph import arcs
 from pyapsp.graph.attributes import Weight, WeightFunction, default_of
 from pyapsp.graph.columns import about_reverse
@@ -157,8 +158,9 @@ def _about_reverse(
 ) -> tuple[tuple[Hashable, Hashable] | None, Hashable | None]:
     """Return the columns of costs of arcs and their reverses, and the column that is about both."""
     texts = [name if isinstance(name, str) else "" for name in names]
+    ends = names.index(source), names.index(target)
     try:
-        costs, oneway = about_reverse(texts, (names.index(source), names.index(target)))
+        costs, oneway = about_reverse(texts, ends)
     except ValueError as error:
         raise GraphError(str(error)) from None
     both = None if costs is None else (names[costs[0]], names[costs[1]])
@@ -277,16 +279,18 @@ def frame_of(
         `library` is neither of the two.
     GraphError
         The library is polars, and a column has names of different types.
-    ModuleNotFoundError
+    PyApspError
         The library is not installed.
     """
     if not isinstance(library, str) or library not in ("pandas", "polars"):
         raise ParameterError.of("library", owner, "'pandas' or 'polars'", library)
     if library == "pandas":
-        import pandas
+        with extra(None, owner):
+            import pandas
 
         return pandas.DataFrame({name: _for_pandas(each) for name, each in columns.items()})
-    import polars
+    with extra(None, owner):
+        import polars
 
     texts = {name: polars.String for name, each in columns.items() if each.dtype.kind == "U"}
     try:
@@ -347,5 +351,7 @@ class Tabular(ABC):
             If `library` is neither of the two.
         GraphError
             If the library is polars, and the names of vertices have different types.
+        PyApspError
+            If the library is not installed.
         """
         return frame_of(self.to_columns(), library, f"{type(self).__name__}.to_frame")

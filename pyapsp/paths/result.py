@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 
 from pyapsp.base.errors import FormatError, ParameterError, VerificationError
+from pyapsp.base.extras import extra
 from pyapsp.base.files import check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.base.shown import Shown
@@ -255,10 +256,11 @@ class Result(Explained, Tabular):
 
         Raises
         ------
-        ModuleNotFoundError
+        PyApspError
             If xarray is not installed.
         """
-        import xarray
+        with extra(None, "Result.to_xarray"):
+            import xarray
 
         names = self._names
         return xarray.DataArray(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import numpy as np
 import polars
@@ -253,10 +254,8 @@ def test_other_tables_are_parquet_too(line, capsys):
 
 
 def test_parquet_names_the_package_that_it_needs(tmp_path, capsys, monkeypatch):
-    def missing(*_):
-        raise ModuleNotFoundError("no module")
-
-    monkeypatch.setattr(pyapsp.graph.frames, "frame_of", missing)
+    for package in ("polars", "pandas"):
+        monkeypatch.setitem(sys.modules, package, None)
     code, _, error = run(capsys, "solve", "small.csv", "-o", "o.parquet")
     assert (code, "o.parquet needs polars: pip install polars" in error) == (3, True)
     assert not list(tmp_path.glob("*o*.parquet"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,13 @@ import pytest
 import scipy.sparse
 
 from pyapsp import csgraph
-from pyapsp.errors import FormatError, GraphError, ParameterError, PrecisionError
+from pyapsp.errors import (
+    FormatError,
+    GraphError,
+    ParameterError,
+    PrecisionError,
+    PyApspError,
+)
 from pyapsp.graph import (
     Graph,
     as_graph,
@@ -26,8 +33,10 @@ from pyapsp.graph import (
     reweight,
     write,
 )
+from pyapsp.graph.frames import frame_of
 
 FORMATS = ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"]
+TWO = Graph.from_arcs(2, [0], [1])
 DENSE = np.array([[0, 3, 0, 1.5], [0, 2, 0, 0], [-1, 0, 0, 0], [0, 0, 7, 0]])
 
 
@@ -371,3 +380,18 @@ def test_reweight_does_not_wrap() -> None:
 def test_reweight_refuses(recipe: str) -> None:
     with pytest.raises(ParameterError, match="'weights' parameter"):
         reweight(Graph.from_arcs(1, [], []), recipe)
+
+
+@pytest.mark.parametrize(
+    ("package", "owner", "call"),
+    [
+        ("pandas", "Graph.to_pandas", lambda owner: TWO.to_pandas()),
+        ("igraph", "Graph.to_igraph", lambda owner: TWO.to_igraph()),
+        ("pandas", "Reach.to_frame", lambda owner: frame_of({}, "pandas", owner)),
+        ("polars", "Reach.to_frame", lambda owner: frame_of({}, "polars", owner)),
+    ],
+)
+def test_a_package_that_is_not_installed(package, owner, call, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(PyApspError, match=f"^{owner} needs {package}: pip install {package}$"):
+        call(owner)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from pyapsp.errors import ParameterError
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, families
 from pyapsp.graph.generators import (
     complete,
     connected_graph,
@@ -246,3 +246,10 @@ def test_power_law_has_m_distinct_arcs(n: int, m: int, largest: int) -> None:
 def test_parameters_are_checked(make: Callable[[], Graph], parameter: str) -> None:
     with pytest.raises(ParameterError, match=f"^The '{parameter}' parameter of "):
         make()
+
+
+def test_a_family_that_is_none() -> None:
+    with pytest.raises(ParameterError, match=r"one of uniform, power-law, mesh\. Got 'road'"):
+        families.draw("road", 100, 0)
+    drawn = [families.draw(each, 100, 0) for each in families.FAMILIES]
+    assert len({graph.name for graph in drawn}) == len(drawn)

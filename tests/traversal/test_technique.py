@@ -434,6 +434,8 @@ def test_facts():
         assert drawn.n == 3000
         assert as_offsets(np.array(drawn.values)).family == family
     assert as_offsets([0]).family == inputs.FAMILIES[0]
+    with pytest.raises(ParameterError, match=r"'family' parameter of offsets\.draw .* Got 'road'"):
+        inputs.draw(3000, "road", 1)
 
 
 KERNEL = """

@@ -174,7 +174,17 @@ def read_offsets(
 
 
 def draw(size: int, family: str, seed: int, requires: Requirements | None = None) -> Offsets:
-    """Return random offsets of a family, see `FAMILIES`, with `size` items."""
+    """Return random offsets of a family, see `FAMILIES`, with `size` items.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such family.
+    """
+    if family not in FAMILIES:
+        raise ParameterError.of(
+            "family", "offsets.draw", f"one of {', '.join(FAMILIES)}", family, FAMILIES
+        )
     rng = np.random.default_rng(seed)
     name = f"{family}-{size}-{seed}"
     if family == "power-law":
