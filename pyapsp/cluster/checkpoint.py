@@ -103,9 +103,7 @@ class SharedCheckpoint(AbstractContextManager["SharedCheckpoint"]):
             self._lock = folders.Lock(self._folder)
             content = manifest.parsed(path, _FORMAT, _SCHEMA, self._subject)
             if content is not None and not _is_whole(content):
-                raise CheckpointError(
-                    f"{path} is damaged, it lacks a field: {manifest.remedy(self._folder)}"
-                )
+                raise manifest.lacking(path)
             self._sweep(content)
         return content
 

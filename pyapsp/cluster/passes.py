@@ -136,7 +136,7 @@ class Passes:
     def _make(self, number: int) -> None:
         """Make a panel of the rows of this rank."""
         worker, pivot = self._worker(number), self._pivot(number)
-        worker.close(*pivot)
+        worker.close_pivot(*pivot)
         worker.panel(*pivot)
 
     def _publish(self, number: int) -> None:

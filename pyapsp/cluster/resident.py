@@ -157,10 +157,10 @@ class ResidentWorker:
         self._panel = RowPanel(residence.product, residence.size, depth, residence.buffer)
         self._lane = Lane(self._queue, residence.buffer(depth * depth))
 
-    def close(self, first: int, depth: int) -> None:
+    def close_pivot(self, first: int, depth: int) -> None:
         """Run Floyd-Warshall inside a pivot block."""
         with self._errors():
-            self._panel.close(self._queue, self._at.rows(first), first, depth)
+            self._panel.close_pivot(self._queue, self._at.rows(first), first, depth)
             self._queue.finish()
 
     def panel(self, first: int, depth: int) -> None:

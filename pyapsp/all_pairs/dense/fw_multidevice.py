@@ -15,7 +15,7 @@ from pyapsp.all_pairs.dense.fw_minplus import seconds_together
 from pyapsp.all_pairs.dense.multidevice.division import Division, Rate, divided
 from pyapsp.all_pairs.dense.multidevice.exchange import Exchange
 from pyapsp.all_pairs.dense.multidevice.passes import each_share, run_passes
-from pyapsp.all_pairs.dense.multidevice.share import Share, buffers
+from pyapsp.all_pairs.dense.multidevice.share import Share, share_bytes
 from pyapsp.all_pairs.dense.outofcore.nominal import nominal_speeds
 from pyapsp.all_pairs.dense.outofcore.recovery import recover
 from pyapsp.all_pairs.dense.outofcore.shape import up_to
@@ -116,7 +116,7 @@ class FwMultidevice(AllPairsMethod):
         products = tuple(products[number] for number in division.members)
         needed, on_host = [], 0
         for number, (device, product) in enumerate(zip(devices, products, strict=True)):
-            each = buffers(product, division, device, number, graph)
+            each = share_bytes(product, division, device, number, graph)
             check_memory(each, replace(options, device=device))
             needed.append(sum(each))
             on_host += sum(each) if device.capabilities.unified_memory else 0

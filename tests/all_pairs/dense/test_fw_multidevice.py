@@ -166,7 +166,8 @@ def test_a_share_allocates_what_was_planned(device, monkeypatch):
     graph = fractions(600, 4000)
     plan = multidevice(block=32).plan(graph, _options(device))
     cut, product = plan.state.division, plan.state.products[1]
-    planned, sizes, buffer = share.buffers(product, cut, device, 1, graph), [], type(device).buffer
+    planned, sizes = share.share_bytes(product, cut, device, 1, graph), []
+    buffer = type(device).buffer
     monkeypatch.setattr(
         type(device), "buffer", lambda self, size: sizes.append(size) or buffer(self, size)
     )
@@ -325,7 +326,7 @@ def test_a_panel_stays_until_the_updates_with_it_have_ended(device):
         for lane in share._lanes:
             cl.enqueue_barrier(lane.queue, wait_for=[gate])
         share.update(0, share.blocks)
-        share.end(0)
+        share.end_pass(0)
         for number in (1, 2):
             share.receive(number, panel)
             share.update(number, [])
@@ -363,7 +364,7 @@ def test_memory_of_a_panel_is_free_when_all_have_copied_it(device):
         assert not np.shares_memory(panels.memory(0), panels.memory(1))
 
 
-@pytest.mark.parametrize("step", ["close", "multiply", "take", "update"])
+@pytest.mark.parametrize("step", ["close_pivot", "multiply", "take", "update"])
 def test_a_failure_on_one_device_ends_the_others(step, device, monkeypatch):
     original, calls = getattr(RowPanel, step), []
 

@@ -48,7 +48,7 @@ class RowPanel:
         self._scratch = [buffer(count) for count in product.scratch(depth)]
         self._first = self._depth = 0
 
-    def close(self, queue: cl.CommandQueue, rows: Rectangle, first: int, depth: int) -> None:
+    def close_pivot(self, queue: cl.CommandQueue, rows: Rectangle, first: int, depth: int) -> None:
         """Run Floyd-Warshall inside the pivot block of some rows."""
         product, block = self._product, replace(rows.part(first, depth), rows=depth)
         self._first, self._depth = first, depth

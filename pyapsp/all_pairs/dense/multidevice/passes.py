@@ -91,7 +91,7 @@ def run_passes(
 
     def work(device: int, share: Share) -> None:
         if division.owners[0] == device:
-            share.open(0)
+            share.make_panel(0)
         bring(0, device, share)
         for number in range(total):
             exchange.check()
@@ -100,11 +100,11 @@ def run_passes(
             if following < total and division.owners[following] == device:
                 rest.remove(following)
                 share.update(number, [following])
-                share.open(following)
+                share.make_panel(following)
             share.update(number, rest)
             if following < total:
                 bring(following, device, share)
-            share.end(number)
+            share.end_pass(number)
             ended[device] = following
         share.finish()
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -36,22 +37,20 @@ from pyapsp.graph import Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
 
-__all__ = ["Share", "buffers"]
+__all__ = ["Share", "share_bytes"]
 
 _LANES = 2
 
 
-def buffers(
+def share_bytes(
     product: Product, division: Division, device: Device, member: int, graph: Graph
 ) -> list[int]:
     """Return the bytes of the buffers of a share, with those of the arcs that its rows have."""
-    size, depth, item = division.size, division.block, product.dtype.itemsize
-    slabs = _slabs(division, device, member, item)
-    values = [len(blocks) * depth * size for blocks in slabs]
-    values += [depth * size] * (len(division.members) > 1)
-    values += [max(map(len, slabs)) * depth * depth] * _LANES
-    values += 2 * panel_values(product, size, depth)
-    sizes = [item * count for count in values]
+    item = product.dtype.itemsize
+    values = _values(division, _slabs(division, device, member, item))
+    counts = [*values.slabs, *values.incoming, *[values.left] * _LANES]
+    counts += 2 * panel_values(product, division.size, division.block)
+    sizes = [item * count for count in counts]
     if ArcWriter.suits(graph, product.dtype, item * graph.n**2):
         arcs = 0
         for first, last in map(division.rows, division.blocks(member)):
@@ -70,6 +69,23 @@ def _slabs(division: Division, device: Device, member: int, item: int) -> list[l
     return [blocks[start : start + height] for start in range(0, len(blocks), height)]
 
 
+class _Values(NamedTuple):
+    """The values in the buffers of a share, but for those of its row panels."""
+
+    slabs: list[int]
+    incoming: list[int]  # of a row panel from another device; nothing if there is none
+    left: int  # of the left factor of a lane
+
+
+def _values(division: Division, slabs: Sequence[Sequence[int]]) -> _Values:
+    size, depth, heights = division.size, division.block, [len(blocks) for blocks in slabs]
+    return _Values(
+        [height * depth * size for height in heights],
+        [depth * size] if len(division.members) > 1 else [],
+        max(heights) * depth * depth,
+    )
+
+
 class Share:
     """The blocks of a device, as a context manager. One thread at a time uses it.
 
@@ -83,6 +99,14 @@ class Share:
         Which of the members of the division it is.
     needed : int
         Bytes of device memory, for the message of an error.
+
+    Attributes
+    ----------
+    device : Device
+    blocks : list of int
+        The numbers of its blocks of rows.
+    bytes : int
+        The parameter `needed`.
     """
 
     def __init__(
@@ -100,14 +124,16 @@ class Share:
         }
 
     def __enter__(self) -> Share:
-        size, depth = self._division.size, self._division.block
+        values = _values(self._division, self._slabs)
+        panel = self._product, self._division.size, self._division.block, self._buffer
         with ExitStack() as stack, device_errors(self.device, self.bytes):
             self._stack = stack
-            self._buffers = [self._buffer(len(blocks) * depth * size) for blocks in self._slabs]
-            self._incoming = self._buffer(depth * size) if len(self._division.members) > 1 else None
-            self._panels = [RowPanel(self._product, size, depth, self._buffer) for _ in range(2)]
-            scratch = max(map(len, self._slabs)) * depth * depth
-            self._lanes = [Lane(self.device.queue(), self._buffer(scratch)) for _ in range(_LANES)]
+            self._buffers = [self._buffer(count) for count in values.slabs]
+            self._incoming = [self._buffer(count) for count in values.incoming]
+            self._panels = [RowPanel(*panel) for _ in range(2)]
+            self._lanes = [
+                Lane(self.device.queue(), self._buffer(values.left)) for _ in range(_LANES)
+            ]
             self._pivot, self._link = self.device.queue(), self.device.queue()
             # the last commands of the lanes in a pass, and those that end the making of a panel
             self._ended: dict[int, list[cl.Event]] = {}
@@ -128,7 +154,7 @@ class Share:
 
     # -- passes ------------------------------------------------------------------------------
 
-    def open(self, number: int) -> None:
+    def make_panel(self, number: int) -> None:
         """Enqueue the making of a row panel, from a block of this device.
 
         The block has been updated with all panels before.
@@ -138,7 +164,7 @@ class Share:
         # its own update, and those that still use the panel of two passes ago
         self._follow(self._pivot, list(self._last.values()))
         panel = self._panels[number % 2]
-        panel.close(self._pivot, rows, *place)
+        panel.close_pivot(self._pivot, rows, *place)
         self._ready[number] = panel.multiply(self._pivot, rows)[-1]
         self._pivot.flush()
         # a GPU begins the groups of a kernel after those of all kernels before it, so that each of
@@ -162,16 +188,14 @@ class Share:
 
         All updates with the panel before are enqueued.
         """
-        assert self._incoming is not None
-        size, place = self._division.size, self._division.pivots(number)
+        (incoming,), size = self._incoming, self._division.size
+        place = self._division.pivots(number)
         count = place[1] * size
         self._follow(self._link, self._packed)
-        event: cl.Event = cl.enqueue_copy(
-            self._link, self._incoming, memory[:count], is_blocking=False
-        )
+        event: cl.Event = cl.enqueue_copy(self._link, incoming, memory[:count], is_blocking=False)
         self._link.flush()
         self._follow(self._pivot, [event, *self._ended.get(number - 2, ())])
-        rows = Rectangle(self._incoming, size, place[1], size)
+        rows = Rectangle(incoming, size, place[1], size)
         self._packed = self._panels[number % 2].take(self._pivot, rows, *place)[-1:]
         self._ready[number] = self._packed[-1]
         self._pivot.flush()
@@ -201,7 +225,7 @@ class Share:
         if end > first:
             yield slab, first, end - first
 
-    def end(self, number: int) -> None:
+    def end_pass(self, number: int) -> None:
         """Note that all updates with a row panel are enqueued; wait for those of the one before."""
         self._ended[number] = list(self._last.values())
         for event in self._ended.get(number - 1, ()):
@@ -247,11 +271,12 @@ class Share:
         count = buffer.size // self._item
         memory, unmap = map_buffer(queue, buffer, access, count, self._dtype)
         try:
-            rows = memory.reshape(-1, size)
+            rows, filled = memory.reshape(-1, size), 0
             for block in blocks:
                 (first, last), (_, row) = self._division.rows(block), self._place[block]
-                self._initial(graph, first, 0, last - first, rows[row : row + last - first])
-            rows[row + last - first :] = infinity(self._dtype)
+                filled = row + last - first
+                self._initial(graph, first, 0, last - first, rows[row:filled])
+            rows[filled:] = infinity(self._dtype)
         finally:
             unmap().wait()
 
@@ -266,7 +291,8 @@ class Share:
             ]
             stage = staging.stage(self.device.context)
             with stage.fetching(queue, matrices, self._dtype, size, convert):
-                return
+                pass  # at the end of the block all rows are there
+            return
         for buffer, blocks in zip(self._buffers, self._slabs, strict=True):
             count = buffer.size // self._item
             memory, unmap = map_buffer(queue, buffer, cl.map_flags.READ, count, self._dtype)

@@ -90,8 +90,18 @@ class Checkpoint(AbstractContextManager["Checkpoint"]):
 
     @property
     def state(self) -> State | None:
-        """The state of the snapshot in the folder; None without one."""
-        return None if self._manifest is None else self._manifest.state
+        """The state of the snapshot in the folder; None without one.
+
+        Raises
+        ------
+        CheckpointError
+            If it lacks a field.
+        """
+        if self._manifest is None:
+            return None
+        if not manifest.is_state(self._manifest.state):
+            raise manifest.lacking(self._folder / _MANIFEST)
+        return self._manifest.state
 
     def check_space(self, needed: int) -> None:
         """Raise an error if the disk is too small for the snapshots of a run.

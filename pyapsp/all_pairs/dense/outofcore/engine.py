@@ -174,7 +174,7 @@ class Engine:
         depth = min(self._block, -(-(last - first) // self._unit) * self._unit)
         lacking = range(len(self._devices))
         if number >= self._opened:
-            self._worker(self._closer, number).close(first, depth)
+            self._worker(self._closer, number).close_pivot(first, depth)
             self._worker(0, number).panel(first, depth)
             self._opened = number + 1
             lacking = lacking[1:]

@@ -27,6 +27,8 @@ __all__ = [
     "State",
     "compare",
     "encoded",
+    "is_state",
+    "lacking",
     "parsed",
     "plain",
     "read",
@@ -100,7 +102,7 @@ def read(path: Path, subject: Record) -> Manifest | None:
         return None
     manifest = _whole(document)
     if manifest is None:
-        raise CheckpointError(f"{path} is damaged, it lacks a field: {remedy(path.parent)}")
+        raise lacking(path)
     return manifest
 
 
@@ -122,7 +124,7 @@ def parsed(path: Path, form: str, schema: int, subject: Record) -> Record | None
     except (ValueError, RecursionError):
         raise CheckpointError(f"{path} is damaged, no JSON: {way_out}") from None
     if not isinstance(document, dict) or document.get("format") != form:
-        raise CheckpointError(f"{path} is not of a {form}: choose another folder")
+        raise CheckpointError(f"{path} is no {form}: choose another folder")
     if document.get("schema") != schema:
         raise CheckpointError(
             f"{path} has schema {document.get('schema')!r} and pyapsp {__version__} reads "
@@ -131,7 +133,10 @@ def parsed(path: Path, form: str, schema: int, subject: Record) -> Record | None
     content = {key: value for key, value in document.items() if key != "sha256"}
     if text != encoded(content):
         raise CheckpointError(f"{path} is damaged, its checksum is wrong: {way_out}")
-    compare(path.parent, document.get("subject"), subject)
+    theirs = document.get("subject")
+    if not isinstance(theirs, dict):
+        raise lacking(path)
+    compare(path.parent, theirs, subject)
     return content
 
 
@@ -146,6 +151,11 @@ def compare(folder: Path, theirs: Json, ours: Json, name: str = "") -> None:
             f"{folder} is the checkpoint of another run: {name} is {theirs!r} there and "
             f"{ours!r} here; choose another folder, or {remedy(folder)}"
         )
+
+
+def lacking(path: Path) -> CheckpointError:
+    """Return the error of a manifest without a field that a run needs."""
+    return CheckpointError(f"{path} is damaged, it lacks a field: {remedy(path.parent)}")
 
 
 def remedy(folder: Path) -> str:
@@ -185,10 +195,27 @@ def _whole(document: Record) -> Manifest | None:
     sums = [_count(each) for each in checksums]
     if rows <= 0 or min(count, n, *sums) < 0 or len(sums) != -(-n // rows):
         return None
-    # a state of this schema
+    # the owner of the checkpoint asks `is_state` before it uses the state
     return Manifest(subject, cast("State", state), matrix, Data(file, count, rows, sums))
 
 
-def _count(value: Json) -> int:
+def is_state(state: Mapping[str, object]) -> bool:
+    """Return whether a state has all fields of `State`, of their types."""
+    counts = [_count(state.get(name)) for name in ("block", "unit", "closer", "pass", "opened")]
+    left = state.get("left", False)
+    return (
+        min(counts) >= 0
+        and isinstance(state.get("pivot"), str)
+        and isinstance(state.get("closing"), dict)
+        and isinstance(state.get("tuned"), bool)
+        and (left is None or (isinstance(left, list) and all(map(_is_range, left))))
+    )
+
+
+def _is_range(rows: object) -> bool:
+    return isinstance(rows, list) and len(rows) == 2 and min(map(_count, rows)) >= 0
+
+
+def _count(value: object) -> int:
     """Return a whole number, -1 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else -1

@@ -73,11 +73,11 @@ class Machine:
 
     def needed(self, shape: Shape) -> int:
         """Return the bytes that a shape takes."""
-        return shape.workers * self.item * sum(shape.buffers(self.product).values())
+        return shape.workers * self.item * sum(shape.values(self.product).values())
 
     def holds(self, shape: Shape) -> bool:
         """Return whether there is memory for a shape."""
-        largest = self.item * max(shape.buffers(self.product)["right"], shape.slot)
+        largest = self.item * max(shape.values(self.product)["right"], shape.slot)
         return self.needed(shape) <= self.memory and largest <= self.largest
 
 

@@ -34,7 +34,7 @@ class Schedule:
     ) -> None:
         self._urgent = urgent
         self._left = _sooner([(first, last) for first, last in ranges if first < last], *urgent)
-        self._rates = rates
+        self._rates, self._main = rates, next(iter(rates))
         self._busy: set[tuple[int, int]] = set()
         self._changed = threading.Condition()
         self._paused = self._stopped = self._opening = False
@@ -112,9 +112,8 @@ class Schedule:
         with self._changed:
             if self._paused or self._stopped or not self._left:
                 return None
-            main = who == next(iter(self._rates))
-            fast = 2 * self._rates[who] >= next(iter(self._rates.values()))
-            front = main or (fast and self._is_urgent(self._left[0]))
+            fast = 2 * self._rates[who] >= self._rates[self._main]
+            front = who == self._main or (fast and self._is_urgent(self._left[0]))
             first, last = self._left.pop(0 if front else -1)
             if not front:
                 rest = sum(b - a for a, b in self._left) + last - first
@@ -129,7 +128,6 @@ class Schedule:
                     self._left.insert(0, (first + count, last))
                     last = first + count
                 else:
-                    # what stays begins at a multiple of the unit, so that no rows are padded twice
                     middle = last - count
                     self._left.append((first, middle))
                     first = middle

@@ -43,7 +43,7 @@ class Shape:
         """Return how many columns of the pivot rows are multiplied at a time."""
         return min(max(self.slot // (4 * self.block) // unit, 1) * unit, self.size)
 
-    def buffers(self, product: Product) -> dict[str, int]:
+    def values(self, product: Product) -> dict[str, int]:
         """Return the values in each device buffer of a worker, by what it is for."""
         # a pivot block is closed, and then its rows are multiplied by it
         closing = self.block**2 + sum(product.scratch(self.block))

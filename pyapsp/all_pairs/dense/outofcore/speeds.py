@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,11 +56,11 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
 
     Values of the matrix are read and written back.
     """
-    queue, unit, item = device.queue(), product.unit, product.dtype.itemsize
-    heights = sorted({up_to(some, unit) for some in _SAMPLED})
+    queue, item = device.queue(), product.dtype.itemsize
+    heights = sorted({up_to(some, product.unit) for some in _SAMPLED})
     up = down = float("inf")
     with device_errors(device, memory):
-        rates = _product_rates(queue, product, unit, heights, matrix.n, memory)
+        rates = _product_rates(queue, product, heights, matrix.n, memory)
         if not device.capabilities.unified_memory:
             up, down = _bus_rates(queue)
     rows = min(matrix.last - matrix.first, max(1, _SAMPLE // (matrix.n * item)))
@@ -77,27 +78,32 @@ def measure(device: Device, product: Product, matrix: Matrix, memory: int) -> Sp
 
 def _bus_rates(queue: cl.CommandQueue) -> tuple[float, float]:
     """Return the bytes a second to the device and back."""
-    near = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, _SAMPLE)
-    host, free = pinned(queue, _SAMPLE, np.dtype(np.uint8))
-    host[:] = 0
-    for _ in range(2):  # the first is to warm up
-        there = event_seconds(cl.enqueue_copy(queue, near, host, is_blocking=False))
-        back = event_seconds(cl.enqueue_copy(queue, host, near, is_blocking=False))
-    free()
-    near.release()
+    with ExitStack() as stack:
+        near = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, _SAMPLE)
+        stack.callback(near.release)
+        host, free = pinned(queue, _SAMPLE, np.dtype(np.uint8))
+        stack.callback(free)
+        host[:] = 0
+        turns = [
+            [
+                event_seconds(cl.enqueue_copy(queue, *ends, is_blocking=False))
+                for ends in ((near, host), (host, near))
+            ]
+            for _ in range(_TURNS)
+        ]
+    there, back = map(min, zip(*turns, strict=True))
     return _SAMPLE / max(there, 1e-9), _SAMPLE / max(back, 1e-9)
 
 
 def _product_rates(
     queue: cl.CommandQueue,
     product: Product,
-    unit: int,
     rows: Sequence[int],
     n: int,
     memory: int,
 ) -> tuple[tuple[int, float], ...]:
     """Return the updates a second of products that take long enough, for each number of rows."""
-    item, write = product.dtype.itemsize, cl.mem_flags.READ_WRITE
+    unit, item, write = product.unit, product.dtype.itemsize, cl.mem_flags.READ_WRITE
     depth = min(up_to(1024, unit), up_to(n, unit))
     # wider than what caches hold
     columns = min(up_to(n, unit), up_to(_FACTOR // (depth * item), unit))
@@ -108,22 +114,23 @@ def _product_rates(
     while columns > unit and sum(values(rows[0])) * item > memory:
         columns, depth = up_to(columns // 2, unit), min(depth, up_to(columns // 2, unit))
     rows = [some for some in rows if sum(values(some)) * item <= memory] or rows[:1]
-    buffers = [cl.Buffer(queue.context, write, count * item) for count in values(rows[-1])]
-    pattern = np.ones(1, product.dtype)
-    for buffer, count in zip(buffers, values(rows[-1]), strict=True):
-        cl.enqueue_fill_buffer(queue, buffer, pattern, 0, count * item)
-    block, left, right = buffers
     rates: list[tuple[int, float]] = []
-    for some in rows:
-        seconds = []
-        for _ in range(_TURNS):
-            target = Rectangle(block, columns, some, columns)
-            events = product.multiply(queue, target, left, RightFactor(right, depth, columns))
-            (begun, _), (_, ended) = event_times(events[0]), event_times(events[-1])
-            seconds.append((ended - begun) * 1e-9)
-        rates.append((some, some * columns * depth / max(min(seconds), 1e-9)))
-        if sum(seconds) > _LONG_ENOUGH and len(rates) > 2:
-            break
-    for buffer in buffers:
-        buffer.release()
+    with ExitStack() as stack:
+        buffers = []
+        pattern = np.ones(1, product.dtype)
+        for count in values(rows[-1]):
+            buffers.append(cl.Buffer(queue.context, write, count * item))
+            stack.callback(buffers[-1].release)
+            cl.enqueue_fill_buffer(queue, buffers[-1], pattern, 0, count * item)
+        block, left, right = buffers
+        for some in rows:
+            seconds = []
+            for _ in range(_TURNS):
+                target = Rectangle(block, columns, some, columns)
+                events = product.multiply(queue, target, left, RightFactor(right, depth, columns))
+                (begun, _), (_, ended) = event_times(events[0]), event_times(events[-1])
+                seconds.append((ended - begun) * 1e-9)
+            rates.append((some, some * columns * depth / max(min(seconds), 1e-9)))
+            if sum(seconds) > _LONG_ENOUGH and len(rates) > 2:
+                break
     return tuple(rates)

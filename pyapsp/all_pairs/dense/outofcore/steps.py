@@ -85,20 +85,25 @@ class Steps:
         self.item = matrix.dtype.itemsize
         self.infinity = np.array(infinity(matrix.dtype), matrix.dtype)
         self.moved = 0
-        self.staging: tuple[_Staging, _Staging] | None = None
-        if pinned is None and not device.capabilities.unified_memory:
-            self.staging = (_Staging(self.up, matrix, shape), _Staging(self.down, matrix, shape))
-        self._slots = [_Slot(self, shape.slot) for _ in range(shape.slots)]
+        self.staging: list[_Staging] = []
+        self._slots: list[_Slot] = []
+        with ExitStack() as stack:
+            if pinned is None and not device.capabilities.unified_memory:
+                for queue in (self.up, self.down):
+                    self.staging.append(_Staging(queue, matrix, shape))
+                    stack.callback(self.staging[-1].release)
+            for _ in range(shape.slots):
+                self._slots.append(_Slot(self, shape.slot))
+                stack.callback(self._slots[-1].release)
+            self._stack = stack.pop_all()
         self._loader, self._saver = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
 
     def close(self) -> None:
         """End the threads and release the slots, each of them, whatever becomes of the others."""
         self._loader.shutdown()
         self._saver.shutdown()
-        slots, self._slots = self._slots, []
-        with ExitStack() as stack:
-            for each in (*slots, *(self.staging or ())):
-                stack.callback(each.release)
+        self._slots.clear()
+        self._stack.close()
 
     @property
     def slot(self) -> cl.Buffer:
@@ -178,7 +183,7 @@ class _Slot:
         steps.moved += part.values * steps.item
         if steps.pinned is not None:
             return steps.pinned.bring(steps.up, part, self.buffer)
-        if steps.staging is not None:
+        if steps.staging:
             return steps.staging[0].bring(part, self.buffer)
         access = cl.map_flags.WRITE_INVALIDATE_REGION
         memory, unmap = map_buffer(steps.up, self.buffer, access, part.values, dtype)
@@ -199,7 +204,7 @@ class _Slot:
             put = steps.matrix.minimum if step.minimum else steps.matrix.write
             if steps.pinned is not None:
                 steps.pinned.take(steps.down, part, self.buffer, [computed]).wait()
-            elif steps.staging is not None:
+            elif steps.staging:
                 steps.staging[1].take(part, self.buffer, computed, put)
             else:
                 # one driver waits in the mapping on a core that the kernels need

@@ -39,6 +39,13 @@ class Worker:
         uploaded.
     pinned : PinnedRows or None
         The rows of the matrix, if the device copies them itself.
+
+    Attributes
+    ----------
+    device, product, shape
+        The parameters.
+    unit : int
+        What the sizes of parts are multiples of.
     """
 
     def __init__(
@@ -59,25 +66,23 @@ class Worker:
         self._first = self._depth = self._turn = 0
 
     def __enter__(self) -> Worker:
-        with device_errors(self.device, self.bytes):
-            values = self.shape.buffers(self.product)
-            self._buffers = {
-                "right": self._allocate(values["right"]),
-                **{
-                    f"left {turn}": self._allocate(values["lefts"] // self.shape.queues)
-                    for turn in range(self.shape.queues)
-                },
-            }
+        values, queues = self.shape.values(self.product), self.shape.queues
+        sizes = {"right": values["right"]}
+        sizes |= {f"left {turn}": values["lefts"] // queues for turn in range(queues)}
+        with ExitStack() as stack, device_errors(self.device, self.bytes):
+            for name, count in sizes.items():
+                self._buffers[name] = self._allocate(count)
+                stack.callback(self._buffers[name].release)
             self._steps = Steps(self.device, self._matrix, self.shape, self._pinned)
+            stack.callback(self._steps.close)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        buffers, self._buffers = self._buffers, {}
-        with device_errors(self.device, self.bytes), ExitStack() as stack:
-            # free each buffer, also after an error; the steps, which use them, end first
-            for buffer in buffers.values():
-                stack.callback(buffer.release)
-            stack.callback(self._steps.close)
+        self._buffers.clear()
+        with device_errors(self.device, self.bytes):
+            # the steps end first, because they use the buffers; each is freed, also after an error
+            self._stack.close()
 
     @property
     def moved(self) -> int:
@@ -91,9 +96,9 @@ class Worker:
     @property
     def bytes(self) -> int:
         """Device memory in use at most."""
-        return self._item * sum(self.shape.buffers(self.product).values())
+        return self._item * sum(self.shape.values(self.product).values())
 
-    def close(self, first: int, depth: int) -> None:
+    def close_pivot(self, first: int, depth: int) -> None:
         """Run Floyd-Warshall inside a pivot block."""
         with device_errors(self.device, self.bytes):
             counts = (depth * depth, *self.product.scratch(depth))

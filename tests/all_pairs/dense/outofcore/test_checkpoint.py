@@ -422,7 +422,7 @@ def test_any_flipped_bit_in_the_manifest(folder):
     save(folder, values())
     path = folder / "manifest.json"
     sound = path.read_bytes()
-    known = {"no JSON", "its checksum is wrong", "is not of a checkpoint", "has schema"}
+    known = {"no JSON", "its checksum is wrong", "is no checkpoint", "has schema"}
     reasons = set()
     for place in range(len(sound)):
         for bit in (1, 32):  # 32 makes 1E-07 of 1e-07, which is the same number
@@ -450,7 +450,57 @@ def test_a_manifest_cut_short(length, folder):
 def test_a_manifest_of_something_else(text, folder):
     folder.mkdir()
     (folder / "manifest.json").write_text(text)
-    assert "manifest.json is not of a checkpoint of pyapsp" in refused(folder)
+    assert "manifest.json is no checkpoint of pyapsp" in refused(folder)
+
+
+def test_a_manifest_without_a_subject(folder):
+    """Its checksum is right: another program wrote it."""
+    save(folder, values())
+    path = folder / "manifest.json"
+    content = json.loads(path.read_bytes())
+    del content["subject"], content["sha256"]
+    path.write_bytes(manifest.encoded(content))
+    assert f"{path} is damaged, it lacks a field: remove {folder}" in refused(folder)
+
+
+WHOLE = {
+    "block": 16,
+    "unit": 8,
+    "pivot": "products",
+    "closer": 0,
+    "closing": {"tile": 8},
+    "tuned": True,
+    "pass": 3,
+    "left": [[0, 16], [32, 40]],
+    "opened": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: "absent"} for name in WHOLE),
+        {"left": [[0]]},
+        {"left": [[0, -1]]},
+        {"left": [3]},
+        {"closing": []},
+        {"tuned": 1},
+        {"pivot": 2},
+    ],
+    ids=str,
+)
+def test_a_state_that_a_run_cannot_continue(change, folder):
+    ((name, value),) = change.items()
+    save(folder, values(), WHOLE | {"left": None})
+    with Checkpoint(folder, SUBJECT) as checkpoint:
+        assert checkpoint.state == WHOLE | {"left": None}
+    lacking = {key: each for key, each in WHOLE.items() if key != name}
+    save(folder, values(), lacking if value == "absent" else WHOLE | change)
+    with (
+        Checkpoint(folder, SUBJECT) as checkpoint,
+        pytest.raises(CheckpointError, match=r"manifest\.json is damaged, it lacks a field"),
+    ):
+        _ = checkpoint.state
 
 
 def test_a_snapshot_of_another_schema(folder, monkeypatch):

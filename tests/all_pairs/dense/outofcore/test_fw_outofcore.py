@@ -183,7 +183,7 @@ def test_all_devices_together(lookahead):
 def test_the_next_block_is_opened_while_rows_are_updated(device, monkeypatch):
     """The last rows of the first pass wait until the block of the second one is closed."""
     closed = threading.Event()
-    close, ranges = Worker.close, Schedule.ranges
+    close, ranges = Worker.close_pivot, Schedule.ranges
 
     def noted(self, first, depth):
         close(self, first, depth)
@@ -196,7 +196,7 @@ def test_the_next_block_is_opened_while_rows_are_updated(device, monkeypatch):
                 assert closed.wait(20)
             yield first, last
 
-    monkeypatch.setattr(Worker, "close", noted)
+    monkeypatch.setattr(Worker, "close_pivot", noted)
     monkeypatch.setattr(Schedule, "ranges", waiting)
     graph = generators.random_graph(640, 5000, seed=4)
     method = outofcore(block=128, rows=32, lookahead="on")
@@ -348,6 +348,28 @@ def test_no_more_device_memory_than_planned(lookahead, device, counted):
     assert counted.now == 0
 
 
+@pytest.mark.parametrize("failing", [1, 3, 4], ids=["right", "slot", "second slot"])
+def test_buffers_of_a_worker_that_cannot_start(failing, device, counted, monkeypatch):
+    options = AllPairsOptions(device, np.dtype("float32"))
+    parameters = Parameters(next(FwMinplus().candidates(options)))
+    product = FORMS[parameters["form"]](options, parameters, negative=False)
+    size = product.unit * 2
+    shape, made = Shape(size, size, size, product.unit, size, slots=2), []
+
+    class Refused(counted):
+        def __init__(self, *arguments, **named):
+            made.append(self)
+            if len(made) == failing + 1:
+                raise cl.MemoryError("no memory")
+            super().__init__(*arguments, **named)
+
+    monkeypatch.setattr("pyapsp.all_pairs.dense.outofcore.worker.cl.Buffer", Refused)
+    worker = Worker(device, product, shape, Matrix(np.ones((size, size), np.float32)))
+    with pytest.raises(errors.DeviceMemoryError):
+        worker.__enter__()
+    assert (len(made), counted.now) == (failing + 1, 0)
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("rows", [32, 2048], ids=["no block fits in a slot", "a block fits"])
 def test_the_memory_of_a_worker(rows, device, counted):
@@ -362,7 +384,7 @@ def test_the_memory_of_a_worker(rows, device, counted):
         Matrix(np.ones((n, n), np.float32)) as matrix,
         Worker(device, product, shape, matrix) as worker,
     ):
-        worker.close(0, block)
+        worker.close_pivot(0, block)
         worker.panel(0, block)
         assert counted.most == worker.bytes
     assert counted.now == 0

@@ -10,6 +10,7 @@ import pytest
 
 from pyapsp.all_pairs.dense.fw_minplus import FORMS, FwMinplus
 from pyapsp.all_pairs.dense.outofcore import planner, team
+from pyapsp.all_pairs.dense.outofcore import speeds as module
 from pyapsp.all_pairs.dense.outofcore.planner import CutOptions, Machine, best_cut, predict
 from pyapsp.all_pairs.dense.outofcore.shape import Shape
 from pyapsp.all_pairs.dense.outofcore.speeds import Speeds, measure
@@ -78,7 +79,7 @@ def test_the_cut_keeps_to_the_memory(product):
     for memory in (2**23, 2**24, 2**26, 2**28):
         cut = best_cut(4096, UNIT, Machine(product, FAST, memory, memory), CutOptions())
         assert cut.device_bytes <= memory
-        buffers = cut.shape.buffers(product).values()
+        buffers = cut.shape.values(product).values()
         assert cut.device_bytes == 4 * cut.shape.workers * sum(buffers)
         for count in (cut.shape.block, cut.shape.rows, cut.shape.columns, cut.shape.size):
             assert count % UNIT == 0
@@ -108,6 +109,13 @@ def test_what_was_asked_for_is_rounded_up_to_the_unit(product):
         ).shape.block
         == 128
     )
+
+
+def test_the_speed_of_the_bus_is_that_of_the_best_turn(device, monkeypatch):
+    seconds = iter([9.0, 8.0, 1.0, 4.0, 6.0, 2.0])  # there and back, in turns
+    monkeypatch.setattr(module, "event_seconds", lambda event: event.wait() or next(seconds))
+    up, down = module._bus_rates(device.queue())
+    assert (up, down) == (module._SAMPLE / 1.0, module._SAMPLE / 2.0)
 
 
 def test_helpers_want_smaller_blocks_without_look_ahead(product):
