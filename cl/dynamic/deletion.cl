@@ -25,10 +25,10 @@
 
 /* Mark the edges of rows that are in the table: ~head. `undo` takes the marks away. */
 __kernel GROUP void deletion_mark(__global const uint4 *rows, __global int *state,
-                               __global const int *tails, __global const int *heads,
-                               __global const int *table, __global const uint *filter,
-                               volatile __global int *removed, const uint mask, const int undo,
-                               __global const uint4 *regions, ARENAS(int, edges))
+                                  __global const int *tails, __global const int *heads,
+                                  __global const int *table, __global const uint *filter,
+                                  volatile __global int *removed, const uint mask, const int undo,
+                                  __global const uint4 *regions, ARENAS(int, edges))
 {
     __local list_t list;
     set_list(&list, state + HELD);
@@ -51,9 +51,9 @@ __kernel GROUP void deletion_mark(__global const uint4 *rows, __global int *stat
 
 /* Mark the edges from and to vertices that are to be deleted. */
 __kernel GROUP void deletion_mark_vertices(__global const uint4 *rows, __global const int *state,
-                                        __global const uchar *doomed,
-                                        volatile __global int *removed,
-                                        __global const uint4 *regions, ARENAS(int, edges))
+                                           __global const uchar *doomed,
+                                           volatile __global int *removed,
+                                           __global const uint4 *regions, ARENAS(int, edges))
 {
     __local list_t list;
     set_list(&list, state + HELD);
@@ -68,9 +68,9 @@ __kernel GROUP void deletion_mark_vertices(__global const uint4 *rows, __global 
     }
 }
 
-/* Give each row a part of the lists of gaps and tails. begin[r]: its first place there. */
+/* Give each row a part of the lists of gaps and fillers. begin[r]: its first place there. */
 __kernel GROUP void deletion_divide(__global const uint4 *rows, volatile __global int *state,
-                                 __global const int *removed, __global int *begin)
+                                    __global const int *removed, __global int *begin)
 {
     __local int slots[WARP_SLOTS];
     const int count = state[TOUCHED];
@@ -85,10 +85,10 @@ __kernel GROUP void deletion_divide(__global const uint4 *rows, volatile __globa
 /* List the gaps among the first edges of each row, as many as remain, and the edges behind them
  * that fill the gaps: their slots, in any order. */
 __kernel GROUP void deletion_gaps(__global const uint4 *rows, __global const int *state,
-                               __global const int *removed, __global const int *begin,
-                               volatile __global int *counts, __global uint *gaps,
-                               __global uint *fillers, __global const uint4 *regions,
-                               ARENAS(const int, edges))
+                                  __global const int *removed, __global const int *begin,
+                                  volatile __global int *counts, __global uint *gaps,
+                                  __global uint *fillers, __global const uint4 *regions,
+                                  ARENAS(const int, edges))
 {
     __local list_t list;
     set_list(&list, state + HELD);
@@ -108,7 +108,7 @@ __kernel GROUP void deletion_gaps(__global const uint4 *rows, __global const int
 /* Shorten the rows that lose edges. Other rows are left alone: their vertices may have been
  * deleted. */
 __kernel GROUP void deletion_shorten(__global const uint4 *rows, __global const int *state,
-                                  __global const int *removed, __global int *degree)
+                                     __global const int *removed, __global int *degree)
 {
     const uint count = state[TOUCHED];
     FOR_ALL (r, count) {

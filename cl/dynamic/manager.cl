@@ -30,10 +30,10 @@
 /* Find the vertices that need other blocks: larger ones, or with `shrink` smaller ones, for rows
  * that have less than half of their room. */
 __kernel GROUP void manager_plan(__global const int *touched, __global const int *degree,
-                               __global const uint *added, __global const uint *place,
-                               __global const uint4 *regions, volatile __global int *state,
-                               __global int4 *goals, const int least, const int steps,
-                               const int shrink)
+                                 __global const uint *added, __global const uint *place,
+                                 __global const uint4 *regions, volatile __global int *state,
+                                 __global int4 *goals, const int least, const int steps,
+                                 const int shrink)
 {
     __local int need[2 * CLASSES], leave[2 * CLASSES];
     const uint count = state[TOUCHED];
@@ -75,8 +75,8 @@ static inline uint blocks_of(const int c)
 
 /* Take the first free blocks of block arrays: fresh[] are their places. One group for each. */
 __kernel GROUP void manager_take(__global const uint4 *takes, const int count,
-                               __global const uint4 *regions, volatile __global uint *trees,
-                               __global uint *fresh)
+                                 __global const uint4 *regions, volatile __global uint *trees,
+                                 __global uint *fresh)
 {
     __local int slots[WARP_SLOTS];
     for (int t = get_group_id(0); t < count; t += get_num_groups(0)) {
@@ -151,10 +151,10 @@ static inline void give_back(__global const uint4 *regions, volatile __global ui
 
 /* Give vertices their new blocks, return the old ones, and list the rows that move. */
 __kernel GROUP void manager_place(__global const int *touched, __global const int4 *goals,
-                                __global const uint *fresh, __global const int *degree,
-                                __global uint *place, __global const uint4 *regions,
-                                volatile __global uint *trees, __global int *state,
-                                __global uint4 *moves)
+                                  __global const uint *fresh, __global const int *degree,
+                                  __global uint *place, __global const uint4 *regions,
+                                  volatile __global uint *trees, __global int *state,
+                                  __global uint4 *moves)
 {
     __local list_t need, left;
     const uint count = state[TOUCHED];

@@ -1,7 +1,8 @@
 /* device_rows: rows of distances that stay on the device, in the type that was asked for.
  *
- * Purpose   A method computes distances in its own type and layout. These kernels copy them into the
- *           rows of an answer that is not downloaded.
+ * Purpose   A method computes distances in its own type and layout. `device_rows_copy` copies them
+ *           into the rows of an answer that is not downloaded. `device_rows_largest` finds the
+ *           largest finite distances of these rows: they show whether the type holds all distances.
  *
  * Layout    A row of the method has `pitch` values, of which the first n are distances. Rows of the
  *           answer have n values.
@@ -17,9 +18,10 @@
  *             PYAPSP_CONVERTS                    0    1 if the types, or these values, differ
  *             PYAPSP_HALF                        0    1 if the answer is of type half; then
  *                                                     PYAPSP_TO is not used
- *             PYAPSP_GROUP                       1    work-items of a group, a power of two
+ *             PYAPSP_GROUP                       1    work-items of a group of device_rows_largest,
+ *                                                     a power of two
  *
- * Cost      Each distance is read and written once.
+ * Cost      Each distance is read once by each kernel, and written once by the copy.
  *
  * Source    ours.
  */

@@ -17,8 +17,10 @@ __all__ = ["ALL", "EDGES", "VERTICES", "BitmapCounter", "Counter", "HashCounter"
 
 #: What is counted: the macro PYAPSP_COUNT of the kernels.
 ALL, VERTICES, EDGES = 0, 1, 2
-# Bytes of local memory that a kernel may use.
+# Bytes of local memory that a kernel may use; and those of the hash tables: of a slot (what counts
+# edges needs three tables), of a work-item, and beside them.
 _LOCAL = 2**15 + 2**13
+_SLOT, _ITEM, _BESIDE = 12, 8, 64
 # Groups that are launched for each compute unit.
 _GROUPS, _SMALL_GROUPS = 8, 32
 # Workers that have counts of all edges.
@@ -79,12 +81,21 @@ class HashCounter:
         return all(
             parameters.integer(f"{part}group") <= limits.max_work_group_size
             and parameters.integer(f"{part}group") % parameters.integer(f"{part}width") == 0
-            # what counts edges needs three tables
-            and 12 * parameters.integer(f"{part}slots")
-            + 8 * parameters.integer(f"{part}group")
-            + 64
+            and _SLOT * parameters.integer(f"{part}slots")
+            + _ITEM * parameters.integer(f"{part}group")
+            + _BESIDE
             <= min(limits.local_memory, _LOCAL)
             for part in ("", "small_")
+        )
+
+    @staticmethod
+    def rule(device: Device) -> str:
+        """Return the conditions of `fits`."""
+        limits = device.capabilities
+        return (
+            f"groups must be at most {limits.max_work_group_size} and multiples of the widths; "
+            f"{_SLOT} bytes for each slot, {_ITEM} for each work-item and {_BESIDE} more must fit "
+            f"in {min(limits.local_memory, _LOCAL)} bytes of local memory"
         )
 
     def buffers(self, n: int) -> list[int]:

@@ -18,15 +18,25 @@ _GROUPS, _WIDTHS = (1, 32, 64, 128, 256, 512), (1, 2, 4, 8, 16, 32)
 def tables(options: Options) -> Iterator[Parameters]:
     """Yield the usual groups and tables for a kind of device, then smaller ones."""
     if options.device.traits.scalar_groups:
-        yield _tables(1, 1, 2048, 1, 1, 256)
+        yield _tables(group=1, width=1, slots=2048, small_slots=256)
     for slots in (2048, 1024, 512):
-        yield _tables(256, 8, slots, 128, 8, 256)
-    yield _tables(64, 8, 512, 64, 8, 64)
-    yield _tables(1, 1, 512, 1, 1, 64)
+        yield _tables(group=256, width=8, slots=slots, small_group=128, small_slots=256)
+    yield _tables(group=64, width=8, slots=512, small_slots=64)
+    yield _tables(group=1, width=1, slots=512, small_slots=64)
 
 
-def _tables(*values: int) -> Parameters:
-    return Parameters(zip(TrianglesHash.choices, values, strict=True))
+def _tables(
+    *, group: int, width: int, slots: int, small_slots: int, small_group: int | None = None
+) -> Parameters:
+    """Return parameters with the same width for short rows, and by default the same group."""
+    return Parameters(
+        group=group,
+        width=width,
+        slots=slots,
+        small_group=group if small_group is None else small_group,
+        small_width=width,
+        small_slots=small_slots,
+    )
 
 
 @register
@@ -61,11 +71,7 @@ class TrianglesHash(TriangleMethod):
 
     def rule(self, options: Options) -> str:
         """Return the conditions of `fits`."""
-        limits = options.device.capabilities
-        return (
-            f"groups must be at most {limits.max_work_group_size} and multiples of the widths, and "
-            f"12 bytes of {limits.local_memory} of local memory are needed for each slot"
-        )
+        return HashCounter.rule(options.device)
 
     def counter(self, options: TriangleOptions, parameters: Parameters) -> HashCounter:
         """Return the counter."""

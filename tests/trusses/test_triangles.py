@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 import pyapsp
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError
 from pyapsp.graph import Graph, generators
-from pyapsp.registry import problem
+from pyapsp.registry import Parameters, problem
 from pyapsp.registry.tuning import Space
+from pyapsp.trusses.counting import HashCounter
 from pyapsp.trusses.counts import TriangleOptions
 
 from .drawn import random_graphs, undirected
@@ -209,3 +211,13 @@ def test_published_counts(file, device):
     graph = Graph.from_arcs(labels.size, tails, heads)
     for name in METHODS:
         assert pyapsp.triangles(graph, name, device=device).total == PUBLISHED[file]
+
+
+def test_the_largest_table_is_that_of_the_rule(device):
+    """The local memory that the message of an error names."""
+    _, slot, item, beside, local = map(int, re.findall(r"\d+", HashCounter.rule(device)))
+    small = {"small_group": 1, "small_width": 1, "small_slots": 64}
+    most = (local - item - beside) // slot
+    for slots in (most, most + 1):
+        parameters = Parameters(group=1, width=1, slots=slots, **small)
+        assert HashCounter.fits(parameters, device) == (slots == most)

@@ -3,10 +3,12 @@
  * Purpose   The search leaves a bit for each pair that is connected, and the binary digits of its
  *           distance in planes. These kernels convert them to rows of numbers.
  *
- * Layout    bits [block][v][word], as in ms_bfs.cl; the source in place s of a word is its bit s.
+ * Layout    bits [block][v][word], as in ms_bfs.cl; a word has 32 sources, the one in place s is its
+ *           bit s. `seen` has the bits of the pairs that are connected. Digit d of their distances
+ *           begins at planes + d * plane, and there are `digits` of them.
  *           Four planes, each with one digit of every source, are converted to four words, each
- *           with four digits of every fourth source. A distance with all digits 1 means not
- *           reachable.
+ *           with four digits (a field) of every fourth source; a distance has `fields` fields. The
+ *           conversion sets all digits of a pair that is not connected to 1.
  *
  *             ..hgfedcba   digit 0        ..eeeeaaaa
  *             ..hgfedcba   digit 1   ->   ..ffffbbbb
@@ -48,7 +50,7 @@
 #define WORD_NUMBER get_global_id(0)
 #endif
 
-/* A work-item for each (STRIPS V vertices, word, block). There are count rows. */
+/* A work-item for each (STRIPS V vertices, word, block). The first count sources have rows. */
 __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes,
                           __global value_t *rows, const int n, const int digits,
                           const ulong plane, const int count, const int fields)
@@ -70,8 +72,8 @@ __kernel void ms_bfs_rows(__global const uint *seen, __global const uint *planes
                MOST_FIELDS);
 }
 
-/* The number of vertices that each source reaches, and the sum of their distances, over a range of
- * vertices: a work-item for each (source, word, block x ranges). */
+/* The number of vertices that each source reaches, and the sum of their distances, over one of
+ * `ranges` ranges of the vertices: a work-item for each (source, word, block x ranges). */
 #if V == 1
 __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *planes,
                             __global ulong *totals, __global uint *reached, const int n,
@@ -97,8 +99,8 @@ __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *plan
 #else
 /* The same, with one work-item for all sources of a word. A plane has digit d of the distances, so
  * the sum of distances is the sum of 2^d times the number of bits in plane d. The four bytes of
- * bytes<k> count the bits k, k + 8, k + 16 and k + 24 of words. They are added to the sums before
- * one overflows. */
+ * bytes<k> count the bits k, k + 8, k + 16 and k + 24 of words. After 255 words, when a byte may be
+ * full, they are added to the sums. */
 #define EIGHT(STEP) STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
 #define CLEAR(k) bytes##k = 0;
 #define COUNT(k) bytes##k += word >> k & 0x01010101u;
@@ -147,7 +149,8 @@ __kernel void ms_bfs_totals(__global const uint *seen, __global const uint *plan
 }
 #endif
 
-/* Predecessors: a work-item for each (v, word, block). */
+/* Predecessors: a work-item for each (v, word, block). The arcs into v come from tails[first[v]] on.
+ * There are count rows. */
 __kernel void ms_bfs_before(__global const long *first, __global const int *tails,
                             __global const uint *seen, __global const uint *planes,
                             __global int *before, const int n, const int digits,

@@ -21,6 +21,12 @@ from pyapsp.paths.result import NO_PREDECESSOR
 
 __all__ = ["mend_predecessors", "mend_rows"]
 
+# Weights above this multiple of the tolerance of a distance make every distance differ by more than
+# rounding from that of its predecessor, so that predecessors form no cycle.
+_CLEAR = 4
+# Vertices of the rows that are searched for cycles at a time.
+_BLOCK = 2**22
+
 
 def mend_predecessors(graph: Graph, distances: np.ndarray, predecessors: np.ndarray) -> int:
     """Repair, in place, the rows whose predecessors do not lead to the source.
@@ -77,14 +83,13 @@ def mend_rows(
         return 0
     if graph.min_weight > 0:
         largest = 0.0 if allowed.exact else largest_finite(distances)
-        if graph.min_weight > 4 * (allowed.relative * largest + allowed.absolute):
+        if graph.min_weight > _CLEAR * (allowed.relative * largest + allowed.absolute):
             return 0
-    arcs = None
     repaired = 0
     rows = np.arange(len(distances)) if suspects is None else np.flatnonzero(suspects)
     for row, lost in _rows_with_cycles(predecessors, rows):
-        if arcs is None:
-            tails, heads, weights = arcs = graph.arcs()
+        if not repaired:  # most answers need no arcs
+            tails, heads, weights = graph.arcs()
             weights = weights.astype(distances.dtype)
         distance, before = distances[row], predecessors[row]
         # a lost vertex may use any tight arc, the others keep their predecessor
@@ -106,7 +111,7 @@ def _rows_with_cycles(
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the rows with cycles of predecessors, and the vertices that lead into the cycles."""
     n = predecessors.shape[1]
-    each = max(2**22 // max(n, 1), 1)
+    each = max(_BLOCK // max(n, 1), 1)
     for start in range(0, len(rows), each):
         some = rows[start : start + each]
         block = predecessors[some]

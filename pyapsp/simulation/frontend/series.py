@@ -24,10 +24,17 @@ def read_isd(data: bytes, path: str | PathLike[str]) -> dict[str, npt.NDArray[np
     After the head come the comment, the names and the units, each text with its length before
     it, and rows of float64, all little-endian.
 
+    Parameters
+    ----------
+    data : bytes
+        The content of the file.
+    path : path-like
+        Its name, for messages.
+
     Returns
     -------
     dict of str to ndarray, shape (rows,), float64
-        The columns. The first one has the times.
+        The columns, in the units of the file, which are not read. The first one has the times.
 
     Raises
     ------
@@ -63,6 +70,13 @@ def interpolation(times: npt.NDArray[np.float64], values: npt.NDArray[np.float64
     """Return a function of the time: linear between points, constant before and after them.
 
     The conditions form a balanced tree, so log2(n) of them are evaluated.
+
+    Parameters
+    ----------
+    times : (n,) ndarray
+        Increasing, in the unit of the time of the model.
+    values : (n,) ndarray
+        The values at these times, in any unit.
     """
 
     def between(first: int, last: int) -> Expression:
