@@ -33,6 +33,9 @@ _DROPPED = {
     "build_seconds",
 }
 
+# Of each run of the experiments of a thesis: what the labels say, too.
+_SAID = {"busato": {"method", "parameters", "work"}}
+
 
 def keep(paths: Iterable[Path], folder: Path = RECORDS) -> list[Path]:
     """Add documents to the records, one file for each device.
@@ -65,7 +68,8 @@ def _parts(document: dict[str, Any], name: str) -> Iterable[tuple[str, dict[str,
     """Yield the place and the content of each record of a document: one for each device."""
     if "experiment" in document:
         place = f"{_slug(document['device'])}/papers/{document['experiment']}-{document['n']}.json"
-        yield place, document | {"runs": [_short(run, {"device"}) for run in document["runs"]]}
+        dropped = {"device"} | _SAID.get(document["experiment"].partition("-")[0], set())
+        yield place, document | {"runs": [_short(run, dropped) for run in document["runs"]]}
         return
     environment = document["runs"][0]["environment"] if document["runs"] else {}
     for slug in dict.fromkeys(_slug(run["device"]) for run in document["runs"]):

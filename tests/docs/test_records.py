@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from papers import SOURCES
+from papers import measured as papers_measured
 from papers.__main__ import main as papers
 from papers.measured import Measured
 
@@ -76,6 +77,35 @@ def test_a_record_of_an_experiment_makes_the_same_exhibits(documents, kept):
             made += 1
     assert made
     assert kept[1].stat().st_size < documents[1].stat().st_size / 2
+
+
+def test_no_exhibit_reads_what_is_left_out_of_runs(records, monkeypatch):
+    [(source, left_out)] = records._SAID.items()
+
+    class Run(dict):
+        def get(self, key, default=None):
+            assert key not in left_out
+            return super().get(key, default)
+
+        def __contains__(self, key):
+            assert key not in left_out
+            return super().__contains__(key)
+
+    def read(path):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return document | {"runs": [Run(each) for each in document["runs"]]}
+
+    monkeypatch.setattr(papers_measured, "_read", read)
+    seen = 0
+    for name in (each for each in SOURCES if each.startswith(source)):
+        paths = max(records.papers(name), key=len)
+        one = Measured.load(name, paths)
+        assert not any(left_out & run.keys() for each in one.every for run in each["runs"])
+        for experiment, make in SOURCES[name].exhibits:
+            if experiment in one.documents:
+                make(one)
+                seen += 1
+    assert seen > 70
 
 
 def test_a_later_record_replaces_the_one_before(records, documents, kept):

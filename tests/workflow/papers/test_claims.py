@@ -63,7 +63,7 @@ class Topic:
 
 
 def run(label, kernel, **facts):
-    return {"label": label, "seconds": {"kernel": kernel}, "kernel_seconds": kernel, **facts}
+    return {"label": label, "seconds": {"kernel": kernel}, **facts}
 
 
 def document(runs, inputs=(), device="A GPU", kind="gpu"):
@@ -431,19 +431,20 @@ def of_helix(numbers):
             **dict(zip(("mean", "gini", "largest", "eccentricity"), facts, strict=True)),
             "arcs": 2e7,
             "resident": 32_768,
+            "warp": numbers["warp",],
+            "group": 128,
         }
         for graph, (facts, _) in GRAPHS.items()
     ]
-    of = {"parameters": {"warp": numbers["warp",], "group": 128}}
     configured = []
     for graph in GRAPHS:
         parts = [where(numbers, "part", graph, name).items() for name in DIMENSIONS]
         for each in product(*parts):
             values = [value for (value,), _ in each]
             label = {"graph": graph, **dict(zip(DIMENSIONS, values, strict=True))}
-            configured.append(run(label, prod(seconds for _, seconds in each), **of))
+            configured.append(run(label, prod(seconds for _, seconds in each)))
     ablated = [
-        run({"graph": graph, "technique": technique, "form": form}, seconds, **of)
+        run({"graph": graph, "technique": technique, "form": form}, seconds)
         for (graph, technique, form), seconds in where(numbers, "pair").items()
     ]
     rivals = [

@@ -158,6 +158,8 @@ def test_without_a_sensor_energy_is_null(options, device, tmp_path, written):
         assert run["seconds"]["kernel"] > 0
     tables = written(NAME, [document])
     assert tables["table-15.8"]["mJ: ours"].isna().all()
+    rows, megabytes = tables["table-15.8"], document["inputs"][0]["bytes"] / 1e6
+    assert [*rows["GB/s: ours"] * rows["ms: ours"] / megabytes] == pytest.approx([1] * len(rows))
     assert set(tables["claims-15.3.3"]["here: ours"]) <= {"yes", "no", "not decided"}
 
 

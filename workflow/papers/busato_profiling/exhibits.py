@@ -377,6 +377,7 @@ def _tuned(program: type[TunedProgram], exhibit: str, name: str, measured: Measu
     experiment = f"busato-profiling-{name}"
     for n in measured.sizes(experiment):
         runs = list(measured.runs(experiment, n))
+        moved = measured.input(experiment, n)["bytes"]
         first = fastest(runs, "orig")
         slowest = None if first is None else first["seconds"]["kernel"]
         for version in program.VERSIONS:
@@ -391,7 +392,7 @@ def _tuned(program: type[TunedProgram], exhibit: str, name: str, measured: Measu
                 "fastest group: ours": quick["label"]["shape"],
                 "ms: ours": milliseconds(seconds),
                 "speedup: ours": ratio(slowest, seconds),
-                "GB/s: ours": times(1e-9, quick["bytes_per_second"]),
+                "GB/s: ours": times(1e-9, ratio(moved, seconds)),
                 "W: ours": energy["watts"],
                 "peak W: ours": energy["peak_watts"],
                 "mJ: ours": milliseconds(energy["joules"]),
@@ -452,7 +453,7 @@ def _techniques(measured: Measured) -> Rows:
                     "best group: ours": run["label"]["group"],
                     "ms: ours": milliseconds(run["seconds"]["kernel"]),
                     "ms, repeated: ours": milliseconds(energy["seconds"]),
-                    "Gunits/s: ours": times(1e-9, run["rate"]),
+                    "Gunits/s: ours": times(1e-9, ratio(units[name], run["seconds"]["kernel"])),
                     "W: ours": energy["watts"],
                     "peak W: ours": energy["peak_watts"],
                     "mJ: ours": milliseconds(energy["joules"]),

@@ -62,12 +62,7 @@ def _versions(program: type[TunedProgram], n: int, request: Request) -> Iterator
         def turn() -> Turn:
             seconds = load().seconds()
             made[0].check()
-            bytes_ = program.moved(n)
-            facts = {
-                "kernel": program.VERSIONS[name].kernel,
-                "kernel_hash": made[0].hash,
-                "bytes_per_second": bytes_ / seconds if seconds > 0 else None,
-            }
+            facts = {"kernel": program.VERSIONS[name].kernel, "kernel_hash": made[0].hash}
             return Turn({"kernel": seconds}, facts)
 
         label: Label = {"version": name, "shape": str(shape), "items": shape.items}

@@ -60,7 +60,7 @@ class _Network:
             answer = call()
             wall = time.perf_counter() - started
             require_equal(answer, right, f"{label} on {self.label}")
-            return Turn({"wall": wall}, {"kernel_seconds": wall})
+            return Turn({"wall": wall}, {})
 
         return Runner({**self.label, **label}, turn)
 

@@ -10,6 +10,7 @@ from papers.busato_paths.searches.stand_ins import FIRST
 from papers.claims import Answers, Times, Verdict, largest, listed, reaches
 from papers.measured import Measured
 from papers.published import Published
+from papers.values import Value
 
 __all__ = ["OF_OPTIMISATIONS", "OF_SEARCHES", "counts", "times", "with_and_without"]
 
@@ -105,7 +106,8 @@ def with_and_without(
     """Return the seconds without and with an optimisation: alone, and as the last one."""
 
     def seconds(each: str, form: str) -> float | None:
-        return measured.seconds(_OPTIMISATIONS, n, graph=graph, optimisation=each, form=form)
+        label: dict[str, Value] = {"graph": graph, "optimisation": each, "form": form}
+        return measured.phases(_OPTIMISATIONS, n, **label).get("kernel")
 
     pairs = {
         "alone": (seconds("none", "alone"), seconds(optimisation, "alone")),

@@ -80,9 +80,9 @@ def _speedups(measured: Measured) -> Rows:
 def _ablation(measured: Measured) -> Rows:
     for n in measured.sizes(_OPTIMISATIONS):
         for name in SECOND:
-            queue = measured.seconds(
+            queue = measured.phases(
                 _OPTIMISATIONS, n, graph=name, optimisation="queue", form="alone"
-            )
+            ).get("kernel")
             for each in OPTIMISATIONS:
                 row: Row = {"n": n, "graph": name, "optimisation": each}
                 row["queue, ms: ours"] = milliseconds(queue)

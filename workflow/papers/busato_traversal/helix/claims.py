@@ -82,8 +82,7 @@ def _searched(measured: Measured, experiment: str) -> Iterator[tuple[str, _About
         raise UnmeasuredError(experiment)
     for n, name, about, runs in graphs(measured, experiment):
         if runs:
-            sizes = {each: runs[0]["parameters"][each] for each in ("warp", "group")}
-            yield f"{name}, {n}", about | sizes, runs
+            yield f"{name}, {n}", about, runs
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from papers.busato_traversal.helix.tree import Row as Sample
 from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
+from papers.runner import RunRecord
 from papers.tables import Maker, Row, Rows
 from papers.values import ratio
 
@@ -129,6 +130,12 @@ def _table_7_2(measured: Measured) -> Rows:
             yield {**row, "loss: ours": lost, "graphs: ours": scored}
 
 
+def _bitmask(run: RunRecord) -> int | str:
+    """Return the bitmask of a form."""
+    label = run["label"]
+    return ABLATIONS[label["technique"]][label["form"] == "with"]["bitmask"]
+
+
 def _section_7_3(measured: Measured) -> Rows:
     """Yield each technique, with and without."""
     for technique in ABLATIONS:
@@ -140,11 +147,7 @@ def _section_7_3(measured: Measured) -> Rows:
     for bits in ("8", "32", "atomic"):
         row = {"technique": f"bits set after a search, bitmask {bits}"}
         for n, name, _, runs in graphs(measured, ABLATED):
-            found = [
-                run["bits"]
-                for run in runs
-                if "bits" in run and run["parameters"]["bitmask"] == bits
-            ]
+            found = [run["bits"] for run in runs if "bits" in run and _bitmask(run) == bits]
             row[f"{name}, n {n}"] = found[0] if found else None
         yield row
 

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.runner import Label, Runner, require_equal
 from papers.values import Parameters
-from pyapsp.base.json import Record
+from pyapsp.base.json import Json, Record
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
 from pyapsp.paths import PathOptions
@@ -142,18 +142,13 @@ class _Input:
         """Return a search from each source; its seconds are those of one search."""
 
         def turn() -> Turn:
-            started = time.perf_counter()
             answer = bfs(self.graph, self.sources, chosen, parents=False, device=self.device)
-            wall = time.perf_counter() - started
             require_equal(answer.levels, self.right, f"{chosen!r} on {self.name}")
-            stats, count = answer.stats, len(self.sources)
-            seconds = {"kernel": stats["kernel_seconds"] / count, "wall": wall / count}
-            about: Record = {
-                name: stats[name] for name in ("method", "parameters", "rounds", "work")
-            }
+            seconds = {"kernel": answer.stats["kernel_seconds"] / len(self.sources)}
+            about: Record = {name: answer.stats[name] for name in ("method", "parameters")}
             if isinstance(chosen, BfsHelix) and chosen.parameters.get("bitmask", "none") != "none":
                 about["bits"] = self._bits(chosen)
-            return Turn(seconds, {**about, "kernel_seconds": seconds["kernel"]})
+            return Turn(seconds, about)
 
         return Runner({"graph": self.name, **label}, turn)
 
@@ -176,12 +171,12 @@ class _Input:
             for levels, (order, parents) in zip(self.right, answers, strict=True):
                 require_equal(np.sort(order), np.flatnonzero(levels >= 0), SEQUENTIAL)
                 require_equal(levels[parents[order[1:]]] + 1, levels[order[1:]], SEQUENTIAL)
-            return Turn({"kernel": wall, "wall": wall}, {"kernel_seconds": wall})
+            return Turn({"kernel": wall}, {})
 
         return Runner({"graph": self.name, "method": SEQUENTIAL}, turn)
 
-    def case(self, runners: list[Runner], spaces: list[dict[str, int]] | None = None) -> Case:
-        """Return a case with the statistics of table 7.1 and the bins of figure 7.4."""
+    def case(self, runners: list[Runner], **more: Json) -> Case:
+        """Return a case with the statistics of table 7.1 and the bins of figure 7.4, and more."""
         degrees, facts = np.diff(self.graph.indptr), facts_of(self.graph)
         depths = self.right.max(axis=1)
         largest = max(facts.most.bit_length(), 1)
@@ -196,11 +191,9 @@ class _Input:
             "eccentricity": float(depths.mean()),
             "bins": np.histogram(degrees, 2 ** np.arange(largest + 1))[0].tolist(),
         }
-        if spaces is not None:
-            about["spaces"] = spaces
         label = {"graph": self.name}
         return Case(
-            {"label": label, "n": self.graph.n, "reference": {"what": "SciPy"}, **about},
+            {"label": label, "n": self.graph.n, "reference": {"what": "SciPy"}, **about, **more},
             runners,
         )
 
@@ -221,7 +214,7 @@ def _form(
 
 def _configurations(n: int, request: Request) -> Iterator[Case]:
     """Yield the configurations of figure 7.6, for each graph."""
-    device = request.device
+    device, sizes = request.device, _sizes(request.device)
     for name in GRAPHS:
         subject = _Input.of(name, n, device)
         runners = []
@@ -230,12 +223,12 @@ def _configurations(n: int, request: Request) -> Iterator[Case]:
                 for sync in SYNCS:
                     for update in UPDATES:
                         values = {**parameters, "queue": queue, "sync": sync, "update": update}
-                        chosen = _form(device, values, _sizes(device))
+                        chosen = _form(device, values, sizes)
                         if chosen is not None:
                             label: Label = {"balance": balance, "queue": queue}
                             label |= {"sync": sync, "update": update}
                             runners.append(subject.runner(label, chosen))
-        yield subject.case(runners, spaces=_spaces(device))
+        yield subject.case(runners, spaces=_spaces(device), **sizes)
 
 
 def _spaces(device: Device) -> list[dict[str, int]]:
@@ -292,7 +285,7 @@ def _ablations(n: int, request: Request) -> Iterator[Case]:
             for side, each in zip(("without", "with"), forms, strict=True):
                 if all(forms) and each is not None:
                     runners.append(subject.runner({"technique": technique, "form": side}, each))
-        yield subject.case(runners)
+        yield subject.case(runners, **sizes)
 
 
 def _memory(n: int, settings: Settings) -> float:

@@ -74,6 +74,7 @@ def statistics(
 
 def _techniques(measured: Measured) -> Rows:
     for n in measured.sizes(_TECHNIQUES):
+        units = {each["label"]["input"]: each["units"] for each in measured.inputs(_TECHNIQUES, n)}
         for name in NAMES:
             every = best(measured, n, name)
             fastest = min((seconds for seconds, _ in every.values()), default=None)
@@ -90,7 +91,7 @@ def _techniques(measured: Measured) -> Rows:
                     "partition, ms: ours": parts.get("partition"),
                     "expansion, ms: ours": parts.get("expansion", parts.get("light")),
                     "heavy items, ms: ours": parts.get("heavy"),
-                    "units/s: ours": run["rate"],
+                    "units/s: ours": ratio(units[name], seconds),
                     "slices too long: ours": run.get("fallbacks"),
                     "device bytes: ours": run["device_bytes"],
                 }

@@ -137,7 +137,6 @@ def _runner(
             "method": technique.id,
             "parameters": plans[0].parameters,
             "device_bytes": plans[0].device_bytes,
-            "rate": offsets.units / max(stats["kernel_seconds"], 1e-9),
             **more,
         }
         return Turn(seconds, facts)
