@@ -29,7 +29,14 @@ from papers.busato_traversal.bfs_4k.experiments import FEATURES, MAPPINGS
 from papers.busato_traversal.bfs_4k.stand_ins import NAMES as GRAPHS_OF_6
 from papers.busato_traversal.helix import claims as helix
 from papers.busato_traversal.helix import exhibits as helix_exhibits
-from papers.busato_traversal.helix.experiments import BALANCES, QUEUES, SEQUENTIAL, SYNCS, UPDATES
+from papers.busato_traversal.helix.experiments import (
+    BALANCES,
+    DEVICE_WIDE,
+    QUEUES,
+    SEQUENTIAL,
+    SYNCS,
+    UPDATES,
+)
 from papers.busato_traversal.partition import claims as partition
 from papers.busato_traversal.partition.stand_ins import NAMES as INPUTS
 from papers.claims import Answers, judged
@@ -417,11 +424,18 @@ PAIRS |= {
     for technique in ("bins", "warp gathering", "block gathering")
 }
 PAIRS |= {("pair", graph, "CSR-M", "without"): 1.7 for graph in ("grid", "skewed")}
+BITMASK = "bitmask of 8 bits"
+PAIRS |= {("pair", "grid", BITMASK, "without"): 1.0, ("pair", "grid", BITMASK, "with"): 1.1}
+PAIRS |= {("pair", "skewed", BITMASK, "without"): 1.1, ("pair", "skewed", BITMASK, "with"): 1.0}
+BITS = {("bits", "grid"): 0.25, ("bits", "skewed"): 0.9}
+MILLISECONDS = {"bfs-helix": 1, DEVICE_WIDE: 1.5, "bfs-4k": 2, "bfs-gunrock": 3}
 RIVALS = {
     ("rival", graph, method): seconds / 1e3
     for graph in GRAPHS
-    for method, seconds in {"bfs-helix": 1, "bfs-4k": 2, SEQUENTIAL: 10}.items()
+    for method, seconds in {**MILLISECONDS, SEQUENTIAL: 10}.items()
 }
+RIVALS |= {("rival", "grid", "bfs-b40c"): 1.4e-3, ("rival", "grid", "bfs-gunrock"): 11e-3}
+RIVALS |= {("rival", "grid", DEVICE_WIDE): 5e-3}
 
 
 def of_helix(numbers):
@@ -444,7 +458,11 @@ def of_helix(numbers):
             label = {"graph": graph, **dict(zip(DIMENSIONS, values, strict=True))}
             configured.append(run(label, prod(seconds for _, seconds in each)))
     ablated = [
-        run({"graph": graph, "technique": technique, "form": form}, seconds)
+        run(
+            {"graph": graph, "technique": technique, "form": form},
+            seconds,
+            **({"bits": numbers["bits", graph]} if (technique, form) == (BITMASK, "with") else {}),
+        )
         for (graph, technique, form), seconds in where(numbers, "pair").items()
     ]
     rivals = [
@@ -479,7 +497,7 @@ LOOKUP, EXCHANGE = SLOWER
 HELIX = Topic(
     "chapter 7",
     helix.CLAIMS,
-    {**PARTS, **PAIRS, **RIVALS, ("warp",): 32},
+    {**PARTS, **PAIRS, **BITS, **RIVALS, ("warp",): 32},
     of_helix,
     [
         *((claim, {("warp",): 1}, OPEN) for claim in ("HX1", "HX2", "HX3", "HX4", "HX10")),
@@ -538,7 +556,8 @@ HELIX = Topic(
         ("HX19", {("rival", "dense", "bfs-4k"): 1.1e-3}, YES),
         ("HX19", {("rival", "dense", "bfs-4k"): 1.08e-3}, NO),
         ("HX19", {("rival", "dense", "bfs-helix"): None}, YES),
-        ("HX19", {("rival", "dense", "bfs-4k"): 21e-3}, NO),
+        ("HX19", {("rival", "dense", each): 21e-3 for each in ("bfs-4k", "bfs-gunrock")}, NO),
+        ("HX19", {("rival", "dense", "bfs-gunrock"): 1.08e-3}, NO),
         ("HX19", {("rival", "dense", "bfs-edge"): 1e-3}, YES),  # not in the figure
         ("HX19", {("rival", "dense", "bfs-b40c"): 1.08e-3}, NO),
         ("HX20", {("rival", "grid", SEQUENTIAL): 3.5e-3}, YES),
@@ -546,6 +565,23 @@ HELIX = Topic(
         ("HX20", {("rival", "dense", SEQUENTIAL): 3.4e-3}, YES),
         ("HX21", {("rival", each, "bfs-helix"): 1.57e-3 for each in GRAPHS}, YES),
         ("HX21", {("rival", each, "bfs-helix"): 1.58e-3 for each in GRAPHS}, NO),
+        ("HX22", {("rival", "grid", "bfs-b40c"): 1.75e-3}, YES),
+        ("HX22", {("rival", "grid", "bfs-b40c"): 1.77e-3}, NO),
+        ("HX22", {("rival", "grid", "bfs-b40c"): 1.08e-3}, NO),
+        ("HX22", {("rival", "dense", "bfs-b40c"): 5e-3}, YES),
+        ("HX23", {("rival", "grid", "bfs-gunrock"): 20.3e-3}, YES),
+        ("HX23", {("rival", "grid", "bfs-gunrock"): 20.4e-3}, NO),
+        ("HX23", {("rival", "grid", "bfs-gunrock"): 9.9e-3}, NO),  # before the sequential search
+        ("HX23", {("rival", "grid", "bfs-gunrock"): None}, OPEN),
+        ("HX24", {("rival", "dense", "bfs-gunrock"): 2.6e-3}, YES),
+        ("HX24", {("rival", "dense", "bfs-gunrock"): 2.5e-3}, NO),
+        ("HX24", {("rival", "dense", "bfs-gunrock"): 7.1e-3}, NO),
+        ("HX25", {("bits", "grid"): 0.32}, YES),
+        ("HX25", {("bits", "grid"): 0.34}, NO),
+        ("HX25", {("bits", "skewed"): 0.64}, YES),
+        ("HX25", {("bits", "skewed"): 0.63}, NO),
+        ("HX25", {pair("grid", BITMASK, "without"): 1.11}, NO),
+        ("HX25", {pair("skewed", BITMASK, "without"): 0.99}, NO),
     ],
     {
         "HX1": (part("grid", "balance", NODE), part("grid", "balance", SCAN)),
@@ -568,6 +604,10 @@ HELIX = Topic(
         "HX18": both("skewed", EXCHANGE),
         "HX19": (("rival", "dense", "bfs-helix"), ("rival", "dense", "bfs-4k")),
         "HX20": (("rival", "grid", "bfs-helix"), ("rival", "grid", SEQUENTIAL)),
+        "HX22": (("rival", "grid", "bfs-helix"), ("rival", "grid", "bfs-b40c")),
+        "HX23": (("rival", "grid", "bfs-helix"), ("rival", "grid", "bfs-gunrock")),
+        "HX24": (("rival", "dense", DEVICE_WIDE), ("rival", "dense", "bfs-gunrock")),
+        "HX25": both("skewed", BITMASK),
     },
 )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from papers.busato_traversal.helix.experiments import BALANCES, SEQUENTIAL, SYNCS
+from papers.busato_traversal.helix.experiments import BALANCES, DEVICE_WIDE, SEQUENTIAL, SYNCS
 from papers.claims import TOLERANCE, Answers, UnmeasuredError, Verdict, every, listed, within
 from papers.measured import Measured
 from papers.published import Published
@@ -33,12 +34,15 @@ _SHUFFLES = {
     for name, parameters in BALANCES.items()
     if parameters["balance"] == "node-shuffle"
 }
+_GUNROCK = "bfs-gunrock"
 # What the thesis searches with: a launch for each level, or one launch.
 _PUBLISHED_SYNCS = ("multi", "persistent")
 # The thesis' first four graphs are road networks and a mesh: these stand for them.
 _FIRST = ("grid",)
-# The other searches of figure 7.7. Gunrock is not there.
-_RIVALS = ("bfs-b40c", "bfs-4k")
+# Graphs whose neighbours have numbers that are close, as the thesis says of real ones.
+_IN_ORDER = ("grid", "small world", "grid with a hub")
+# The other searches of figure 7.7.
+_RIVALS = ("bfs-b40c", _GUNROCK, "bfs-4k")
 _PAPER = Published("busato_traversal/helix")
 
 
@@ -190,16 +194,41 @@ def _pairs_of_offsets(measured: Measured) -> Verdict:
     return _in_range(gains, "speedup of CSR-M")
 
 
+def _said(quantity: str) -> float:
+    [row] = _PAPER.rows(quantity=quantity)
+    return float(row["value"])
+
+
+def _between(quantity: str) -> tuple[float, float]:
+    return _said(f"smallest {quantity}"), _said(f"largest {quantity}")
+
+
 def _in_range(gains: Mapping[str, float], quantity: str) -> Verdict:
     """Return whether all are gains, and between two published ones."""
     if not gains:
         raise UnmeasuredError(quantity)
-    least, most = (
-        float(_PAPER.rows(quantity=f"{which} {quantity}")[0]["value"])
-        for which in ("smallest", "largest")
-    )
+    least, most = _between(quantity)
     holds = all(gain > 1 and within(gain, least, most) for gain in gains.values())
     return Verdict(holds, listed(gains))
+
+
+def _bitmask(measured: Measured) -> Verdict:
+    """Answer whether bitmasks are used as published, and pay where numbers are in no order."""
+    gains = {name: gain for name, _, gain in _gains("bitmask of 8 bits", measured)}
+    used = {
+        name: 100 * run["bits"]
+        for name, _, runs in _searched(measured, ABLATED)
+        for run in runs
+        if run["label"]["technique"] == "bitmask of 8 bits" and "bits" in run
+    }
+    if not used:
+        raise UnmeasuredError("bits")
+    holds = True
+    for name, part in used.items():
+        kind = "other" if name.rpartition(", ")[0] in _IN_ORDER else "synthetic"
+        holds &= within(part, *_between(f"use of the bitmask of {kind} graphs"))
+        holds &= (gains[name] > 1) == (kind == "synthetic")
+    return Verdict(holds, f"%: {listed(used)}; faster by: {listed(gains)}")
 
 
 def _rates(measured: Measured) -> dict[str, dict[str, float]]:
@@ -210,24 +239,48 @@ def _rates(measured: Measured) -> dict[str, dict[str, float]]:
     }
 
 
-def _over_rivals(measured: Measured) -> Verdict:
-    """Answer whether Helix is faster than the searches of the figure by as much as published."""
+def _over(
+    measured: Measured, *others: str, of: Collection[str] = (), own: str = "bfs-helix"
+) -> dict[str, float]:
+    """Return the time of the fastest of other searches over one's own, for these or all graphs."""
     gains = {}
     for name, times in _rates(measured).items():
-        others = [times[method] for method in _RIVALS if method in times]
-        if others and "bfs-helix" in times:
-            gains[name] = min(others) / times["bfs-helix"]
-    return _in_range(gains, "speedup over the best GPU search")
+        theirs = [times[other] for other in others if other in times]
+        if theirs and own in times and (not of or name.rpartition(", ")[0] in of):
+            gains[name] = min(theirs) / times[own]
+    return gains
 
 
-def _over_sequential(measured: Measured) -> Verdict:
-    """Answer whether Helix is faster than a sequential search by as much as published."""
-    gains = {
-        name: times[SEQUENTIAL] / times["bfs-helix"]
-        for name, times in _rates(measured).items()
-        if name.rpartition(", ")[0] in _FIRST and {SEQUENTIAL, "bfs-helix"} <= times.keys()
-    }
-    return _in_range(gains, "speedup over a sequential search on the first four graphs")
+def _over_rivals(measured: Measured) -> Verdict:
+    """Answer whether Helix is faster than the searches of the figure by as much as published."""
+    return _in_range(_over(measured, *_RIVALS), "speedup over the best GPU search")
+
+
+def _over_first(other: str, whose: str, measured: Measured) -> Verdict:
+    """Answer whether Helix is faster than another search by as much as published."""
+    gains = _over(measured, other, of=_FIRST)
+    return _in_range(gains, f"speedup over {whose} on the first four graphs")
+
+
+def _over_gunrock(measured: Measured) -> Verdict:
+    """Answer whether Helix is faster than Gunrock by at most as much as published.
+
+    Gunrock must be slower than a sequential search on some graph.
+    """
+    gains = _over(measured, _GUNROCK, of=_FIRST)
+    behind = _over(measured, SEQUENTIAL, of=_FIRST, own=_GUNROCK)
+    if not gains or not behind:
+        raise UnmeasuredError(_GUNROCK)
+    most = _said("largest speedup over Gunrock on the first four graphs")
+    holds = all(within(gain, 1, most) and gain > 1 for gain in gains.values())
+    numbers = f"{listed(gains)}; sequential over Gunrock: {listed(behind)}"
+    return Verdict(holds and min(behind.values()) < 1, numbers)
+
+
+def _device_wide(measured: Measured) -> Verdict:
+    """Answer whether the device-wide form is faster than Gunrock by as much as published."""
+    gains = _over(measured, _GUNROCK, own=DEVICE_WIDE)
+    return _in_range(gains, "speedup of device-wide search over Gunrock")
 
 
 def _peak(measured: Measured) -> Verdict:
@@ -284,6 +337,10 @@ CLAIMS: Answers[Measured] = {
     "HX17": _Helps("duplicates during lookup", slower=True),
     "HX18": _Helps("compare-and-exchange", slower=True),
     "HX19": _over_rivals,
-    "HX20": _over_sequential,
+    "HX20": partial(_over_first, SEQUENTIAL, "a sequential search"),
     "HX21": _peak,
+    "HX22": partial(_over_first, "bfs-b40c", "B40C"),
+    "HX23": _over_gunrock,
+    "HX24": _device_wide,
+    "HX25": _bitmask,
 }

@@ -30,6 +30,7 @@ from pyapsp.traversal.kernels import resident
 __all__ = [
     "ABLATIONS",
     "BALANCES",
+    "DEVICE_WIDE",
     "EXPERIMENTS",
     "GRAPHS",
     "QUEUES",
@@ -42,6 +43,8 @@ __all__ = [
 _SOURCES = 3
 #: The sequential search of the host.
 SEQUENTIAL = "breadth_first_order (SciPy)"
+#: Helix with the balance that Gunrock has, too.
+DEVICE_WIDE = "bfs-helix, device-wide"
 #: The dimensions of figure 7.6.
 BALANCES: dict[str, Parameters] = {
     "node 1": {"balance": "node", "width": 1},
@@ -257,11 +260,15 @@ def _rivals(n: int, request: Request) -> Iterator[Case]:
     for name in GRAPHS:
         subject = _Input.of(name, n, device)
         facts, most = facts_of(subject.graph), max(resident(device), 1024)
-        published_set = dimensions.completed({}, published(facts, resident=most, **sizes), device)
-        assert published_set is not None
         runners = [subject.runner({"method": "bfs-helix"}, method("bfs-helix"))]
-        label: Label = {"method": "bfs-helix, table 7.2"}
-        runners.append(subject.runner(label, method("bfs-helix", **published_set)))
+        forms: dict[str, Parameters] = {
+            "bfs-helix, table 7.2": {},
+            DEVICE_WIDE: BALANCES["device-wide"],
+        }
+        for form, fixed in forms.items():
+            set_ = dimensions.completed(fixed, published(facts, resident=most, **sizes), device)
+            assert set_ is not None
+            runners.append(subject.runner({"method": form}, method("bfs-helix", **set_)))
         runners.append(subject.on_the_host())
         for other in methods("bfs"):
             if (
