@@ -21,7 +21,7 @@ from pyapsp.graph import generators
 from pyapsp.registry import Options, Parameters, problem, runs
 from pyapsp.traversal import partition
 from pyapsp.traversal.partitioning import offsets as inputs
-from pyapsp.traversal.partitioning import technique
+from pyapsp.traversal.partitioning import multi_phase, technique
 from pyapsp.traversal.partitioning.offsets import Offsets, as_offsets
 
 # another folder may have a module of this name: tests are no package
@@ -236,6 +236,21 @@ def test_the_hybrid_search_goes_by_mean_and_deviation(given, of_five, of_eight, 
         assert chosen["search"] == kind
         # sums of squares are needed only if the mean alone does not decide
         assert ("statistics" in chosen["phase_seconds"]) == (given.mean <= mean)
+
+
+def test_groups_of_one_work_item_add_up_few_sums(device):
+    units = device.capabilities.compute_units
+    assert multi_phase._sums(10**6, 1, device) == 4 * units < multi_phase._sums(10**6, 64, device)
+    assert [multi_phase._sums(3, group, device) for group in (1, 64)] == [3, 1]
+    # each item counts, whatever the number of sums divides
+    for n in (1, 4 * units - 1, 4 * units + 1, 999):
+        for place in (0, n // 2, n - 1):
+            sizes = np.ones(n, np.int32)
+            sizes[place] = 9 * n
+            given = Offsets.of_sizes(sizes)
+            more = {"group": 1, "search": "hybrid", "deviation": 8, "mean": 1024}
+            expected = "interpolation" if sizes.std() <= 8 else "optimised"
+            assert solved("partition-multi-phase", given, device, **more)["search"] == expected
 
 
 def test_slices_that_do_not_fit_are_counted(device):

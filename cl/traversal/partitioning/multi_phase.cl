@@ -124,7 +124,13 @@ __kernel GROUP void multi_phase_statistics(INPUT offsets, __global ulong *square
 {
     __local ulong sums[PYAPSP_GROUP];
     ulong sum = 0;
-    for (size_t i = PLACE_OF_ALL; i < (size_t)items; i += get_global_size(0)) {
+#if PYAPSP_GROUP == 1 /* neighbouring items, which share lines of a cache */
+    const size_t each = (items - 1) / get_num_groups(0) + 1, first = get_group_id(0) * each;
+    const size_t end = MIN(first + each, (size_t)items), step = 1;
+#else
+    const size_t first = PLACE_OF_ALL, end = items, step = get_global_size(0);
+#endif
+    for (size_t i = first; i < end; i += step) {
         const ulong size = offsets[i + 1] - offsets[i];
         sum += size * size;
     }

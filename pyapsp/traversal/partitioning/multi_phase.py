@@ -19,6 +19,8 @@ __all__ = ["PartitionMultiPhase"]
 # Most units that a work-item keeps in registers, groups of the statistics kernel, and the largest
 # slice, as in the kernel file.
 _REGISTERS, _STATISTICS, _SLICE = 256, 2048, 4096
+# Sums of a compute unit where a group has one work-item.
+_SUMS = 4
 _PUBLISHED_GROUP = 128
 # Kinds of search by their numbers in the kernel file; the last is chosen there from the deviation.
 _KINDS = (*SEARCHES, "hybrid")
@@ -189,7 +191,7 @@ class PartitionMultiPhase(Technique):
         groups = self.groups(int(chunks), parameters, run.device)
         run.more["groups"] = groups
         parts, counters = run.buffer(4 * (int(chunks) + 1)), run.buffer(8)
-        sums = min(_STATISTICS, -(-int(run.n) // parameters.integer("group")))
+        sums = _sums(int(run.n), parameters.integer("group"), run.device)
         squares = run.buffer(8 * sums)
         if search == "hybrid":
             run.launch("statistics", "multi_phase_statistics", sums, run.offsets, squares, run.n)
@@ -201,6 +203,16 @@ class PartitionMultiPhase(Technique):
         run.launch("expansion", "multi_phase_expand", groups, *arrays, run.units, chunks)
         run.count_later("fallbacks", counters)
         run.count_later("search", counters, 1, _KINDS)
+
+
+def _sums(n: int, group: int, device: Device) -> int:
+    """Return the number of sums of squares.
+
+    Each group of the partition adds them up: a group of one work-item needs few, or it adds for
+    longer than it searches.
+    """
+    most = _STATISTICS if group > 1 else _SUMS * device.capabilities.compute_units
+    return int(min(most, _STATISTICS, -(-n // group)))
 
 
 def _regular(data: Offsets, parameters: Parameters) -> int:
