@@ -20,8 +20,8 @@ from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.registry import Options, Parameters, problem, runs
 from pyapsp.traversal import partition
-from pyapsp.traversal.partitioning import offsets as inputs
 from pyapsp.traversal.partitioning import multi_phase, technique
+from pyapsp.traversal.partitioning import offsets as inputs
 from pyapsp.traversal.partitioning.offsets import Offsets, as_offsets
 
 # another folder may have a module of this name: tests are no package

@@ -136,6 +136,13 @@ GROUPS = {
 STEPS = {("steps", "load"): 1, ("steps", "load and search"): 4, ("steps", "expansion"): 6.5}
 SEARCHED = {("rounds", each): 1 if 2 <= each <= 5 else 2 for each in range(1, 9)}
 SEARCHED |= {("rounds", 3): 0.9}
+GRIDS = {("grids", each): 1.1 for each in ("chunks", "resident", "2", "8", "128")}
+GRIDS |= {("grids", "32"): 1.0}
+KINDS = {
+    ("searches", name, kind): 2.0 if (kind == "interpolation") == (MEANS[name] > 9) else 1.0
+    for name in INPUTS
+    for kind in ("interpolation", "optimised")
+}
 
 
 def of_partition(numbers, device="NVIDIA H200", kind="gpu"):
@@ -159,6 +166,24 @@ def of_partition(numbers, device="NVIDIA H200", kind="gpu"):
         for (each,), seconds in where(numbers, "rounds").items()
     ]
     documents |= {"groups": document(groups), "rounds": document(rounds)}
+    grids = [
+        {"label": {"group": 128, "grid": each}, "seconds": {"expansion": seconds}}
+        for (each,), seconds in where(numbers, "grids").items()
+    ]
+    searches = [
+        {"label": {"input": name, "search": kind}, "seconds": {"partition": seconds}}
+        for (name, kind), seconds in where(numbers, "searches").items()
+    ]
+    searches += [
+        {
+            "label": {"input": name, "search": "hybrid 8 9"},
+            "search": "optimised" if mean > 9 else "interpolation",
+            "seconds": {"partition": 1.0},
+        }
+        for name, mean in MEANS.items()
+        if searches
+    ]
+    documents |= {"grids": document(grids), "searches": document(searches)}
     documents["steps"] = document([{"label": {"group": 128}, "seconds": steps}])
     kinds = {"old": ("GeForce GTX 780", "gpu"), "cpu": ("A CPU", "cpu")}
     return Measured(
@@ -185,7 +210,7 @@ ON_A_CPU = {("cpu", *key[1:]): seconds for key, seconds in OLDER.items()}
 PARTITION = Topic(
     "chapter 5",
     partition.CLAIMS,
-    {**ONE, **OLDER, **LARGE, **GROUPS, **STEPS, **SEARCHED},
+    {**ONE, **OLDER, **LARGE, **GROUPS, **STEPS, **SEARCHED, **GRIDS, **KINDS},
     of_partition,
     [
         ("LB1", {at(OSM, MULTI): 1.09}, YES),
@@ -272,6 +297,14 @@ PARTITION = Topic(
         ("LB16", {("rounds", 6): 0.99}, NO),  # faster than 2
         ("LB16", {("rounds", 6): 1.01}, YES),
         ("LB16", {("rounds", 7): None, ("rounds", 8): None}, OPEN),
+        ("LB17", {("grids", "128"): 1.01}, YES),
+        ("LB17", {("grids", "128"): 0.99}, NO),
+        ("LB17", {("grids", "chunks"): 0.99}, NO),
+        ("LB17", {("grids", "32"): None}, OPEN),
+        ("LB18", {("searches", OSM, "optimised"): 0.92}, YES),
+        ("LB18", {("searches", OSM, "optimised"): 0.9}, NO),
+        ("LB18", {("searches", KRON, "interpolation"): 0.9}, NO),
+        ("LB18", {("searches", KRON, "interpolation"): None}, OPEN),
     ],
     {
         "LB1": (at(OSM, MULTI), at(OSM, LOCAL)),
@@ -290,6 +323,8 @@ PARTITION = Topic(
         "LB14": (("groups", 64, "partition"), ("groups", 512, "partition")),
         "LB15": (("steps", "load"), ("steps", "load and search")),
         "LB16": (("rounds", 3), ("rounds", 8)),
+        "LB17": (("grids", "32"), ("grids", "128")),
+        "LB18": (("searches", OSM, "optimised"), ("searches", OSM, "interpolation")),
     },
     partition.Facts,
 )

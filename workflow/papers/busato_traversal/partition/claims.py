@@ -209,8 +209,8 @@ def _lb3(facts: Facts) -> Verdict:
     )
 
 
-def _said(quantity: str, name: str = "") -> float:
-    [row] = _PAPER.rows(exhibit="section 5.4", quantity=quantity, input=name)
+def _said(quantity: str, name: str = "", exhibit: str = "section 5.4") -> float:
+    [row] = _PAPER.rows(exhibit=exhibit, quantity=quantity, input=name)
     return float(row["value"])
 
 
@@ -402,6 +402,35 @@ def _lb16(facts: Facts) -> Verdict:
     return Verdict(holds, "; ".join(texts)) if texts else UNMEASURED
 
 
+def _lb17(facts: Facts) -> Verdict:
+    said = f"{_said('groups for each resident one', exhibit='section 5.3'):g}"
+    times: dict[int, Times[str]] = {}
+    for run in facts.largest("busato-traversal-grids"):
+        label = run["label"]
+        times.setdefault(label["group"], Times())[label["grid"]] = run["seconds"]["expansion"]
+    over = [_least(by_grid, by_grid, but=[said]) / by_grid[said] for by_grid in times.values()]
+    return Verdict(min(over) > 1, f"best other / {said}: {_each(over)}") if over else UNMEASURED
+
+
+def _lb18(facts: Facts) -> Verdict:
+    deviation, mean = (
+        _said(f"threshold of the {of}", exhibit="section 5.3")
+        for of in ("standard deviation", "mean")
+    )
+    hybrid = f"hybrid {deviation:g} {mean:g}"
+    times, chosen = dict[str, Times[str]](), dict[str, str]()
+    for run in facts.largest("busato-traversal-searches"):
+        name, search = run["label"]["input"], run["label"]["search"]
+        if search == hybrid:
+            chosen[name] = run["search"]
+        times.setdefault(name, Times())[search] = run["seconds"]["partition"]
+    kinds = ("interpolation", "optimised")
+    over = {name: times[name][kind] / _least(times[name], kinds) for name, kind in chosen.items()}
+    if not over:
+        return UNMEASURED
+    return Verdict(all(near(each, 1) for each in over.values()), listed(over))
+
+
 #: Number of a statement -> its judge.
 CLAIMS: Answers[Facts] = {
     "LB1": _lb1,
@@ -420,4 +449,6 @@ CLAIMS: Answers[Facts] = {
     "LB14": _lb14,
     "LB15": _lb15,
     "LB16": _lb16,
+    "LB17": _lb17,
+    "LB18": _lb18,
 }
