@@ -482,6 +482,7 @@ def of_helix(numbers):
             "resident": 32_768,
             "warp": numbers["warp",],
             "group": 128,
+            "spaces": [],
         }
         for graph, (facts, _) in GRAPHS.items()
     ]
@@ -1897,6 +1898,21 @@ def test_the_published_rules_of_helix_are_scored_on_our_times():
     assert scored == [5]
     trees = [row for row in helix_exhibits.ROWS["table-7.2"](made) if row["rules of"] != "thesis"]
     assert len(trees) == 3 * len(parts)
+
+
+def test_all_that_is_published_of_helix_is_read(monkeypatch):
+    rows, read = Published.rows, []
+
+    def noted(self, **where):
+        found = rows(self, **where)
+        read.extend(map(id, found))
+        return found
+
+    monkeypatch.setattr(Published, "rows", noted)
+    made = HELIX.made(HELIX.base)
+    for name in ("section-7.4.2", "section-7.3.8"):
+        list(helix_exhibits.ROWS[name](made))
+    assert {*map(id, rows(Published("busato_traversal/helix")))} <= set(read)
 
 
 def test_the_rates_of_helix_have_speedups():
