@@ -24,10 +24,10 @@ from pyapsp.graph import Facts, Graph
 from pyapsp.graph.rows import sealed
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
-from pyapsp.paths import AllPairsOptions, Weights
+from pyapsp.paths import AllPairsOptions, PathOptions, Weights
 from pyapsp.registry import Parameters, Plan, register
 
-__all__ = ["DijkstraCpu"]
+__all__ = ["DijkstraCpu", "HostSearch", "Threads", "has_numba"]
 
 # A thread takes _CHUNK sources at a time, _TURNS times in a block. After each block
 # `Options.progress` is called.
@@ -59,7 +59,7 @@ class DijkstraCpu(TunableBlocks):
 
     def unmet(self, about: Graph | Facts, options: AllPairsOptions) -> PyApspError | None:
         """Return the error of what the method needs; it needs Numba."""
-        if find_spec("numba") is None:
+        if not has_numba():
             return CapabilityError("dijkstra-cpu needs Numba; install the extra 'sparse' of pyapsp")
         return super().unmet(about, options)
 
@@ -87,30 +87,71 @@ class DijkstraCpu(TunableBlocks):
         if (error := self.unmet(graph, options)) is not None:  # johnson plans without asking
             raise error
         arithmetic_defines(options.device, options.dtype)
-        return _compiled(np.dtype(_WIDER.get(options.dtype.name, options.dtype)))
+        return _compiled(_type_of_sums(options.dtype))
 
     def hides(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> bool:
         """Return whether sums are not rounded afterwards: then those beyond are never stored."""
         return plan.options.dtype != np.float16
 
-    def open(self, plan: Plan[Graph, AllPairsOptions, _Compiled], watch: Stopwatch) -> _Threads:
+    def open(self, plan: Plan[Graph, AllPairsOptions, _Compiled], watch: Stopwatch) -> Threads:
         """Convert the weights."""
-        return _Threads(plan)
+        return Threads(plan.input, plan.options, plan.parameters.integer("threads"))
 
 
-class _Threads:
-    """Searches from the sources of a block, one in each thread."""
+class HostSearch:
+    """Searches of one thread in a graph, up to the cutoff of the options, in their type.
 
-    def __init__(self, plan: Plan[Graph, AllPairsOptions, _Compiled]) -> None:
-        graph, state = plan.input, plan.state
-        self._search, self._dtype = state.search, state.dtype
-        weights = graph.weights.astype(plan.options.dtype, copy=False)
+    Parameters
+    ----------
+    graph : Graph
+        Without negative weights.
+    options : PathOptions
+    """
+
+    def __init__(self, graph: Graph, options: PathOptions) -> None:
+        compiled = _compiled(_type_of_sums(options.dtype))
+        self._search, self._dtype = compiled.search, compiled.dtype
+        weights = graph.weights.astype(options.dtype, copy=False)
         weights = sealed(weights.astype(self._dtype, copy=False))
         self._arcs = graph.indptr, graph.indices, weights
-        self._infinity = self._dtype.type(infinity(plan.options.dtype))
-        self._farthest = self._dtype.type(_farthest(plan.options))
-        self._threads = plan.parameters.integer("threads")
-        self.size = self._threads * _CHUNK * _TURNS
+        self._ends = self._dtype.type(infinity(options.dtype)), self._dtype.type(_farthest(options))
+
+    def fill(
+        self,
+        sources: np.ndarray,
+        distances: np.ndarray,
+        predecessors: np.ndarray | None,
+        *,
+        cells: bool = False,
+    ) -> int:
+        """Compute rows; return the number of vertices that were visited.
+
+        Parameters
+        ----------
+        sources : (k, s) int64 ndarray
+            A row has the distances from the nearest of s different vertices.
+        distances : (k, n) ndarray
+        predecessors : (k, n) int32 ndarray or None
+        cells : bool
+            Whether `predecessors` is an array for the nearest sources instead: of several the
+            smallest, if every arc makes a path longer.
+        """
+        right = distances.dtype == self._dtype
+        wide = distances if right else np.empty(distances.shape, self._dtype)
+        before = _NOTHING if predecessors is None else predecessors
+        visited = self._search(*self._arcs, sources, wide, before, cells, *self._ends)
+        if not right:
+            with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
+                distances[...] = wide
+        return int(visited)
+
+
+class Threads:
+    """Searches from the sources of a block, one in each thread."""
+
+    def __init__(self, graph: Graph, options: PathOptions, threads: int) -> None:
+        self._search, self._threads = HostSearch(graph, options), threads
+        self.size = threads * _CHUNK * _TURNS
 
     def solve_block(
         self, sources: np.ndarray, distances: np.ndarray, predecessors: np.ndarray | None
@@ -118,15 +159,8 @@ class _Threads:
         """Compute the rows of a block of sources."""
 
         def solve(some: slice) -> int:
-            rows = distances[some]
-            wide = rows if rows.dtype == self._dtype else np.empty(rows.shape, self._dtype)
-            before = _NOTHING if predecessors is None else predecessors[some]
-            ends = self._infinity, self._farthest
-            visited = self._search(*self._arcs, sources[some], wide, before, *ends)
-            if wide is not rows:
-                with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
-                    rows[...] = wide
-            return int(visited)
+            before = None if predecessors is None else predecessors[some]
+            return self._search.fill(sources[some, None], distances[some], before)
 
         # searches up to a cutoff may end sooner than a thread starts; the first one tells
         visited = solve(slice(0, 1))
@@ -143,9 +177,20 @@ class _Threads:
 
 
 _NOTHING = np.empty((0, 0), np.int32)
+# With numbers of Python, which have a sign, Numba makes floats of unsigned ones.
+_ZERO, _ONE, _CHILDREN = map(np.uintp, (0, 1, 4))
 
 
-def _farthest(options: AllPairsOptions) -> np.generic:
+def has_numba() -> bool:
+    """Return whether Numba is installed."""
+    return find_spec("numba") is not None
+
+
+def _type_of_sums(dtype: np.dtype) -> np.dtype:
+    return np.dtype(_WIDER.get(dtype.name, dtype))
+
+
+def _farthest(options: PathOptions) -> np.generic:
     """Return the largest sum that is within the cutoff; a sum for float16 may be rounded to it."""
     farthest = options.farthest_in(options.dtype)
     return np.nextafter(farthest, np.inf) if options.dtype == np.float16 else farthest
@@ -178,7 +223,7 @@ def _compile(dtype: np.dtype) -> _Compiled:
     alone = Graph.from_arcs(1, [], [])
     arcs = alone.indptr, alone.indices, sealed(np.empty(0, dtype))
     row, ends = np.empty((1, 1), dtype), (dtype.type(1), dtype.type(1))
-    search(*arcs, np.zeros(1, np.int64), row, _NOTHING, *ends)
+    search(*arcs, np.zeros((1, 1), np.int64), row, _NOTHING, False, *ends)
     return _Compiled(search, dtype, f"numba {numba.__version__}")
 
 
@@ -189,62 +234,74 @@ def _search(
     sources: np.ndarray,
     distances: np.ndarray,
     predecessors: np.ndarray,
+    cells: bool,
     infinity: np.generic,
     farthest: np.generic,
 ) -> int:
-    """Dijkstra from each source, up to the distance `farthest`; return the number of visits.
+    """Do the searches of `HostSearch.fill`, up to the distance `farthest`.
 
     With an array of shape (0, 0) predecessors are not computed. The heap holds vertices and their
-    distances; `place` is the index of a vertex in it, or -1.
+    distances; `place` is the index of a vertex in it, or n. Indices are unsigned: at each access,
+    Numba looks whether an index with a sign is below zero, which takes a third of the time.
     """
-    n = first.size - 1
+    n = np.uintp(first.size - 1)
     keys = np.empty(n, distances.dtype)
-    heap = np.empty(n, np.int32)
-    place = np.full(n, -1, np.int32)
+    heap = np.empty(n, np.uint32)
+    place = np.full(n, n, np.uint32)
     visited = 0
-    for row in range(sources.size):
-        source, distance = sources[row], distances[row]
+    for row in range(len(sources)):
+        distance = distances[row]
         distance[:] = infinity
         if predecessors.size > 0:
             predecessors[row, :] = -9999
-        distance[source] = 0
-        heap[0], keys[0], size = source, 0, 1
-        while size > 0:
-            u, nearest = heap[0], keys[0]
-            place[u] = -1
-            size -= 1
+        size = _ZERO
+        for source in sources[row]:
+            distance[source] = 0
+            if cells:
+                predecessors[row, source] = source
+            heap[size], keys[size], place[source] = source, 0, size
+            size += _ONE
+        while size > _ZERO:
+            u, nearest = np.uintp(heap[0]), keys[0]
+            place[u] = n
+            size -= _ONE
             visited += 1
-            last, key, hole = heap[size], keys[size], 0
+            last, key, hole = heap[size], keys[size], _ZERO
             while True:
-                child = 4 * hole + 1
+                child = _CHILDREN * hole + _ONE
                 if child >= size:
                     break
-                for other in range(child + 1, min(4 * hole + 5, size)):
-                    if keys[other] < keys[child]:
-                        child = other
-                if keys[child] >= key:
+                least = keys[child]
+                for other in range(child + _ONE, min(child + _CHILDREN, size)):
+                    if keys[other] < least:
+                        child, least = np.uintp(other), keys[other]
+                if least >= key:
                     break
-                heap[hole], keys[hole], place[heap[child]] = heap[child], keys[child], hole
+                moved = heap[child]
+                heap[hole], keys[hole], place[moved] = moved, least, hole
                 hole = child
-            if size > 0:
+            if size > _ZERO:
                 heap[hole], keys[hole], place[last] = last, key, hole
-            for arc in range(first[u], first[u + 1]):
-                v = heads[arc]
+            for arc in range(np.uintp(first[u]), np.uintp(first[u + _ONE])):
+                v = np.uintp(heads[arc])
                 length = nearest + weights[arc]
-                if length < distance[v] and length <= farthest:
+                if length >= distance[v] or length > farthest:
+                    if cells and length == distance[v]:
+                        predecessors[row, v] = min(predecessors[row, u], predecessors[row, v])
+                else:
                     distance[v] = length
                     if predecessors.size > 0:
-                        predecessors[row, v] = u
-                    hole = place[v]
-                    if hole == -1:
+                        predecessors[row, v] = predecessors[row, u] if cells else u
+                    hole = np.uintp(place[v])
+                    if hole == n:
                         hole = size
-                        size += 1
-                    while hole > 0:
-                        parent = (hole - 1) // 4
+                        size += _ONE
+                    while hole > _ZERO:
+                        parent = (hole - _ONE) // _CHILDREN
                         if keys[parent] <= length:
                             break
-                        heap[hole], keys[hole] = heap[parent], keys[parent]
-                        place[heap[hole]] = hole
+                        moved = heap[parent]
+                        heap[hole], keys[hole], place[moved] = moved, keys[parent], hole
                         hole = parent
                     heap[hole], keys[hole], place[v] = v, length, hole
     return visited

@@ -17,6 +17,7 @@ from pyapsp import verify
 from pyapsp.all_pairs.sparse import dijkstra_cpu
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Graph, generators
+from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions
 
 
@@ -84,7 +85,9 @@ def test_threads_run_at_the_same_time(device):
     search, before = plan.state.search, np.empty((0, 0), np.int32)
     arcs = graph.indptr, graph.indices, graph.weights.astype(float)
     ends = np.float64(np.inf), np.float64(np.inf)
-    thread = threading.Thread(target=search, args=(*arcs, np.arange(2000), rows, before, *ends))
+    thread = threading.Thread(
+        target=search, args=(*arcs, np.arange(2000)[:, None], rows, before, False, *ends)
+    )
     thread.start()
     while thread.is_alive() and rows[3, 3] != 0:
         time.sleep(0.001)
@@ -125,6 +128,24 @@ def test_a_search_ends_at_the_cutoff(dtype, device, monkeypatch):
         assert (found.distances[~reached] == found.infinity).all()
         reached[np.arange(sources.size), sources] = False
         np.testing.assert_array_equal(found.predecessors >= 0, reached)
+
+
+@pytest.mark.parametrize("cutoff", [None, 30])
+def test_a_row_of_several_sources_has_the_nearest_of_them(cutoff, device):
+    graph = generators.random_graph(203, 900, 9, seed=2)
+    sources = np.random.default_rng(1).permutation(203)[:12].reshape(3, 4)
+    options = AllPairsOptions(device, np.dtype("i4"), cutoff=cutoff)
+    rows, cells = np.empty((3, 203), np.int32), np.empty((3, 203), np.int32)
+    search = dijkstra_cpu.HostSearch(graph, options)
+    visited = search.fill(sources, rows, cells, cells=True)
+    limit = np.inf if cutoff is None else cutoff
+    each = csgraph.dijkstra(graph.to_scipy(), indices=np.sort(sources), limit=limit)
+    expected, there = each.min(axis=1), np.isfinite(each.min(axis=1))
+    smallest = np.take_along_axis(np.sort(sources), each.argmin(axis=1), axis=1)
+    np.testing.assert_array_equal(rows[there], expected[there])
+    assert (rows[~there] == infinity(np.dtype("i4"))).all()
+    np.testing.assert_array_equal(cells, np.where(there, smallest, -9999))
+    assert visited == there.sum()
 
 
 INTERRUPTED = """
