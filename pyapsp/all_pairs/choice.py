@@ -166,7 +166,7 @@ def suited(
     the rows of its answer.
     """
     whole = options.sources is None and options.cutoff is None
-    if whole and dtype == options.dtype:
+    if (whole or method.by_source) and dtype == options.dtype:
         return options
     if method.by_source:
         return replace(options.computed_in(dtype), answer=options.dtype)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csgraph as scipy_csgraph
 from scipy.sparse import csr_array
 
+from pyapsp.all_pairs.near import near_rows
 from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
-from pyapsp.graph import Graph
+from pyapsp.graph import Graph, as_graph
 from pyapsp.numbers.checks import too_large
 
 __all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
@@ -30,27 +31,26 @@ def solved(
     out: np.ndarray | None = None,
 ) -> Distances | tuple[Distances, Predecessors]:
     """Return the rows of these vertices, or all, with `pyapsp.solve` or by a search from one."""
-    predecessors = bool(with_predecessors)
-    if rows is not None and rows.size == 1:
-        result = from_one(
-            graph, rows.item(), directed=directed, cutoff=cutoff, predecessors=predecessors
-        )
+    predecessors, near = bool(with_predecessors), None
+    if rows is not None and cutoff is not None:
+        used = as_graph(graph, directed)
+        near = near_rows(used, rows.ravel(), cutoff, predecessors=predecessors)
+    if near is not None:
+        distances, before = near
     else:
-        sources = None if rows is None else rows.ravel()
-        result = solve(
-            graph,
-            directed=directed,
-            sources=sources,
-            cutoff=cutoff,
-            predecessors=predecessors,
-            out=out,
-        )
-    shape = result.distances.shape if rows is None else (*rows.shape, graph.n)
-    distances = result.distances.reshape(shape)
+        common: Any = {"directed": directed, "cutoff": cutoff, "predecessors": predecessors}
+        if rows is not None and rows.size == 1:
+            result = from_one(graph, rows.item(), **common)
+        else:
+            sources = None if rows is None else rows.ravel()
+            result = solve(graph, sources=sources, out=out, **common)
+        distances, before = result.distances, result.predecessors
+    shape = distances.shape if rows is None else (*rows.shape, graph.n)
+    distances = distances.reshape(shape)
     if not with_predecessors:
         return distances
-    assert result.predecessors is not None
-    return distances, result.predecessors.reshape(shape)
+    assert before is not None
+    return distances, before.reshape(shape)
 
 
 def reached(graph: Graph, rows: np.ndarray) -> Graph:

@@ -180,14 +180,14 @@ class PathOptions(Options):
 
         The cutoff is rounded as the weights are: a vertex at that distance is within the cutoff.
         """
-        cutoff = self.cutoff
-        if cutoff is None:
-            return self if dtype == self.dtype else replace(self, dtype=dtype)
-        whole = dtype.kind in "iu"
-        if not cutoff < (infinity(dtype) - 1 if whole else float(np.finfo(dtype).max)):
-            cutoff = None
-        else:
-            cutoff = math.floor(cutoff) if whole else float(dtype.type(cutoff))
+        cutoff, whole = self.cutoff, dtype.kind in "iu"
+        if cutoff is not None:
+            if not cutoff < (infinity(dtype) - 1 if whole else float(np.finfo(dtype).max)):
+                cutoff = None
+            else:
+                cutoff = math.floor(cutoff) if whole else float(dtype.type(cutoff))
+        if (dtype, cutoff) == (self.dtype, self.cutoff):
+            return self
         return replace(self, dtype=dtype, cutoff=cutoff)
 
     def farthest_in(self, dtype: np.dtype) -> np.generic:

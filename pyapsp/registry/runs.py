@@ -188,6 +188,8 @@ def load(request: Request) -> tuple[AnyPlan, Loaded]:
 def _make_room(planned: Planned) -> list[Residents]:
     """Release arrays that stay on the devices as far as a run needs their memory."""
     plan, all_of_them = planned.plan, []
+    if not plan.device_bytes:
+        return []
     for device in plan.options.devices:
         there = residents(device.context)
         # what the plan needs may be there already

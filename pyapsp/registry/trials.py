@@ -55,7 +55,9 @@ def refusal(request: Request, choice: Choice, plan: OpaquePlan) -> DeviceError |
         return None
     method = choice.method
     for device in plan.options.devices:
-        there = replace(plan, options=replace(plan.options, device=device))
+        there = plan
+        if device is not plan.options.device:
+            there = replace(plan, options=replace(plan.options, device=device))
         trial = partial(_trial, request.problem, method, there)
         try:
             fault = fault_of(method.id, there.options, trial)

@@ -371,9 +371,16 @@ def is_tuned(platform: str, kind: str, architecture: str, methods: Collection[st
     )
 
 
-def tuned_methods() -> set[str]:
+def tuned_methods() -> frozenset[str]:
     """Return the ids of the methods that have rows, of whatever device."""
-    return {row.method for _, path, *version in databases() for row in _kept(path, tuple(version))}
+    return _tuned_methods(databases())
+
+
+@lru_cache(maxsize=64)
+def _tuned_methods(places: Databases) -> frozenset[str]:
+    return frozenset(
+        row.method for _, path, *version in places for row in _kept(path, tuple(version))
+    )
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyapsp.base.errors import DeviceMemoryError, ParameterError
 from pyapsp.registry import AnyPlan, Parameters, Plan, check_memory
-from pyapsp.registry.tuning.lookup import Match, tuned
+from pyapsp.registry.tuning.lookup import Match, tuned, tuned_methods
 from pyapsp.registry.tuning.tunable import Tunable
 
 __all__ = ["BufferedMethod", "TunableMethod"]
@@ -103,7 +103,8 @@ class BufferedMethod(TunableMethod):
         self.check(data, options)
         started = time.perf_counter()
         too_much: DeviceMemoryError | None = None
-        family = data.family if self.choices else ""  # finding it takes O(n)
+        # finding the family takes O(n)
+        family = data.family if self.choices and self.id in tuned_methods() else ""
         for parameters, match in self.sets(data.n, family, options):
             buffers = self.buffers(data, options, parameters)
             try:
