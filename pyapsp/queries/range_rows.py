@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyopencl as cl
 
+from pyapsp.all_pairs.sparse.dijkstra_cpu import HostSearch, has_numba
+from pyapsp.base.dry import is_dry
 from pyapsp.base.progress import of_sources
+from pyapsp.base.reuse import empty
 from pyapsp.device.kernels import upload
 from pyapsp.device.kernels.transfer import in_place, read_back, shared
 from pyapsp.graph import Graph
 from pyapsp.numbers.checks import too_large
+from pyapsp.numbers.precision import infinity
 from pyapsp.paths import PathOptions
 from pyapsp.queries.sharing import launched, on_each_device, portions, start
 from pyapsp.queries.workers import LOST, STATE, Workers, values_of
@@ -24,6 +29,9 @@ __all__ = ["Block", "RangeRows"]
 _VALUES, _FIRST = {True: 2**18, False: 2**22}, 16
 # The part of a block that is filled if rows have the same mean length as those before.
 _FILLED = 0.8
+# Values of rows that are not sparse, and visits of vertices, for which searches on the host take
+# less time than a launch on a CPU.
+_DENSE, _VISITS = 2**19, 2**15
 # The place and the length of a row.
 _PLACE, _LENGTH = 0, 1
 
@@ -97,6 +105,12 @@ class RangeRows:
         if not total:
             return
         workers = on_each_device(self._launches, self.options)
+        near = self._on_host()
+        if near is not None:
+            yield slice(0, total), near
+            if self._tell is not None:
+                self._tell(total, total)
+            return
         start(workers, self._answer)
         while done < total:
             parts, end = [], done
@@ -114,6 +128,26 @@ class RangeRows:
                         self._tell(done, total)
                 if rows < part.size:  # the rows of other devices come after those that are missing
                     break
+
+    def _on_host(self) -> Block | None:
+        """Return all rows by searches on the host, where these take less time than a launch.
+
+        The first search tells. None: the device searches.
+        """
+        graph, options, sources = self.graph, self.options, self.sources
+        shape = sources.size, graph.n
+        takes = options.cutoff is not None and not (options.predecessors or options.helpers)
+        small = options.device.kind == "cpu" and math.prod(shape) <= _DENSE
+        if is_dry() or not (takes and small and has_numba()):
+            return None
+        search, rows = HostSearch(graph, options), empty(shape, options.dtype)
+        if search.fill(sources[:1, None], rows[:1], None) * sources.size > _VISITS:
+            return None
+        search.fill(sources[1:, None], rows[1:], None)
+        places = np.flatnonzero(rows < infinity(options.dtype))
+        ends = places.searchsorted(np.arange(1, sources.size + 1) * graph.n)
+        vertices = (places % graph.n).astype(np.int32)
+        return Block(np.diff(ends, prepend=0), vertices, rows.ravel()[places], None)
 
     def _launches(self, options: PathOptions) -> _Launches:
         """Return the searches on a device."""

@@ -20,6 +20,8 @@ from pyapsp.errors import (
 )
 from pyapsp.graph import Graph
 from pyapsp.graph.io import archive
+from pyapsp.queries import range_rows
+from pyapsp.queries.sharing import start
 
 from .drawn import assert_path, drawn
 
@@ -38,8 +40,12 @@ def scipy_rows(graph, sources, cutoff):
     return csgraph.dijkstra(graph.to_scipy().astype(float), indices=sources, limit=limit)
 
 
+@pytest.mark.parametrize("host", [True, False])
 @pytest.mark.parametrize("kind", ["whole", "real"])
-def test_many_graphs_as_scipy_does(kind, device):
+def test_many_graphs_as_scipy_does(kind, host, monkeypatch, device):
+    if not host:
+        monkeypatch.setattr(range_rows, "HostSearch", None)
+        monkeypatch.setattr(range_rows, "_DENSE", 0)
     for seed in range(40):
         graph = drawn(seed, n=5 + 3 * seed, kind=kind)
         for cutoff in (0, 1, 2.5, None):
@@ -48,6 +54,40 @@ def test_many_graphs_as_scipy_does(kind, device):
             np.testing.assert_array_equal(dense(found), expected)
             assert found.distances.has_canonical_format
             assert found.distances.nnz == np.isfinite(expected).sum()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {},
+        *({"dtype": each} for each in ("int64", "int16", "float32")),
+        {"sources": [63, 0]},
+        {"cutoff": None, "sources": [63, 0]},
+        {"cutoff": 99},
+        {"predecessors": True},
+        {"kind": "gpu"},
+    ],
+    ids=str,
+)
+def test_short_searches_on_a_cpu_are_no_launches(other, monkeypatch, device):
+    """Not without a cutoff, with predecessors, on a GPU, or if the first one goes far."""
+    graph = Graph.from_arcs(64, [0, *range(63)], [2, *range(1, 64)], [3, *[1] * 63])
+    options = {"sources": range(0, 64, 7), "cutoff": 2.5, "device": device} | other
+    monkeypatch.setitem(vars(device), "kind", options.pop("kind", "cpu"))
+    monkeypatch.setattr(range_rows, "_VISITS", 10 * 8)
+    launches, told = [], []
+    monkeypatch.setattr(range_rows, "start", lambda *given: launches.append(start(*given)))
+    found = pyapsp.within(graph, **options, progress=lambda *step: told.append(step))
+    assert pyapsp.dry_run(pyapsp.within, graph, **options).device_bytes > 0
+    far = {"cutoff", "predecessors", "kind"} & other.keys()
+    assert len(launches) == bool(far)
+    monkeypatch.setattr(range_rows, "_DENSE", 0)
+    expected = pyapsp.within(graph, **options)
+    for name in ("data", "indices", "indptr"):
+        one, two = (getattr(each.distances, name) for each in (found, expected))
+        assert one.dtype == two.dtype
+        np.testing.assert_array_equal(one, two)
+    assert told[-1] == (found.sources.size, found.sources.size)
 
 
 def predecessors_by_rule(graph, source):
@@ -142,6 +182,7 @@ def test_blocks_of_any_size(values, monkeypatch, device):
 
 @pytest.mark.parametrize("predecessors", [False, True])
 def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, device):
+    monkeypatch.setattr(range_rows, "_DENSE", 0)
     graph = drawn(7, n=150)
     options = {"predecessors": predecessors, "device": device}
     monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
@@ -169,6 +210,7 @@ def test_blocks_are_saved_as_they_end(predecessors, tmp_path, monkeypatch, devic
 
 def test_rows_that_were_lost_are_not_left_out(tmp_path, monkeypatch, device):
     """A full disk at the second block; there is room again when the caller tries once more."""
+    monkeypatch.setattr(range_rows, "_DENSE", 0)
     monkeypatch.setattr("pyapsp.queries.range_rows._VALUES", dict.fromkeys((True, False), 900))
     add, calls = archive.Pieces.add, []
 
