@@ -13,6 +13,7 @@ import scipy.sparse.csgraph
 from numpy.typing import DTypeLike
 from scipy.sparse import csr_array
 
+from pyapsp.all_pairs.sparse.dijkstra_cpu import HostSearch, has_numba
 from pyapsp.base.dry import is_dry, needed
 from pyapsp.base.host import as_type
 from pyapsp.base.shown import Shown
@@ -183,7 +184,7 @@ def _labels_of(
     device, dtype, n = options.device, options.dtype, graph.n
     if not starts.size:
         return _no_labels(n, k, dtype)
-    few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
+    few = has_numba() or graph.n + graph.m <= _FEW or not device.traits.scalar_groups
     if k == 1 and few and not is_dry():
         on_host = _on_host(graph, options, starts)
         if on_host is not None:
@@ -221,64 +222,71 @@ def cells_of(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
 
 
 def _on_host(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels | None:
-    """Return the result of `_labels_of` for k = 1 by SciPy.
+    """Return the result of `_labels_of` for k = 1 by a search on the host.
 
-    SciPy returns any of several nearest starts, so that the smallest is passed on along the arcs of
-    shortest paths. None: SciPy's float64 may not give the distances of the type, or there are too
-    many ties.
+    Where a search may return any of several nearest starts, the smallest is passed on along the
+    arcs of shortest paths. None: sums may be too large for the type, or there are too many ties.
     """
     dtype, largest = options.dtype, graph.n * (graph.max_weight or 0)
     if dtype.kind == "f" and (dtype != np.float64 or not math.isfinite(largest)):
         return None
     if dtype.kind != "f" and largest >= min(_EXACT, infinity(dtype)):
         return None
-    shape, limit = (graph.n, graph.n), np.inf if options.cutoff is None else options.cutoff
-    weights = as_type(graph.weights, np.float64)
+    if has_numba():
+        costs, labels = np.empty((1, graph.n), dtype), np.empty((1, graph.n), np.int32)
+        HostSearch(graph, options).fill(starts[None], costs, labels, cells=True)
+        found = Labels(costs.T, labels.T)
+        # half of it: then no sum is rounded to the distance before the arc
+        smallest = largest + (graph.min_weight or 0) / 2 > largest
+    else:
+        found, smallest = _by_scipy(graph, options, starts), False
+    return found if smallest or starts.size == 1 or _tie(graph, found) else None
+
+
+def _by_scipy(graph: Graph, options: PathOptions, starts: np.ndarray) -> Labels:
+    """Return the nearest start of each vertex; of several any."""
+    dtype, weights = options.dtype, as_type(graph.weights, np.float64)
     costs, _, labels = scipy.sparse.csgraph.dijkstra(
-        csr_array((weights, graph.indices, graph.indptr), shape=shape),
+        csr_array((weights, graph.indices, graph.indptr), shape=(graph.n, graph.n)),
         indices=starts,
         return_predecessors=True,
-        limit=limit,
+        limit=np.inf if options.cutoff is None else options.cutoff,
         min_only=True,
     )
-    if not _tie(graph, weights, costs, labels):
-        return None
     if dtype != costs.dtype:
         lengths = np.where(labels < 0, 0, costs).astype(dtype)
         costs = np.where(labels < 0, dtype.type(infinity(dtype)), lengths)
     return Labels(costs[:, None], labels[:, None])
 
 
-def _tie(graph: Graph, weights: np.ndarray, costs: np.ndarray, labels: np.ndarray) -> bool:
+def _tie(graph: Graph, found: Labels) -> bool:
     """Let each vertex have the smallest start of those that are nearest.
 
     Parameters
     ----------
     graph : Graph
-    weights : (m,) ndarray of float64
-        Those of its arcs.
-    costs : (n,) ndarray
-        The distance of each vertex.
-    labels : (n,) ndarray
-        Its start; it is changed.
+    found : Labels
+        Of k = 1; its targets are changed.
 
     Returns
     -------
     bool
         False if it would take too long.
     """
-    tails, heads = graph.arcs()[:2]
-    short = costs.take(tails) + weights == costs.take(heads)
-    better = np.flatnonzero(short & (labels.take(tails) < labels.take(heads)))
+    costs, labels = found.costs[:, 0], found.targets[:, 0]
+    starts, heads = graph.indptr, graph.indices
+    better = np.flatnonzero(labels.repeat(np.diff(starts)) < labels.take(heads))
     for _ in range(_TIES):
-        if not better.size:
+        tails, ends = starts.searchsorted(better, "right") - 1, heads[better]
+        short = costs[tails] + graph.weights[better] == costs[ends]
+        lower = short & (labels[tails] < labels[ends])
+        if not lower.any():
             return True
-        ends = heads[better]
-        np.minimum.at(labels, ends, labels[tails[better]])
+        ends = ends[lower]
+        np.minimum.at(labels, ends, labels[tails[lower]])
         changed = np.unique(ends)
-        first = graph.indptr[changed]
-        arcs = places_of(first, graph.indptr[changed + 1] - first)
-        better = arcs[short[arcs] & (labels[tails[arcs]] < labels[heads[arcs]])]
+        first = starts[changed]
+        better = places_of(first, starts[changed + 1] - first)
     return False
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
@@ -9,6 +11,7 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp.errors import NegativeWeightError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
+from pyapsp.queries import cells
 
 from .drawn import drawn
 
@@ -40,8 +43,15 @@ def test_many_graphs_as_scipy_does(k, device):
             np.testing.assert_array_equal(found.targets, expected)
 
 
-def test_the_nearest_one_is_found_on_the_host(device, monkeypatch):
-    """And the device finds the same, where ties would have to be passed along too many arcs."""
+@pytest.fixture(params=["Numba", "SciPy"])
+def searching(request, monkeypatch):
+    """Which of the two searches on the host."""
+    if request.param == "SciPy":
+        monkeypatch.setitem(sys.modules, "numba", None)
+
+
+def test_the_nearest_one_is_found_on_the_host(searching, device, monkeypatch):
+    """And the device finds the same."""
 
     def found(seed):
         graph = drawn(seed, n=5 + 3 * seed, degree=1.5 + seed % 4)
@@ -52,7 +62,7 @@ def test_the_nearest_one_is_found_on_the_host(device, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("pyapsp.queries.cells.build", None)
         on_host = [found(seed) for seed in range(40)]
-    monkeypatch.setattr("pyapsp.queries.cells._TIES", 0)
+    monkeypatch.setattr("pyapsp.queries.cells._on_host", lambda *given: None)
     for seed, each in enumerate(on_host):
         on_device = found(seed)
         assert on_device.distances.dtype == each.distances.dtype
@@ -60,14 +70,34 @@ def test_the_nearest_one_is_found_on_the_host(device, monkeypatch):
         np.testing.assert_array_equal(on_device.distances, each.distances)
 
 
-def test_ties_are_passed_along(device, monkeypatch):
-    """Start 1 is as near as start 0 to all vertices beyond 2, and SciPy may return it."""
+# Targets 0 and 1 are as near to all others; some arcs make a path no longer.
+_FAR = np.array([1, 0, *range(2, 300)]), np.array([2, 2, *range(3, 301)])
+_CHAIN = _FAR, np.ones(300)
+_ZEROS = ([0, 3, 1, 2, 2], [3, 2, 2, 4, 5]), [1, 0, 1, 0, 3]
+_ROUNDED = ([0, 3, 1, 2, 2], [3, 2, 2, 4, 5]), [2.0**60, 1, 2.0**60, 1, 2.0**61]
+
+
+@pytest.mark.parametrize("arcs", [_CHAIN, _ZEROS, _ROUNDED], ids=["chain", "zeros", "rounded"])
+def test_ties_are_passed_along(arcs, searching, device, monkeypatch):
+    """Search may find start 1 first; it is as near as start 0 to the vertices beyond 1."""
     monkeypatch.setattr("pyapsp.queries.cells.build", None)
-    tails, heads = np.array([1, 0, *range(2, 300)]), np.array([2, 2, *range(3, 301)])
+    (tails, heads), weights = (np.array(each) for each in arcs[0]), np.array(arcs[1])
     for order in (slice(None), slice(None, None, -1)):
-        graph = Graph.from_arcs(301, heads[order], tails[order], np.ones(tails.size))
+        graph = Graph.from_arcs(301, heads[order], tails[order], weights[order])
         found = pyapsp.nearest(graph, [0, 1], device=device)
-        assert found.targets[:, 0].tolist() == [0, 1, *[0] * 299]
+        beyond = np.unique(heads[heads > 1])
+        assert found.targets[[0, 1], 0].tolist() == [0, 1]
+        assert set(found.targets[beyond, 0].tolist()) == {0}
+
+
+def test_too_many_ties_are_left_to_the_device(searching, device, monkeypatch):
+    (tails, heads), weights = _ZEROS
+    graph = Graph.from_arcs(6, heads, tails, weights)
+    monkeypatch.setattr("pyapsp.queries.cells._TIES", 0)
+    launches, build = [], cells.build
+    monkeypatch.setattr(cells, "build", lambda *given: launches.append(given) or build(*given))
+    assert pyapsp.nearest(graph, [0, 1], device=device).targets[:, 0].tolist() == [0, 1, *[0] * 4]
+    assert len(launches) == 1
 
 
 def test_weights_that_are_rounded(device):
@@ -100,11 +130,17 @@ def test_labels_that_are_replaced_again_and_again(device):
     np.testing.assert_array_equal(found.distances, near)
 
 
-def test_large_graphs_are_searched_on_the_device_if_it_is_a_cpu(monkeypatch, device):
+def test_without_numba_large_graphs_are_searched_on_the_device_if_it_is_a_cpu(monkeypatch, device):
     graph = drawn(4, n=200)
     targets = range(0, 200, 9)
     expected = pyapsp.nearest(graph, targets, device=device)
     monkeypatch.setattr("pyapsp.queries.cells._FEW", 0)
+    with monkeypatch.context() as patched:
+        patched.setattr("pyapsp.queries.cells.build", None)
+        np.testing.assert_array_equal(
+            pyapsp.nearest(graph, targets, device=device).targets, expected.targets
+        )
+    monkeypatch.setitem(sys.modules, "numba", None)
     if device.traits.scalar_groups:
         monkeypatch.setattr("pyapsp.queries.cells._on_host", None)
     found = pyapsp.nearest(graph, targets, device=device)
