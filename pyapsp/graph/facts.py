@@ -16,6 +16,8 @@ __all__ = ["Facts", "family_of", "has_many_arcs", "soundings"]
 # A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
 # a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
 _SKEWED, _MESHED, _ALIKE = 16, 8, 0.4
+# Among so many vertices there is mostly one with many arcs, if there is any.
+_SOME = 2**16
 
 
 # Where among the vertices the sources of searches are, in their order.
@@ -81,7 +83,10 @@ def family_of(indptr: NDArray[np.int64]) -> str:
     n, m = indptr.size - 1, int(indptr[-1])
     if m == 0:
         return "uniform"
-    mean, most = m / n, compressed.most_arcs(indptr)
+    mean = m / n
+    if compressed.most_arcs(indptr[: _SOME + 1]) > _SKEWED * mean:
+        return "power-law"
+    most = compressed.most_arcs(indptr)
     if most > _SKEWED * mean:
         return "power-law"
     if most <= _MESHED and compressed.squared_arcs(indptr) / n - mean**2 < (_ALIKE * mean) ** 2:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pyapsp.errors import GraphError
-from pyapsp.graph import Graph, as_graph, compressed, rows
+from pyapsp.graph import Graph, as_graph, compressed, facts, model, rows
 
 
 def first_fall(starts, heads):
@@ -69,8 +69,33 @@ def test_family_follows_the_degrees(block, monkeypatch):
         found.append(graph.family)
         assert graph.family == ("mesh" if mesh else "uniform")
     assert set(found) == {"mesh", "uniform"}
-    star = Graph.from_arcs(300, [0] * 299, range(1, 300))
+    for hub in (0, 299):
+        star = Graph.from_arcs(300, [hub] * 299, np.delete(range(300), hub))
+        assert star.family == "power-law"
+
+
+@pytest.mark.parametrize(("hub", "looked"), [(3, [8]), (290, [8, 300])])
+def test_a_vertex_of_many_arcs_ends_the_search_for_the_family(hub, looked, monkeypatch):
+    monkeypatch.setattr(facts, "_SOME", 8)
+    sizes, most = [], compressed.most_arcs
+    monkeypatch.setattr(
+        compressed, "most_arcs", lambda starts: sizes.append(starts.size - 1) or most(starts)
+    )
+    star = Graph.from_arcs(300, [hub] * 299, np.delete(range(300), hub))
     assert star.family == "power-law"
+    assert sizes == looked
+
+
+@pytest.mark.parametrize("m", [0, 5, 40, 41, 1000])
+def test_the_mean_weight_is_that_of_runs(m, monkeypatch):
+    monkeypatch.setattr(model, "_WEIGHTS", 40)
+    monkeypatch.setattr(model, "_RUNS", 4)
+    weights = np.random.default_rng(1).integers(0, 99, m)
+    graph = Graph([0, *[m] * max(m, 1)], np.arange(m), weights)
+    run = m // 4
+    some = [weights[k * run : k * run + 10] for k in range(4)] if m > 40 else [weights]
+    expected = np.concatenate(some).mean() if m else np.nan
+    np.testing.assert_allclose(graph.mean_weight, expected)
 
 
 def test_reverse_arcs_of_many_vertices():
