@@ -158,7 +158,7 @@ class Store:
             value = array[:1].astype(dtype)
             cl.enqueue_fill_buffer(self.queue, buffer, value, 0, value.nbytes * array.size)
         elif array.size:
-            send(self.queue, buffer, array, dtype)
+            send(self.queue, (buffer, array, dtype))
         return buffer
 
     def fill(self, buffer: cl.Buffer, value: int, count: int) -> None:

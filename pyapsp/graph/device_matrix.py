@@ -103,7 +103,7 @@ def sent(matrix: np.ndarray, device: Device) -> Graph:
     queue = device.queue()
     with device_errors(device, matrix.nbytes):
         buffer = scratch(device, matrix.nbytes)
-        send(queue, buffer, matrix, matrix.dtype)
+        send(queue, (buffer, matrix, matrix.dtype))
         array = cl_array.Array(queue, matrix.shape, matrix.dtype, data=buffer)
         return DeviceMatrix(device, array, host=matrix)
 

@@ -129,5 +129,5 @@ def _copy(queue: cl.CommandQueue, rows: np.ndarray, watch: Stopwatch) -> cl.Buff
 
     with watch.by_the_host("transfer"):
         stage = staging.stage(queue.context)
-        stage.send(queue, buffer, np.dtype(np.uint32), (strips, _STRIP), fill)
+        stage.send(queue, staging.Sent(buffer, np.dtype(np.uint32), (strips, _STRIP), fill))
     return buffer

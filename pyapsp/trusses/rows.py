@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.device import Device
-from pyapsp.device.kernels import Program, Stopwatch, build_warps, upload
+from pyapsp.device.kernels import Program, Stopwatch, build_warps, transfer
 from pyapsp.device.kernels.scan import Scan
 from pyapsp.graph import Graph
 from pyapsp.traversal.kernels import Launcher
@@ -48,8 +48,8 @@ def zeros(queue: cl.CommandQueue, ints: int) -> cl.Buffer:
 
 def uploaded(queue: cl.CommandQueue, graph: Graph, watch: Stopwatch) -> Rows:
     """Return the rows of a graph with fewer than 2^31 arcs."""
-    first = upload(queue, graph.indptr, watch, np.dtype(np.int32))
-    return Rows(first, upload(queue, graph.indices, watch), graph.n, graph.m)
+    arrays = (graph.indptr, np.dtype(np.int32)), (graph.indices, None)
+    return Rows(*transfer.uploaded(queue, watch, *arrays), graph.n, graph.m)
 
 
 class Selection:

@@ -143,7 +143,8 @@ class DistanceMatrix:
         with self._watch.by_the_host("transfer"):
             padding = layout.dtype.type(layout.padding)
             fill(self._device, queue, buffer, padding, n * layout.columns)
-            self._stage.send(queue, buffer, layout.dtype, (n, layout.columns), write)
+            sent = staging.Sent(buffer, layout.dtype, (n, layout.columns), write)
+            self._stage.send(queue, sent)
         return buffer
 
     def _of_given(self, queue: cl.CommandQueue, graph: DeviceMatrix) -> cl.Buffer:

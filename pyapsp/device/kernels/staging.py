@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import pyopencl as cl
@@ -35,7 +36,7 @@ import pyopencl as cl
 from pyapsp.base.host import cores, threads
 from pyapsp.device.kernels.mapped import is_pinned, pinned
 
-__all__ = ["Place", "Stage", "stage", "suits"]
+__all__ = ["Place", "Sent", "Stage", "stage", "suits"]
 
 #: Copies a piece into rows, or part of one row, of an array: ``place(piece, target)``. The piece
 #: may have more columns than the target.
@@ -62,6 +63,28 @@ _COPYING = 8
 _PINNED = 2**27
 # Pieces begin at multiples of this many bytes.
 _ALIGNED = 128
+
+
+class Sent(NamedTuple):
+    """Rows that `Stage.send` writes."""
+
+    matrix: cl.Buffer
+    dtype: np.dtype  # of the values of the matrix
+    shape: tuple[int, int]  # the number of rows to write, and the values in a row of the matrix
+    # Threads call it, at the same time for different rows. The piece has all columns.
+    fill: Fill
+    first_row: int = 0  # the row of the matrix that is row 0 for `fill`
+    converts: bool = False  # whether `fill` takes longer than a copy, so that more threads pay
+
+    @property
+    def row(self) -> int:
+        """The bytes of a row."""
+        return self.dtype.itemsize * self.shape[1]
+
+    def parts(self, size: int) -> Iterator[tuple[slice, slice]]:
+        """Cut the rows into pieces of at most so many bytes."""
+        height, columns = self.shape
+        return _parts(height, columns, columns, size // self.dtype.itemsize)
 
 
 def suits(device: cl.Device, count: int) -> bool:
@@ -215,59 +238,42 @@ class Stage:
         finally:
             queue.finish()  # after an error, too, nothing may write to the rows any more
 
-    def send(
-        self,
-        queue: cl.CommandQueue,
-        matrix: cl.Buffer,
-        dtype: np.dtype,
-        shape: tuple[int, int],
-        fill: Fill,
-        first_row: int = 0,
-    ) -> None:
-        """Write rows of a matrix of the device.
+    def send(self, queue: cl.CommandQueue, *sent: Sent) -> None:
+        """Write rows of matrices of the device, one matrix after the other without a pause.
 
         Parameters
         ----------
-        queue, dtype
-            As for `fetching`.
-        matrix : pyopencl.Buffer
-        shape : tuple of int
-            The number of rows to write, and the values in a row of the matrix.
-        fill : callable
-            Threads call it, at the same time for different rows. The piece has all columns.
-        first_row : int
-            The row of the matrix that is row 0 for `fill`.
+        queue : pyopencl.CommandQueue
+            Its earlier commands end first.
+        *sent : Sent
+            At least one.
         """
-        height, columns = shape
-        row = dtype.itemsize * columns
-        size = _size(_PIECE, row)
-        parts = _parts(height, columns, columns, size // dtype.itemsize)
+        size = max(_size(_PIECE, each.row) for each in sent)
+        parts = ((each, some) for each in sent for some, _ in each.parts(size))
         lock = threading.Lock()
 
         def give(stopped: threading.Event) -> None:
             while True:
                 with lock:
-                    some = None if stopped.is_set() else next(parts, None)
-                    if some is None:
+                    part = None if stopped.is_set() else next(parts, None)
+                    if part is None:
                         return
                     slot, going = free.popleft()
                 if going is not None:
                     going.wait()
-                first, last = some[0].start, some[0].stop
-                piece = _shaped(slot, dtype, (last - first, columns))
-                fill(first, last, piece)
+                each, some = part
+                piece = _shaped(slot, each.dtype, (some.stop - some.start, each.shape[1]))
+                each.fill(some.start, some.stop, piece)
+                start = each.row * (each.first_row + some.start)
                 with lock:
                     event = cl.enqueue_copy(
-                        queue,
-                        matrix,
-                        piece,
-                        dst_offset=row * (first_row + first),
-                        is_blocking=False,
+                        queue, each.matrix, piece, dst_offset=start, is_blocking=False
                     )
                     queue.flush()
                     free.append((slot, event))
 
-        workers = min(_COPYING, -(-row * height // size))
+        pieces = -(-sum(each.row * each.shape[0] for each in sent) // size)
+        workers = min(cores() if any(each.converts for each in sent) else _COPYING, pieces)
         with self._pieces(queue, size, _AHEAD * workers) as slots:
             free = deque[tuple[np.ndarray, cl.Event | None]]((slot, None) for slot in slots)
             with _together(min(workers, len(slots)), give):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 import numpy as np
@@ -12,10 +12,20 @@ from pyopencl.tools import PooledBuffer
 
 from pyapsp.device.kernels import staging
 from pyapsp.device.kernels.launch import Stopwatch
-from pyapsp.device.kernels.residents import residents
+from pyapsp.device.kernels.residents import Residents, residents
 from pyapsp.device.quirks import maps_late
 
-__all__ = ["awaited", "hand_back", "in_place", "read_back", "send", "settled", "shared", "upload"]
+__all__ = [
+    "awaited",
+    "hand_back",
+    "in_place",
+    "read_back",
+    "send",
+    "settled",
+    "shared",
+    "upload",
+    "uploaded",
+]
 
 
 # Seconds for which the end of a short run is polled, and those after which it should have begun.
@@ -50,42 +60,74 @@ def upload(
         The type of the values in the buffer, which must be able to hold them; by default that of
         the array.
     """
-    flags, dtype = cl.mem_flags, array.dtype if dtype is None else dtype
-    same = dtype == array.dtype
-    if array.size and same and not array.flags.writeable and in_place(queue.device):
-        return cl.Buffer(queue.context, flags.READ_ONLY | flags.USE_HOST_PTR, hostbuf=array)
-    count = dtype.itemsize * array.size
-    there = None if array.flags.writeable else residents(queue.context)
-    if there is not None and (found := there.find(array, dtype)) is not None:
-        return found
-    buffer = cl.Buffer(queue.context, flags.READ_WRITE, max(count, 4))
-    if not array.size:
-        return buffer
-    with watch.by_the_host("transfer"):
-        send(queue, buffer, array, dtype)
-    if there is not None:
-        there.add(array, dtype, buffer)
-    return buffer
+    return uploaded(queue, watch, (array, dtype))[0]
 
 
-def send(queue: cl.CommandQueue, buffer: cl.Buffer, array: np.ndarray, dtype: np.dtype) -> None:
-    """Copy an array that is not empty to a buffer, as values of a type; in pieces if it is large.
+def uploaded(
+    queue: cl.CommandQueue, watch: Stopwatch, *arrays: tuple[np.ndarray, np.dtype | None]
+) -> list[cl.Buffer]:
+    """Return the buffers of `upload` for several arrays and types, which are sent together.
+
+    So threads need not wait for the last pieces of each: the row pointers and heads of 31 million
+    arcs take 5.8 ms together, and 7.2 one after the other.
+    """
+    typed = [(array, array.dtype if dtype is None else dtype) for array, dtype in arrays]
+    there = residents(queue.context)
+    buffers, new = list[cl.Buffer](), list[tuple[cl.Buffer, np.ndarray, np.dtype]]()
+    for array, dtype in typed:
+        buffer = _present(queue, array, dtype, there)
+        if buffer is None:
+            size = max(dtype.itemsize * array.size, 4)
+            buffer = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size)
+            if array.size:
+                new.append((buffer, array, dtype))
+        buffers.append(buffer)
+    if new:
+        with watch.by_the_host("transfer"):
+            send(queue, *new)
+    for buffer, array, dtype in new:
+        if not array.flags.writeable:
+            there.add(array, dtype, buffer)
+    return buffers
+
+
+def _present(
+    queue: cl.CommandQueue, array: np.ndarray, dtype: np.dtype, there: Residents
+) -> cl.Buffer | None:
+    """Return a buffer that needs no copy, if there is one: only read-only arrays have it."""
+    if array.flags.writeable:
+        return None
+    if array.size and dtype == array.dtype and in_place(queue.device):
+        flags = cl.mem_flags.READ_ONLY | cl.mem_flags.USE_HOST_PTR
+        return cl.Buffer(queue.context, flags, hostbuf=array)
+    return there.find(array, dtype)
+
+
+def send(queue: cl.CommandQueue, *copies: tuple[cl.Buffer, np.ndarray, np.dtype]) -> None:
+    """Copy arrays that are not empty to buffers, in pieces if they are large.
 
     Parameters
     ----------
-    queue, array, dtype
-        As for `upload`.
-    buffer : pyopencl.Buffer
+    queue : pyopencl.CommandQueue
+    *copies : (pyopencl.Buffer, ndarray, numpy.dtype)
+        The buffer, the array, and the type of the values in the buffer.
     """
-    if staging.suits(queue.device, dtype.itemsize * array.size):
-        values = array.reshape(-1, 1)
+    if not staging.suits(queue.device, sum(kind.itemsize * each.size for _, each, kind in copies)):
+        for buffer, array, dtype in copies:
+            cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
+        return
 
-        def fill(first: int, last: int, piece: np.ndarray) -> None:
-            np.copyto(piece, values[first:last], casting="unsafe")
+    def fill(values: np.ndarray, first: int, last: int, piece: np.ndarray) -> None:
+        np.copyto(piece, values[first:last], casting="unsafe")
 
-        staging.stage(queue.context).send(queue, buffer, dtype, values.shape, fill)
-    else:
-        cl.enqueue_copy(queue, buffer, array.astype(dtype, copy=False))
+    sent = [
+        staging.Sent(
+            *(buffer, dtype, (array.size, 1), partial(fill, array.reshape(-1, 1))),
+            converts=dtype != array.dtype,
+        )
+        for buffer, array, dtype in copies
+    ]
+    staging.stage(queue.context).send(queue, *sent)
 
 
 def awaited(queue: cl.CommandQueue, first: cl.Event, last: cl.Event) -> None:

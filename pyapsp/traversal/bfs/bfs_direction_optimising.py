@@ -26,9 +26,9 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError, StallError
-from pyapsp.device.kernels import Program, Stopwatch, build, upload
+from pyapsp.device.kernels import Program, Stopwatch, build
 from pyapsp.device.kernels.residents import scratch
-from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared
+from pyapsp.device.kernels.transfer import awaited, hand_back, in_place, read_back, shared, uploaded
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.arithmetic import C_TYPES
 from pyapsp.paths import PathOptions
@@ -500,7 +500,4 @@ class _Search:
         deliver(self._queue, buffer, row, self._watch)
 
     def _uploaded(self, first: np.ndarray, heads: np.ndarray) -> list[cl.Buffer]:
-        return [
-            upload(self._queue, first, self._watch, self._offsets),
-            upload(self._queue, heads, self._watch),
-        ]
+        return uploaded(self._queue, self._watch, (first, self._offsets), (heads, None))

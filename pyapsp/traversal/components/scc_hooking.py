@@ -11,9 +11,9 @@ import numpy as np
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.device import device_errors
-from pyapsp.device.kernels import Stopwatch, upload
+from pyapsp.device.kernels import Stopwatch
 from pyapsp.device.kernels.residents import scratch
-from pyapsp.device.kernels.transfer import hand_back, in_place, settled, shared
+from pyapsp.device.kernels.transfer import hand_back, in_place, settled, shared, uploaded
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows, HostOrDevice
 from pyapsp.paths.landing import deliver
@@ -94,10 +94,7 @@ def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: Hos
     """Fill the labels, and return the seconds of the kernels by the clock of the host."""
     graph, device = plan.input, plan.options.device
     queue, n = device.queue(), graph.n
-    arcs = [
-        upload(queue, graph.indptr, watch, offset_type(device)),
-        upload(queue, graph.indices, watch),
-    ]
+    arcs = uploaded(queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None))
     trees = [scratch(device, size) for size in Hooking.buffers(n)]
     sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]
     own, here = [*trees, *sums], in_place(device.handle)

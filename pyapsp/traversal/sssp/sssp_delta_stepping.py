@@ -18,9 +18,9 @@ import pyopencl as cl
 
 from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import share
-from pyapsp.device.kernels import Stopwatch, build, upload
+from pyapsp.device.kernels import Stopwatch, build
 from pyapsp.device.kernels.residents import scratch
-from pyapsp.device.kernels.transfer import in_place, settled
+from pyapsp.device.kernels.transfer import in_place, settled, uploaded
 from pyapsp.graph import Facts, Graph
 from pyapsp.numbers.checks import convert
 from pyapsp.numbers.precision import infinity
@@ -226,11 +226,10 @@ class _Entries:
         device, self._watch = options.device, watch
         self._n, self._dtype = graph.n, type_on_device(graph, options.dtype)
         self._queue = device.queue()
-        self._arcs = [
-            upload(self._queue, graph.indptr, watch, offset_type(device)),
-            upload(self._queue, graph.indices, watch),
-            upload(self._queue, graph.weights, watch, _weights(graph, options)),
-        ]
+        self._arcs = uploaded(
+            *(self._queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None)),
+            (graph.weights, _weights(graph, options)),
+        )
         sizes = [max(size, 4) for size in _own(graph, options, parameters)]
         self._own = [scratch(device, size) for size in sizes]
         settled(self._queue, *self._own)

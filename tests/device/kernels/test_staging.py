@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,6 +16,7 @@ from pyapsp.all_pairs.dense import predecessors
 from pyapsp.all_pairs.dense.fw_minplus import FwMinplus
 from pyapsp.all_pairs.request import Arguments, requested
 from pyapsp.device.kernels import Stopwatch, staging
+from pyapsp.device.kernels.staging import Sent
 from pyapsp.errors import NegativeCycleError
 from pyapsp.graph import Graph
 from pyapsp.graph.dense import DenseGraph
@@ -111,11 +113,50 @@ def test_rows_of_a_matrix_are_sent(device, stage):
     def write(first, last, piece):
         piece[...] = 1000 + np.arange(first, last)[:, None]
 
-    stage.send(queue, buffer, values.dtype, (4, 64), write, 3)
+    stage.send(queue, Sent(buffer, values.dtype, (4, 64), write, 3))
     found = np.empty_like(values)
     cl.enqueue_copy(queue, found, buffer)
     values[3:7] = 1000 + np.arange(4)[:, None]
     np.testing.assert_array_equal(found, values)
+
+
+@_in_any_pieces
+def test_matrices_of_several_types_are_sent_together(device, stage):
+    random = np.random.default_rng(1)
+    values = [
+        random.integers(0, 99, shape).astype(kind)
+        for shape, kind in (((9, 64), "int32"), ((301, 1), "uint16"), ((50, 7), "float64"))
+    ]
+    queue, buffers = device.queue(), [_buffer(device, np.zeros_like(each))[1] for each in values]
+
+    def filled(rows, first, last, piece):
+        piece[...] = rows[first:last]
+
+    pairs = zip(buffers, values, strict=True)
+    stage.send(
+        queue,
+        *(Sent(each, rows.dtype, rows.shape, partial(filled, rows)) for each, rows in pairs),
+    )
+    for buffer, rows in zip(buffers, values, strict=True):
+        back = np.empty_like(rows)
+        cl.enqueue_copy(queue, back, buffer)
+        np.testing.assert_array_equal(back, rows)
+
+
+@pytest.mark.parametrize(("converts", "most"), [(False, 2), (True, 3)])
+def test_more_threads_convert_than_copy(converts, most, device, stage, monkeypatch):
+    monkeypatch.setattr(staging, "_COPYING", 2)
+    workers, together = [], staging._together
+    monkeypatch.setattr(
+        staging, "_together", lambda count, work: workers.append(count) or together(count, work)
+    )
+    queue, buffer = _buffer(device, np.zeros((50, 64)))
+    stage.send(
+        queue,
+        Sent(buffer, np.dtype(float), (50, 64), lambda *_: None, converts=converts),
+        Sent(buffer, np.dtype(float), (1, 64), lambda *_: None),
+    )
+    assert workers == [most]
 
 
 def test_a_piece_is_small_where_its_values_become_wide(device, stage):
@@ -172,7 +213,7 @@ def test_rows_leave_in_any_pieces(shape, device, stage):
     def fill(first, last, piece):
         piece[...] = values[first:last]
 
-    stage.send(queue, buffer, values.dtype, shape, fill)
+    stage.send(queue, Sent(buffer, values.dtype, shape, fill))
     back = np.empty_like(values)
     cl.enqueue_copy(queue, back, buffer)
     np.testing.assert_array_equal(back, values)
@@ -362,7 +403,7 @@ def test_an_error_in_a_thread_ends_the_copy(error, device, stage):
     with pytest.raises(error):
         _fetch(stage, queue, buffer, values.dtype, 97, rows, fail)
     with pytest.raises(error):
-        stage.send(queue, buffer, values.dtype, values.shape, fail)
+        stage.send(queue, Sent(buffer, values.dtype, values.shape, fail))
     _fetch(stage, queue, buffer, values.dtype, 97, rows, _place)
     np.testing.assert_array_equal(rows, values)
 

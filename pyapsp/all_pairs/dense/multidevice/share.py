@@ -255,7 +255,7 @@ class Share:
                     continue
                 shape, write = (some[1] - some[0], size), partial(self._initial, graph, some[0])
                 stage = staging.stage(self.device.context)
-                stage.send(queue, buffer, self._dtype, shape, write, row)
+                stage.send(queue, staging.Sent(buffer, self._dtype, shape, write, row))
         queue.finish()
 
     def _initial(self, graph: Graph, begin: int, first: int, last: int, rows: np.ndarray) -> None:
