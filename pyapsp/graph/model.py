@@ -44,7 +44,7 @@ _making = threading.Lock()
 # Weights from which the mean is estimated, and the number of runs that they are in.
 _WEIGHTS, _RUNS = 2**16, 2**8
 #: The graphs that a graph stores beside its own attributes.
-DERIVED = "_reversed", "_symmetrized", "_unweighted"
+DERIVED = "_reversed", "_symmetrized", "_both_ways", "_unweighted"
 _ATTRIBUTES = "indptr", "indices", "weights", "directed", "labels", "name"
 
 

@@ -7,17 +7,26 @@ import secrets
 import numpy as np
 import pyopencl as cl
 
-from pyapsp.device import Device
-from pyapsp.device.kernels import Program, build
+from pyapsp.base.dry import is_dry
+from pyapsp.base.errors import DeviceMemoryError
+from pyapsp.device import Device, device_errors
+from pyapsp.device.kernels import Program, Stopwatch, build
+from pyapsp.device.kernels.residents import scratch
+from pyapsp.device.kernels.transfer import uploaded
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES
+from pyapsp.registry import Options, check_memory
+from pyapsp.traversal.kernels import MOST_COUNTED, offset_type
 
-__all__ = ["Symmetry", "known_symmetric"]
+__all__ = ["Symmetry", "has_every_reverse", "known_symmetric"]
 
 # Arcs that are tried before all of them are read.
 _TRIED = 64
 # Work-groups for each compute unit.
 _GROUPS = 4
+# Work-items of a group of `has_every_reverse`, and the arcs from which it takes less time than the
+# test of the host.
+_GROUP, _LARGE = 256, 2**18
 # The name under which the answer is kept with the graph.
 _ATTRIBUTE = "_has_every_reverse"
 
@@ -28,6 +37,29 @@ def known_symmetric(graph: Graph) -> bool | None:
         return True
     known: bool | None = graph.__dict__.get(_ATTRIBUTE)
     return known
+
+
+def has_every_reverse(graph: Graph, options: Options) -> bool | None:
+    """Return whether every arc has its reverse, by a test on the device if it is not known.
+
+    The arcs stay there for the call. None without a test: the graph has few arcs, nearly 2^31, or
+    more than the memory holds, or the run is dry.
+    """
+    known = known_symmetric(graph)
+    if known is not None or not _LARGE <= graph.m <= MOST_COUNTED or is_dry():
+        return known
+    device, offsets = options.device, offset_type(options.device)
+    scalar, most = device.traits.scalar_groups, device.capabilities.max_work_group_size
+    sizes = [offsets.itemsize * (graph.n + 1), 4 * graph.m, Symmetry.bytes(device)]
+    try:
+        check_memory(sizes, options)
+        test = Symmetry(device, 1 if scalar else min(_GROUP, most), offsets)
+        with device_errors(device, sum(sizes)):
+            queue, watch = device.queue(), Stopwatch()
+            arcs = uploaded(queue, watch, (graph.indptr, offsets), (graph.indices, None))
+            return test.holds(graph, queue, arcs, scratch(device, sizes[-1]))
+    except DeviceMemoryError:
+        return None
 
 
 class Symmetry:
@@ -46,6 +78,8 @@ class Symmetry:
 
     def __init__(self, device: Device, group: int, offsets: np.dtype) -> None:
         self._group, self._groups = group, _GROUPS * device.capabilities.compute_units
+        # a GPU reads all arcs in less time than the host takes to try some
+        self._tries = device.traits.scalar_groups
         offset = C_TYPES[offsets.name]
         defines: dict[str, str | int] = {"PYAPSP_GROUP": group, "PYAPSP_OFFSET": offset}
         self._program: Program = build(device, "traversal/symmetry.cl", defines)
@@ -72,8 +106,11 @@ class Symmetry:
         """
         known = known_symmetric(graph)
         if known is None:
-            known = _tried(graph) and self._sums_vanish(graph, queue, arcs, partial)
+            tried = not self._tries or _tried(graph)
+            known = tried and self._sums_vanish(graph, queue, arcs, partial)
             graph.__dict__[_ATTRIBUTE] = known
+            if not known:
+                graph.__dict__["is_symmetric"] = False  # whatever the weights
         return known
 
     def _sums_vanish(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from pyapsp.base.host import share
-from pyapsp.graph import Graph, GraphLike, as_structure
+from pyapsp.graph import Graph
+from pyapsp.graph.both_ways import both_ways
 from pyapsp.graph.families import draw
-from pyapsp.registry import Requirements
+from pyapsp.registry import Options, Requirements
+from pyapsp.traversal.symmetry import has_every_reverse
 
 __all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 
@@ -15,18 +17,12 @@ __all__ = ["edge_count", "edges", "loops", "sample", "undirected"]
 _ARCS = 6
 
 
-def undirected(data: GraphLike) -> Graph:
-    """Return a graph-like object as an undirected graph. It may have self-loops.
+def undirected(graph: Graph, options: Options) -> Graph:
+    """Return a graph as an undirected graph, which may have self-loops.
 
-    Raises
-    ------
-    GraphError, FormatError
-        If it is no valid graph.
+    The options name the device, which may test whether both arcs of each edge are there.
     """
-    graph = as_structure(data)
-    if not graph.directed:
-        return graph
-    return graph.symmetrized()
+    return both_ways(graph) if has_every_reverse(graph, options) else graph.symmetrized()
 
 
 def edges(graph: Graph) -> np.ndarray:

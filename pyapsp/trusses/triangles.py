@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike
+from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.paths.result import RECORDED, Explained, Recorded
@@ -176,11 +176,6 @@ def requested(
     if dtype is not None and np.dtype(dtype) != np.int64:
         raise ParameterError.of("dtype", _OWNER, "int64", dtype)
     per_vertex = flag("per_vertex", _OWNER, per_vertex)
-    return request(
-        _OWNER,
-        undirected(graph),
-        partial(TriangleOptions, per_vertex=per_vertex),
-        np.dtype(np.int64),
-        method,
-        **limits,
-    )
+    options = partial(TriangleOptions, per_vertex=per_vertex)
+    call = request(_OWNER, as_structure(graph), options, np.dtype(np.int64), method, **limits)
+    return replace(call, input=undirected(call.input, call.options))

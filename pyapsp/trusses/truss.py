@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
-from pyapsp.graph import Graph, GraphLike
+from pyapsp.graph import Graph, GraphLike, as_structure
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
@@ -178,18 +178,12 @@ def requested(
     """
     owner = _DECOMPOSITION if k is None else _TRUSS
     trussness = only_int32(dtype, owner)
-    both_ways = undirected(graph)
+    given = as_structure(graph)
     # a k-truss has at least k vertices
-    most = None if k is None else min(k, both_ways.n + 1)
-    return request(
-        "truss",
-        both_ways,
-        partial(TrussOptions, k=most),
-        trussness,
-        method,
-        owner=owner,
-        **limits,
-    )
+    most = None if k is None else min(k, given.n + 1)
+    options = partial(TrussOptions, k=most)
+    call = request("truss", given, options, trussness, method, owner=owner, **limits)
+    return replace(call, input=undirected(given, call.options))
 
 
 def _checked(k: int, owner: str) -> int:

@@ -531,10 +531,10 @@ def test_the_end_of_a_run_waits_for_levels_on_their_way(device, monkeypatch):
 
 
 @pytest.fixture(params=[1, 64])
-def tells(request, device, monkeypatch):
+def tells(request, device):
     """Whether all arcs of a graph have their reverse, by the sums alone."""
     test = Symmetry(device, request.param, np.dtype(np.int64))
-    monkeypatch.setattr(symmetry, "_tried", lambda graph: True)
+    test._tries = False  # as on a GPU
     queue = device.queue()
 
     def tell(graph):
@@ -569,6 +569,16 @@ def test_some_arcs_are_tried_first():
     assert symmetry._tried(both)
     assert symmetry._tried(Graph.from_arcs(3, [], []))
     assert not symmetry._tried(Graph.from_arcs(9, range(8), range(1, 9)))
+
+
+@pytest.mark.parametrize("tries", [False, True])
+def test_a_gpu_reads_all_arcs_at_once(tries, device, monkeypatch):
+    test = Symmetry(device, 1, np.dtype(np.int64))
+    assert test._tries == device.traits.scalar_groups
+    test._tries = tries
+    monkeypatch.setattr(test, "_sums_vanish", lambda *_: True)
+    one_way = Graph.from_arcs(9, range(8), range(1, 9))
+    assert test.holds(one_way, device.queue(), [], device.buffer(4)) is not tries
 
 
 def test_lines_are_prefetched_where_neighbours_have_close_numbers(device, monkeypatch):
