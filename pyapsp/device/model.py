@@ -50,6 +50,8 @@ _capabilities: dict[cl.Device, Capabilities] = {}
 # The processes in which devices were found: this one, and the one that it was forked from.
 _used: set[int] = set()
 _queues: weakref.WeakSet[cl.CommandQueue] = weakref.WeakSet()
+# The queues that stay with a thread.
+_own = threading.local()
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,23 @@ class Device:
         with _lock:
             _queues.add(queue)
         return queue
+
+    def own_queue(self) -> cl.CommandQueue:
+        """Return the queue of this thread, which is made at the first call and stays.
+
+        To make and to delete a queue takes one driver 0.1 ms. It is for functions that wait for
+        their commands: those of the next function follow them.
+
+        Raises
+        ------
+        DeviceError
+            As `queue`.
+        """
+        self.check_process()
+        own: dict[Device, cl.CommandQueue] = _own.__dict__.setdefault("queues", {})
+        if self not in own:
+            own[self] = self.queue()
+        return own[self]
 
     def drain(self) -> None:
         """Wait for all commands enqueued on this device; errors of the driver are ignored."""

@@ -89,7 +89,7 @@ class DeviceRows:
         from pyopencl.array import Array  # its import takes as long as a small solve
 
         whole = self._whole
-        return Array(self.device.queue(), whole.shape, self.dtype, data=self.buffer)
+        return Array(self.device.own_queue(), whole.shape, self.dtype, data=self.buffer)
 
     def take(
         self,

@@ -55,7 +55,7 @@ def has_every_reverse(graph: Graph, options: Options) -> bool | None:
         check_memory(sizes, options)
         test = Symmetry(device, 1 if scalar else min(_GROUP, most), offsets)
         with device_errors(device, sum(sizes)):
-            queue, watch = device.queue(), Stopwatch()
+            queue, watch = device.own_queue(), Stopwatch()
             arcs = uploaded(queue, watch, (graph.indptr, offsets), (graph.indices, None))
             return test.holds(graph, queue, arcs, scratch(device, sizes[-1]))
     except DeviceMemoryError:

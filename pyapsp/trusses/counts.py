@@ -110,7 +110,7 @@ class TriangleMethod(BufferedMethod):
         """Fill the counts; return the number of triangles, and the seconds of the orientation."""
         graph, options = plan.input, plan.options
         select, count = plan.state
-        queue = options.device.queue()
+        queue = options.device.own_queue()
         rows = uploaded(queue, graph, watch)
         queue.finish()
         started = time.perf_counter()

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import gc
 import pickle
 import threading
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
@@ -16,6 +19,7 @@ from pyapsp.device import Device, event_seconds, model, probes, quirks
 from pyapsp.device.processor import compiled_for
 from pyapsp.device.quirks import architecture_of, traits_of, usable_local_memory
 from pyapsp.errors import CapabilityError, DeviceError, ParameterError
+from pyapsp.graph import Graph
 
 
 def builds(device, source, *options):
@@ -147,6 +151,39 @@ def test_memory_of_a_buffer_is_freed_when_no_command_uses_it(held, device):
             assert event.command_execution_status == cl.command_execution_status.COMPLETE
     cl.enqueue_copy(queue, back, last)
     np.testing.assert_array_equal(back, values)
+
+
+def test_a_thread_has_a_queue_of_its_own(device):
+    queue = device.own_queue()
+    assert device.own_queue() is queue
+    assert queue in model._queues  # `drain` waits for it
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(device.own_queue).result()
+        assert pool.submit(device.own_queue).result() is other
+        assert other is not queue
+        other = weakref.ref(other)
+    gc.collect()
+    assert other() is None
+    elsewhere = replace(device, caller_context=cl.Context([device.handle]))
+    assert elsewhere.own_queue().context == elsewhere.context != queue.context
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph: pyapsp.bfs(graph, 1, keep="device").device_levels,
+        lambda graph: pyapsp.sssp(graph, 1, predecessors=True, keep="device").device_distances,
+        lambda graph: pyapsp.weakly_connected_components(graph, keep="device").device_labels,
+        lambda graph: pyapsp.strongly_connected_components(graph, "scc-forward-backward").labels,
+        lambda graph: pyapsp.triangles(graph).total,
+    ],
+)
+def test_a_call_makes_no_queue(call, device, monkeypatch):
+    rng = np.random.default_rng(1)
+    graph = pyapsp.DeviceGraph(Graph.from_arcs(60, *rng.integers(0, 60, (2, 400))), device)
+    call(graph)
+    monkeypatch.setattr(model, "_new_queue", None)  # its use would be an error
+    call(graph)
 
 
 def test_a_queue_ends_its_commands_before_it_is_deleted(device):

@@ -297,7 +297,7 @@ class _Search:
         self._n, self._m, self._watch = graph.n, graph.m, watch
         # whether the device writes the rows of the answer where they are
         self._shares = in_place(options.device.handle) and options.device_rows is None
-        self._queue, self._device = options.device.queue(), options.device.name
+        self._queue, self._device = options.device.own_queue(), options.device.name
         self._offsets = offset_type(options.device)
         limits = "walk", "march", "alpha", "beta"
         self._limits = tuple(np.int32(parameters[name]) for name in limits)

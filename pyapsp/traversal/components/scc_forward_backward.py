@@ -136,7 +136,7 @@ class PartSearch:
         watch: Stopwatch,
     ) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._queue, self._watch = options.device.queue(), watch
+        self._queue, self._watch = options.device.own_queue(), watch
         self._launch = Launcher(self._queue, program, parameters.integer("group"))
         self._width = width
         full = parameters["trim"] == "full"

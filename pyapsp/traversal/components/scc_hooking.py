@@ -93,7 +93,7 @@ class SccHooking(ComponentMethod):
 def _search(plan: Plan[Graph, Options, _Programs], watch: Stopwatch, labels: HostOrDevice) -> float:
     """Fill the labels, and return the seconds of the kernels by the clock of the host."""
     graph, device = plan.input, plan.options.device
-    queue, n = device.queue(), graph.n
+    queue, n = device.own_queue(), graph.n
     arcs = uploaded(queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None))
     trees = [scratch(device, size) for size in Hooking.buffers(n)]
     sums = [scratch(device, size) for size in plan.state.numbering.buffers(n)]

@@ -225,7 +225,7 @@ class _Entries:
         graph, options, parameters = plan.input, plan.options, plan.parameters
         device, self._watch = options.device, watch
         self._n, self._dtype = graph.n, type_on_device(graph, options.dtype)
-        self._queue = device.queue()
+        self._queue = device.own_queue()
         self._arcs = uploaded(
             *(self._queue, watch, (graph.indptr, offset_type(device)), (graph.indices, None)),
             (graph.weights, _weights(graph, options)),

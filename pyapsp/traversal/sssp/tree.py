@@ -123,7 +123,7 @@ class Tree:
         n: int,
         farthest: np.generic,
     ) -> None:
-        self._queue, self._arcs, self._n = device.queue(), arcs, n
+        self._queue, self._arcs, self._n = device.own_queue(), arcs, n
         self._farthest = farthest
         self._launch = Launcher(self._queue, program, _group(device))
         self._lanes = _lanes(device)
