@@ -41,6 +41,7 @@ def test_a_run_without_memory_of_the_device_needs_no_room_and_no_family(device, 
     for module in (runs, trials):
         monkeypatch.setattr(module, "replace", None)
     monkeypatch.setattr(runs, "residents", None)
+    monkeypatch.setattr("pyapsp.registry.tuning.method.tuned", None)
     found = pyapsp.solve(graph, sources=[4], cutoff=9, device=device)
     assert found.stats["method"] == "dijkstra-cpu"
     assert "family" not in vars(graph)
@@ -53,7 +54,7 @@ def test_a_run_without_memory_of_the_device_needs_no_room_and_no_family(device, 
         {"indices": 7},
         {"indices": [[5, -1], [5, 0]]},
         {"indices": range(16), "directed": False},
-        {"indices": 7, "unweighted": True},
+        {"indices": -2, "unweighted": True},
         {"indices": []},
     ],
     ids=str,

@@ -35,7 +35,10 @@ _CHUNK, _TURNS = 8, 8
 # Searches that visit fewer vertices than this in all, about 0.3 ms, use no other threads.
 _ALONE = 4096
 # The type of sums, for types without arithmetic in Numba or with too small a range.
-_WIDER = {"int16": np.int32, "uint16": np.int32, "float16": np.float32}
+_WIDER = {
+    np.dtype(narrow): np.dtype(wide)
+    for narrow, wide in (("int16", "int32"), ("uint16", "int32"), ("float16", "float32"))
+}
 
 
 @register
@@ -187,7 +190,7 @@ def has_numba() -> bool:
 
 
 def _type_of_sums(dtype: np.dtype) -> np.dtype:
-    return np.dtype(_WIDER.get(dtype.name, dtype))
+    return _WIDER.get(dtype, dtype)
 
 
 def _farthest(options: PathOptions) -> np.generic:

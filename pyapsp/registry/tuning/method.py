@@ -103,9 +103,9 @@ class BufferedMethod(TunableMethod):
         self.check(data, options)
         started = time.perf_counter()
         too_much: DeviceMemoryError | None = None
-        # finding the family takes O(n)
-        family = data.family if self.choices and self.id in tuned_methods() else ""
-        for parameters, match in self.sets(data.n, family, options):
+        known = bool(self.choices) and self.id in tuned_methods()
+        family = data.family if known else ""  # finding it takes O(n)
+        for parameters, match in self.sets(data.n, family, options, rows=known):
             buffers = self.buffers(data, options, parameters)
             try:
                 check_memory(buffers, options)
