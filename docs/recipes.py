@@ -325,8 +325,8 @@ RECIPES = (
         note="`to_frame()` of the answer is a table of all vertices, each with its targets and "
         "their distances. Distances are from each vertex to its targets. SciPy's rows are from the "
         "facilities, which is the same in these streets. With k = 1 there is one search, which a "
-        "device cannot divide: it runs on the host, compiled by Numba, or else by SciPy's "
-        "`dijkstra(min_only=True)` in small graphs and on GPUs.",
+        "device cannot divide: in small graphs and on GPUs it runs on the host, compiled by Numba, "
+        "or else by SciPy's `dijkstra(min_only=True)`.",
     ),
     Recipe(
         "within",

@@ -36,8 +36,9 @@ __all__ = ["Labels", "Nearest", "cells_of", "nearest"]
 # Labels that the first launch passes on; it must be short on any device. The limit of distances
 # rises by so many mean weights.
 _FIRST, _DELTA = 2**16, 4
-# Vertices and arcs up to which one search by SciPy takes less time than a launch on a CPU.
-_FEW = 2**15
+# Vertices and arcs up to which one search on the host takes less time than the device, if that is a
+# CPU.
+_FEW = 2**16
 # Work-items that clear the labels, in groups.
 _CLEARING, _GROUP = 1024, 64
 # Arcs that ties are passed along on the host, one after the other; beyond it the device searches.
@@ -184,7 +185,7 @@ def _labels_of(
     device, dtype, n = options.device, options.dtype, graph.n
     if not starts.size:
         return _no_labels(n, k, dtype)
-    few = has_numba() or graph.n + graph.m <= _FEW or not device.traits.scalar_groups
+    few = graph.n + graph.m <= _FEW or not device.traits.scalar_groups
     if k == 1 and few and not is_dry():
         on_host = _on_host(graph, options, starts)
         if on_host is not None:
