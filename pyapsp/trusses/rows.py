@@ -49,7 +49,8 @@ def zeros(queue: cl.CommandQueue, ints: int) -> cl.Buffer:
 def uploaded(queue: cl.CommandQueue, graph: Graph, watch: Stopwatch) -> Rows:
     """Return the rows of a graph with fewer than 2^31 arcs."""
     arrays = (graph.indptr, np.dtype(np.int32)), (graph.indices, None)
-    return Rows(*transfer.uploaded(queue, watch, *arrays), graph.n, graph.m)
+    first, heads = transfer.uploaded(queue, watch, *arrays)
+    return Rows(first, heads, graph.n, graph.m)
 
 
 class Selection:
