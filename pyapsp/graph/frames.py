@@ -144,9 +144,11 @@ def _numeric(frame: Frame, names: Iterable[Hashable]) -> list[Hashable]:
     """Return the names of columns with numbers that may be weights."""
     columns, found = cast("Mapping[Hashable, ArrayLike]", frame), []
     for name in names:
-        column, values = columns[name], np.array(None)
-        with suppress(Exception):  # as in `_values`
-            values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        column = columns[name]
+        values = _converted(column)
+        if values.ndim == 0 and not hasattr(column, "to_numpy"):
+            with suppress(ValueError):  # sequences of different lengths
+                values = np.asarray(column)
         objects = values.dtype.kind == "O" and values.ndim == 1
         if values.dtype.kind in "iuf" or (objects and any(map(is_real, values))):
             found.append(name)
@@ -185,13 +187,7 @@ def _values(frame: Any, names: list[Hashable], name: Hashable) -> np.ndarray:
     column = frame[name]
     if names.count(name) > 1:
         raise GraphError(f"the data frame has more than one column {name!r}")
-    values = np.array(None)
-    if isinstance(column, np.ndarray):
-        values = column
-    elif hasattr(column, "to_numpy"):
-        # frames have errors of their own for types that NumPy does not have, integers of 128 bits
-        with suppress(Exception):
-            values = np.asarray(column.to_numpy())
+    values = _converted(column)
     if values.ndim == 0 and isinstance(column, Iterable) and not isinstance(column, str | bytes):
         values = np.array([*column, None], dtype=object)[:-1]  # with None, no value is a sequence
     if values.ndim != 1:
@@ -202,6 +198,18 @@ def _values(frame: Any, names: list[Hashable], name: Hashable) -> np.ndarray:
     # NumPy would make strings of integers that come together with an array of strings
     kind = object if values.dtype.kind in "US" else values.dtype
     return np.ma.getdata(values).astype(kind, copy=False)
+
+
+def _converted(column: Any) -> np.ndarray:
+    """Return a column as NumPy or its library has it; an array of no dimension if neither does."""
+    if isinstance(column, np.ndarray):
+        return column
+    values = np.array(None)
+    if hasattr(column, "to_numpy"):
+        # frames have errors of their own for types that NumPy does not have, integers of 128 bits
+        with suppress(Exception):
+            values = np.asarray(column.to_numpy())
+    return values
 
 
 def _missing(column: ArrayLike, values: np.ndarray) -> NDArray[np.bool_]:
