@@ -98,8 +98,8 @@ __kernel GROUP void peel_count(__global const int *first, __global const int *he
         if (marks[e] != ALIVE)
             continue;
         const int u = tails[e], v = ends[e];
-        const int rising = first[u + 1] - first[u] <= first[v + 1] - first[v];
-        const int x = rising ? u : v, y = rising ? v : u, last = first[x + 1], end = first[y + 1];
+        const int2 rows = shorter_first(first, u, v);
+        const int x = rows.x, y = rows.y, last = first[x + 1], end = first[y + 1];
         int at = first[y], own = 0;
         for (int place = first[x] + lane; place < last && at < end; place += PYAPSP_WIDTH) {
             const int w = heads[place];
@@ -131,8 +131,8 @@ __kernel GROUP void peel_round(__global const int *first, __global const int *he
     const int warps = get_global_size(0) / PYAPSP_WIDTH;
     for (int i = get_global_id(0) / PYAPSP_WIDTH; i < all; i += warps) {
         const int e = list[i], u = tails[e], v = ends[e];
-        const int rising = first[u + 1] - first[u] <= first[v + 1] - first[v];
-        const int x = rising ? u : v, y = rising ? v : u, last = first[x + 1], end = first[y + 1];
+        const int2 rows = shorter_first(first, u, v);
+        const int x = rows.x, y = rows.y, last = first[x + 1], end = first[y + 1];
         int at = first[y];
         for (int place = first[x] + lane; place < last; place += PYAPSP_WIDTH) {
             const int f = ids[place];

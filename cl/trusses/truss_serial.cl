@@ -178,8 +178,8 @@ static inline int remove_edge(__global const int *first, __global const int *hea
 {
     int triangles = supports[e];
     supports[e] = GONE;
-    const int rising = first[u + 1] - first[u] <= first[v + 1] - first[v];
-    const int x = rising ? u : v, y = rising ? v : u, last = first[x + 1], end = first[y + 1];
+    const int2 rows = shorter_first(first, u, v);
+    const int x = rows.x, y = rows.y, last = first[x + 1], end = first[y + 1];
     int b = first[y];
     /* while a triangle is missing, neither row has come to its end */
     for (int a = first[x]; a < last && triangles > 0; a++) {
