@@ -14,6 +14,8 @@
  *           number that was stored last by each work-item, then the last number of each.
  *
  * Parameters  PYAPSP_STEPS   32   branches of a round
+ *             PYAPSP_TURNS   256  words of `profiling_turns`, a power of two
+ *             PYAPSP_KNOWN   0    1: it reads the bound of its loop once
  *
  * Cost      profiling_rows: in each round 8 operations for each head and 8 for each row, and 5 of the
  *           round: those that the probes count (pyapsp/profiling/expressions.py).
@@ -25,6 +27,12 @@
  */
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 32
+#endif
+#ifndef PYAPSP_TURNS
+#define PYAPSP_TURNS 256
+#endif
+#ifndef PYAPSP_KNOWN
+#define PYAPSP_KNOWN 0
 #endif
 
 __kernel void profiling_rows(__global const uint *ends, __global const uint *heads,
@@ -61,4 +69,18 @@ __kernel void profiling_branches(__global volatile uint *out, const uint ways, c
         }
     }
     out[get_global_size(0) + item] = number;
+}
+
+/* One work-item stores the number of each turn. With PYAPSP_KNOWN 0 the bound of the loop is read in
+ * each turn: the store could change it. */
+__kernel void profiling_turns(__global uint *out, __global const uint *bound)
+{
+#if PYAPSP_KNOWN
+    const uint end = *bound;
+    for (uint turn = 0; turn < end; turn++)
+        out[turn & (PYAPSP_TURNS - 1)] = turn;
+#else
+    for (uint turn = 0; turn < *bound; turn++)
+        out[turn & (PYAPSP_TURNS - 1)] = turn;
+#endif
 }

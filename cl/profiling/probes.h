@@ -9,11 +9,12 @@
  *               warps       out[r room + P]       four rows of ulong: begin, end, unit, waiting time
  *               addresses   out[0]                the number of accesses so far, of all items; then
  *                           rows of ulong, one column for each access: its moment, its address, and
- *                           site << 32 | P
+ *                           phase << 48 | site << 32 | P
  *
  *           Groups 0, every, 2 every ... have places; the other groups are not recorded. The moment
  *           of an access is a number of its site, the turns of the loops around it and the calls
- *           that lead to it: items of a warp with the same moment access memory together.
+ *           that lead to it: items of a warp with the same moment access memory together. Its phase
+ *           is the number of barriers that its item has passed, at most 65535.
  *
  * Parameters  PYAPSP_PROBE   1   the trace: 1 blocks, 2 warps, 3 addresses
  *             and clock.cl, or that of a vendor, before this file if PYAPSP_PROBE is 2
@@ -34,6 +35,8 @@ typedef struct {
     int on;
 #if PYAPSP_PROBE == 2
     ulong begin, waiting, since;
+#elif PYAPSP_PROBE == 3
+    uint phase;
 #endif
 } profile_t;
 
@@ -52,6 +55,8 @@ static inline profile_t profile_start(__global uint *out, const uint room, const
 #if PYAPSP_PROBE == 2
     profile.waiting = 0;
     profile.begin = profile_clock();
+#elif PYAPSP_PROBE == 3
+    profile.phase = 0;
 #endif
     return profile;
 }
@@ -110,10 +115,15 @@ static inline ulong profile_access(const profile_t *profile, const uint site, co
         if (slot < room) {
             log[slot] = profile_mix(path, site, 0);
             log[room + slot] = address;
-            log[2 * room + slot] = (ulong)site << 32 | profile->place;
+            log[2 * room + slot] = (ulong)profile->phase << 48 | (ulong)site << 32 | profile->place;
         }
     }
     return address;
+}
+
+static inline void profile_go(profile_t *profile)
+{
+    profile->phase = min(profile->phase + 1, 65535u);
 }
 
 /* The address of element `index` from a place on, which may be negative. */

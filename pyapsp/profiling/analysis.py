@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from pyapsp.device import Device
 from pyapsp.profiling import criteria, traces
-from pyapsp.profiling.blocks import Block, Instrumented, Site
+from pyapsp.profiling.blocks import Block, Site
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
 from pyapsp.profiling.record import AddressLog, Argument, BlockCounts, Recorder, Shape, WarpTimes
 from pyapsp.profiling.units import units_of, width_of
-from pyapsp.profiling.work import Work, far_accesses, is_regular, shared_accesses, work_of
+from pyapsp.profiling.waits import Waits, waits_of
+from pyapsp.profiling.work import Work, far_accesses, shared_accesses, work_of
 
-__all__ = ["Analyst", "LaunchTrace", "SiteFacts", "Waits", "mean"]
+__all__ = ["Analyst", "LaunchTrace", "SiteFacts", "mean"]
 
 # Bytes of a line of the first cache and of a sector, and banks of local memory, of most GPUs.
 _LINE, _SECTOR, _BANKS = 128, 32, 32
@@ -35,36 +36,6 @@ class SiteFacts:
     # needs over those that it takes.
     efficiency: float
     wasted: float  # bytes of sectors that nobody asked for, or passes over the banks for conflicts
-
-
-@dataclass(frozen=True)
-class Waits:
-    """How often warps wait for memory, at barriers and for the control of loops, at least.
-
-    In each execution of a block a warp waits once for each level of its loads: accesses of a block
-    may overlap, but not those of a block and the next, nor a load and that which gives its address.
-    It waits for more than the first cache if one of them is likely to miss it, and longest for the
-    result of an atomic operation, which no first cache does. The turns of a loop that is unrolled
-    overlap. The condition and the step of a loop are a chain of operations, and no warp guesses how
-    a branch goes; but a loop that always has the same number of turns may have none when it is
-    compiled.
-    """
-
-    # (recorded warps, 6): the waits of a warp for global memory beyond the first cache, for that
-    # cache, for atomic operations on global memory, for local memory alone, at barriers, and for
-    # operations of the control of loops.
-    each: NDArray[np.float64]
-    every: int  # one of this many warps was recorded
-    # Warps that are on the device at the same time; infinite if it is not known.
-    warps: float
-
-    def seconds(self, delays: Sequence[float]) -> float:
-        """Return the time of a launch of which nothing else takes time, from that of each wait.
-
-        It is that of the warp that waits longest, or of all warps.
-        """
-        of_warps = self.each @ np.array(delays)
-        return float(max(of_warps.max(), of_warps.sum() * self.every / self.warps))
 
 
 @dataclass(frozen=True)
@@ -224,7 +195,9 @@ class Analyst:
             waiting,
             1 / max(counts.every, log.every),
             _atomics(log, counts.program.sites, of_sites),
-            None if scalar else _waits(counts, log, self._line, width, launch, units),
+            None
+            if scalar
+            else waits_of(counts, log, self._line, self._sector, width, launch, units),
             _work(counts, log, self.width) if self.device.kind == "cpu" else None,
         )
 
@@ -296,60 +269,6 @@ def _atomics(
     _, place = np.unique(log.trace.address[mine], return_inverse=True)
     most = np.bincount(place, log.scales[log.site[mine]]).max()
     return float(np.dot(sectors * atomic, log.scales)), float(most)
-
-
-def _waits(
-    counts: BlockCounts,
-    log: AddressLog,
-    line: int,
-    width: int,
-    launch: Launch,
-    units: Units | None,
-) -> Waits:
-    blocks = counts.program.blocks
-    executed = traces.by_warp(counts.counts, launch.group, width).max(1)
-    for number, block in enumerate(blocks):
-        if block.around is not None:
-            executed[:, number] = np.minimum(executed[:, number], executed[:, block.around])
-    memory = _waits_for_memory(counts.program, log, line)
-    barriers = [each.operations.get("barrier", 0) for each in blocks]
-    control = [each.arithmetic * _decides(each, counts) for each in blocks]
-    of_warps = executed @ np.column_stack([memory, barriers, control])
-    warps = np.inf
-    if units is not None:
-        groups = min(criteria.resident_groups(launch, units) * units.count, launch.groups)
-        warps = float(groups * -(-launch.group // width))
-    return Waits(of_warps, counts.every, max(warps, 1.0))
-
-
-def _waits_for_memory(program: Instrumented, log: AddressLog, line: int) -> NDArray[np.float64]:
-    """Return the waits for memory of an execution of each block: the first four of `Waits`."""
-    waits = np.zeros((len(program.blocks), 4))
-    levels: dict[tuple[int, int], list[tuple[Site, float]]] = {}
-    shares = traces.misses(log.trace, line, log.site, len(program.sites))
-    for site, share in zip(program.sites, shares.tolist(), strict=True):
-        if site.level is not None:
-            levels.setdefault((site.block, site.level), []).append((site, share))
-    for (block, _), found in levels.items():
-        outside = [(site, share) for site, share in found if site.space == "global"]
-        missed = max((share for _, share in outside), default=0.0)
-        if any(site.kind == "atomic" for site, _ in outside):
-            waits[block] += 0, 0, 1, 0
-        elif outside:
-            waits[block] += missed, 1 - missed, 0, 0
-        else:
-            waits[block] += 0, 0, 0, 1
-    return waits
-
-
-def _decides(block: Block, counts: BlockCounts) -> bool:
-    """Return whether a block decides how many turns a loop has, which differ."""
-    if block.control is None:
-        return False
-    body = counts.program.blocks[block.control].branch
-    assert body is not None
-    turns, entries = (counts.counts[:, each] for each in (block.control, body.outer))
-    return not is_regular(turns, entries)
 
 
 def _work(counts: BlockCounts, log: AddressLog, width: int) -> Work:

@@ -90,7 +90,10 @@ class Delays:
     local: float = 0.0  # for an access to local memory
     # The work-items of a group, and what a barrier needs.
     barriers: tuple[tuple[float, float], ...] = ()
-    operation: float = 0.0  # for the result of an operation of integers
+    line: float = 0.0  # for each line of a load after the first one
+    # For a turn of a loop beyond the load of its bound, and for one whose bound is in no memory.
+    turn: float = 0.0
+    known_turn: float = 0.0
 
     def at_barrier(self, items: int) -> float:
         """Return what a barrier of a group of so many work-items needs."""
@@ -116,6 +119,8 @@ class Characterisation:
     waits: Delays = Delays()
     units: int = 1  # compute units
     core: Core | None = None  # None if the device is no processor (CPU)
+    # Bytes of which words are read at random, each in a line of its own, and the words per second.
+    gathers: tuple[tuple[float, float], ...] = ()
 
     @classmethod
     def of(cls, profile: Mapping[str, object]) -> Characterisation:
@@ -135,6 +140,8 @@ class Characterisation:
         if not bandwidth:
             raise ParameterError("the device profile has no read bandwidth")
         rates = {name: rows.rate("throughput", operation=op) for name, op in _CLASSES.items()}
+        latency = tuple((x, 1 / y) for x, y in rows.curve("latency of loads", "bytes"))
+        first = min((seconds for _, seconds in latency), default=0.0)
         units, is_processor = _kind(profile)
         core = _core(rows, units) if is_processor else None
         paths = rows.curve("divergence", "paths")
@@ -150,15 +157,18 @@ class Characterisation:
             {name: rate for name, rate in rates.items() if rate},
             tuple(bandwidth),
             _launch(rows, units, core),
-            tuple((x, 1 / y) for x, y in rows.curve("latency of loads", "bytes")),
+            latency,
             Delays(
                 _inverse(rows.rate("atomic latency")),
                 _inverse(rows.rate("local latency")),
                 tuple((x, 1 / y) for x, y in rows.curve("barrier", "work-items")),
-                _inverse(rows.rate("latency", operation=_CLASSES["int"])),
+                _of_line(rows.curve("gather latency", "lines")),
+                max(_inverse(rows.rate("turns", bound="memory")) - first, 0.0),
+                _inverse(rows.rate("turns", bound="private")),
             ),
             units,
             core,
+            tuple(rows.curve("gather", "bytes")),
         )
 
     def load_seconds(self, footprint: float) -> tuple[float, float]:
@@ -174,6 +184,10 @@ class Characterisation:
     def bytes_per_second(self, footprint: float) -> float:
         """Return the bandwidth of reading so many bytes again and again."""
         return _at_size(self.bandwidth, footprint)
+
+    def line_seconds(self, footprint: float) -> float:
+        """Return what an access to a line needs at full rate; 0 if it is not known."""
+        return 1 / _at_size(self.gathers, footprint) if self.gathers else 0.0
 
 
 # The speed where nothing was measured: in proportion to the useful part.
@@ -225,6 +239,14 @@ def _launch(rows: _Rows, units: int, core: Core | None) -> float:
     """Return the seconds of a launch; on a processor, of one that all cores take part in."""
     some = {} if core is None else {"groups": units}
     return _inverse(rows.rate("launch", clock="device", **some))
+
+
+def _of_line(points: Sequence[tuple[float, float]]) -> float:
+    """Return what each line after the first one adds to a latency, from the rates of accesses."""
+    if len(points) < 2:
+        return 0.0
+    (few, most), (many, least) = points[0], points[-1]
+    return max(1 / least - 1 / most, 0.0) / (many - few)
 
 
 def _at_size(points: Sequence[tuple[float, float]], size: float) -> float:

@@ -1,4 +1,4 @@
-"""What scalar code, branches and the starts of groups cost.
+"""What scalar code, branches, the turns of loops and the starts of groups cost.
 
 The rates of the arithmetic suite are those of full vectors. The kernels of graphs have few: their
 operations are of single values, and their branches follow the data.
@@ -31,11 +31,12 @@ _OF_HEAD, _OF_ROW, _OF_ROUND = 8, 8, 5
 _FACTOR, _SUMMAND = 1664525, 1013904223
 _STARTED = 32  # groups of a round
 _MARKS = 4096
+_WORDS = 256  # where a loop stores
 _JUMP = r"j(?!mp)\w+"
 
 
 def control(device: Device) -> Iterator[Prepare]:
-    """Yield the benchmarks of scalar code, of branches, and of starts of groups.
+    """Yield the benchmarks of scalar code, of branches, of starts of groups, and of turns of loops.
 
     Parameters
     ----------
@@ -45,6 +46,8 @@ def control(device: Device) -> Iterator[Prepare]:
     for ways in (1, 0):
         yield partial(_branches, device, ways)
     yield partial(_groups, device)
+    for is_known in (False, True):
+        yield partial(_turns, device, is_known)
 
 
 def groups_of_units(device: Device) -> tuple[int, int]:
@@ -144,3 +147,26 @@ def _groups(device: Device) -> Benchmark:
         return difference(read_back(queue, out, _MARKS), expected)
 
     return Benchmark("groups", {}, "groups", float(_STARTED), run, fault)
+
+
+def _turns(device: Device, is_known: bool) -> Benchmark:
+    """Return the rate of turns of a loop with a store, whose bound is in memory or is not."""
+    queue = device.queue()
+    defines = {"PYAPSP_TURNS": _WORDS, "PYAPSP_KNOWN": int(is_known)}
+    kernel = build(device, "profiling/control.cl", defines).kernel("profiling_turns")
+    out, bound = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * _WORDS) for _ in range(2))
+
+    def run(rounds: int) -> float:
+        with device_errors(device, 0):
+            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 4 * _WORDS)
+            cl.enqueue_fill_buffer(queue, bound, np.array([_STEPS * rounds], np.uint32), 0, 4)
+            return event_seconds(kernel(queue, (1,), (1,), out, bound))
+
+    def fault(rounds: int) -> str | None:
+        turns, expected = _STEPS * rounds, np.zeros(_WORDS, np.uint32)
+        last = np.arange(max(turns - _WORDS, 0), turns, dtype=np.uint32)
+        expected[last % _WORDS] = last
+        return difference(read_back(queue, out, _WORDS), expected)
+
+    place: Record = {"bound": "private" if is_known else "memory"}
+    return Benchmark("turns", place, "turns", float(_STEPS), run, fault)

@@ -390,12 +390,14 @@ class Expressions:
             self._add("barrier")
             if self._live is not None:
                 self.blocks[self._block].saved += self._live.bytes(begin(node))
-            timed = self._probe == "warps" and name != "sub_group_barrier"
-            if timed:
+            of_group = name != "sub_group_barrier"
+            if of_group and self._probe == "warps":
                 self._around(node, "(profile_wait(profile_), ")
+            elif of_group and self._probe == "addresses":
+                self._around(node, "(")
             for each in given:
                 self._value(each)
-            if timed:
+            if of_group and self._probe != "blocks":
                 self.edits.after(stop(node), ", profile_go(profile_))")
         elif match := _VECTOR_ACCESS.fullmatch(name):
             self._vector_access(node, given, match[1], match[2] or "", int(match[3] or 1))

@@ -29,6 +29,7 @@ _CONSTANT = 2**13
 _MOST_LOADS = 2**17
 _MIXED = np.uint32(2654435761)
 _LOCAL_WORDS = 4096
+_WARP = 32  # work-items of the latency of several lines
 
 
 def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
@@ -44,6 +45,8 @@ def memory(device: Device, *, quick: bool = False) -> Iterator[Prepare]:
     for size in sizes:
         yield partial(_chase, device, size)
     yield partial(_chase, device, _CONSTANT, constant=True)
+    for lines in (1, 2, 4, 8, 16, 32)[:: 5 if quick else 1]:
+        yield partial(_lines, device, lines)
     for stream in (read, _write):
         for size in sizes if stream is read else _written(device, sizes):
             metered = size in (sizes[0], sizes[len(sizes) // 2], sizes[-1])
@@ -147,6 +150,33 @@ def _chase(device: Device, size: int, *, constant: bool = False) -> Benchmark:
     least = max(len(cycle) // _STEPS, 1)  # each place at least once, if there are not too many
     least = min(least, _MOST_LOADS // _STEPS)
     return Benchmark(name, {"bytes": size}, "accesses", _STEPS, run, fault, least=least)
+
+
+def _lines(device: Device, lines: int) -> Benchmark:
+    """Return the latency of loads of the first cache whose work-items read so many lines."""
+    queue = device.queue()
+    line = max(device.handle.global_mem_cacheline_size, 64) // 4
+    places = np.arange(_WARP, dtype=np.uint32) * line
+    following = np.zeros(_WARP * line, np.uint32)
+    following[places] = np.roll(places, -1)
+    begin = np.arange(_WARP) * lines // _WARP
+    with device_errors(device, 4 * len(following)):
+        kernel = build(device, "profiling/memory.cl", {"PYAPSP_STEPS": _STEPS}).kernel(
+            "profiling_chase"
+        )
+        chain, out = _filled(queue, following), _filled(queue, places[begin])
+    loads = 0
+
+    def run(rounds: int) -> float:
+        nonlocal loads
+        loads += rounds * _STEPS
+        with device_errors(device, 0):
+            return event_seconds(kernel(queue, (_WARP,), (_WARP,), chain, out, np.int32(rounds)))
+
+    def fault(rounds: int) -> str | None:
+        return difference(read_back(queue, out, _WARP), places[(begin + loads) % _WARP])
+
+    return Benchmark("gather latency", {"lines": lines}, "accesses", _STEPS, run, fault)
 
 
 def _stream_defines(device: Device) -> tuple[int, dict[str, str | int]]:

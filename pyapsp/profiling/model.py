@@ -4,10 +4,13 @@ F. Busato's thesis (Verona 2018), chapter 13. With the characterisation function
 criterion becomes a relative speed, and its inverse a possible speedup.
 
 The thesis takes shares of time from latencies. Here they are times that each part of the device
-needs at its full rate: latencies overlap, and their sum can exceed the time of the kernel. Only if
-there are too few warps, or one that runs for long, latencies decide (`Waits`). Arithmetic and local
-memory take turns, all other parts work at the same time. The parts of a CPU take turns:
-`pyapsp.profiling.work` has the formula.
+needs at its full rate: latencies overlap, and their sum can exceed the time of the kernel.
+Arithmetic and local memory take turns, all other parts work at the same time. The time of a launch
+is that of the busiest part, and what the groups that are on the device wait (`Waits`): no schedule
+in which a part works whenever it can needs longer than its work and the longest chain of waits (R.
+P. Brent, The parallel evaluation of general arithmetic expressions, Journal of the ACM 21(2), 1974,
+doi:10.1145/321812.321815). Atomic operations go on while the warps that asked for them do. The
+parts of a CPU take turns: `pyapsp.profiling.work` has the formula.
 """
 
 from __future__ import annotations
@@ -62,7 +65,8 @@ class Analysis:
     # starts), and no latency.
     times: dict[str, float]
     bound: str  # the part that needs longest
-    # Seconds of this part, on a CPU of all parts that take turns, and of the launch.
+    # Seconds of the busiest part and of latency, on a CPU of all parts that take turns; and of the
+    # launch.
     predicted: float
     # The measured time over that of memory or of arithmetic, whichever takes longer.
     potential: float
@@ -113,20 +117,26 @@ def _of_device(trace: LaunchTrace, device: Characterisation) -> tuple[dict[str, 
     found = trace.accesses
     useful = found.useful / max(_memory_operations(trace), 1.0)
     bandwidth = device.bytes_per_second(trace.footprint)
+    sectors, same = _atomic_seconds(trace, device)
     times = {
         "memory": trace.footprint / (bandwidth * device.memory(useful)),
-        "caches": found.sectors * found.sector / bandwidth,
+        "caches": max(
+            found.sectors * found.sector / bandwidth,
+            found.lines * device.line_seconds(trace.footprint),
+        ),
         "arithmetic": _arithmetic(trace.operations, device) / (trace.criteria.divergence or 1.0),
         "local": _local_seconds(trace, device),
-        "atomics": _atomic_seconds(trace, device),
+        "atomics": sectors,
     }
     # fewer groups than units use a part of the device
     used = min(trace.shape.groups / device.units, 1.0)
     times = {name: seconds / used for name, seconds in times.items()}
+    # operations on one word take turns, whoever asks for them
+    times["atomics"] = max(times["atomics"], same)
     times["latency"] = _waiting(trace, device)
     # the instructions of both are issued by the same schedulers
-    issued = times["arithmetic"] + times["local"]
-    return times, max(issued, *times.values())
+    busy = max(times["arithmetic"] + times["local"], times["memory"], times["caches"])
+    return times, max(busy + times["latency"], times["atomics"])
 
 
 def _of_cores(
@@ -150,7 +160,8 @@ def _waiting(trace: LaunchTrace, device: Characterisation) -> float:
     waited = device.waits
     barrier = waited.at_barrier(trace.shape.in_group)
     atomic = max(waited.atomic, beyond)
-    return waits.seconds((beyond, first, atomic, waited.local, barrier, waited.operation))
+    memory = beyond, first, waited.line, atomic, waited.local
+    return waits.seconds((*memory, barrier, waited.turn, waited.known_turn))
 
 
 def potential_speedup(memory: float, arithmetic: float) -> float:
@@ -201,16 +212,18 @@ def _advice(
     return sorted(advice, key=lambda each: -each.gain)
 
 
-def _atomic_seconds(trace: LaunchTrace, device: Characterisation) -> float:
-    """Return the seconds of atomic operations on global memory.
+def _atomic_seconds(trace: LaunchTrace, device: Characterisation) -> tuple[float, float]:
+    """Return the seconds of atomic operations on global memory, and of those on one word.
 
     The rate is that of neighbouring words: what limits it is the number of sectors. Operations on
     one word wait for each other.
     """
     sectors, same = trace.atomics
     words = sectors * trace.accesses.sector / _WORD
-    parts = (("atomic", words), ("same atomic", same))
-    return max(count / device.rates[rate] if rate in device.rates else 0.0 for rate, count in parts)
+    return tuple(
+        count / device.rates[rate] if rate in device.rates else 0.0
+        for rate, count in (("atomic", words), ("same atomic", same))
+    )
 
 
 def _local_seconds(trace: LaunchTrace, device: Characterisation) -> float:

@@ -114,6 +114,8 @@ class AddressLog:
 
     trace: AddressTrace
     site: NDArray[np.int64]  # numbers of the sites of the program
+    item: NDArray[np.int64]  # numbers of the items: those of a group follow each other
+    phase: NDArray[np.int64]  # barriers that the item has passed
     # The accesses of each site in the whole launch over those that were recorded: 1 if all groups
     # were recorded.
     scales: NDArray[np.float64]
@@ -224,12 +226,12 @@ class Recorder:
                 f"memory, and {expected:,} in the launch before"
             )
         moment, address, label = out[8:].view(np.int64).reshape(3, room)[:, :used]
-        site, place = label >> 32, label & 0xFFFFFFFF
+        phase, site, place = label >> 48 & 0xFFFF, label >> 32 & 0xFFFF, label & 0xFFFFFFFF
         scales = np.ones(len(sites))
         if every > 1:
             executions = counts.executions[[each.block for each in sites]]
             scales = executions / np.maximum(np.bincount(site, minlength=len(sites)), 1)
-        facts, columns = sites_of(program), (site, place, moment, address)
+        facts, columns = sites_of(program), (site, place, moment, address, phase)
         return _log(facts, *columns, shape, self.width, scales, every)
 
     @property
@@ -291,13 +293,14 @@ def _log(
     place: NDArray[np.int64],
     moment: NDArray[np.int64],
     address: NDArray[np.int64],
+    phase: NDArray[np.int64],
     shape: Shape,
     width: int,
     scales: NDArray[np.float64],
     every: int,
 ) -> AddressLog:
-    group, item = np.divmod(place, shape.in_group)
-    warp = group * -(-shape.in_group // width) + item // width
+    group, inner = np.divmod(place, shape.in_group)
+    warp = group * -(-shape.in_group // width) + inner // width
     # an update is a load, and a store at another moment
     again = np.flatnonzero(sites[site, 3])
     site = np.append(site, site[again])
@@ -309,7 +312,8 @@ def _log(
         size,
         local.astype(bool),
     )
-    return AddressLog(trace, site, scales, every)
+    item = np.append(place, place[again])
+    return AddressLog(trace, site, item, np.append(phase, phase[again]), scales, every)
 
 
 def _clock(device: Device) -> str:

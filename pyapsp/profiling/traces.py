@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,11 @@ __all__ = [
     "by_warp",
     "divergence",
     "footprint",
+    "further_lines",
     "misses",
     "overlapping",
+    "repeated",
+    "uneven",
     "union_length",
 ]
 
@@ -41,7 +45,14 @@ class AddressTrace:
     size: _Whole  # bytes
     local: NDArray[np.bool_]  # whether it is local memory
 
-    def where(self, which: NDArray[np.bool_]) -> AddressTrace:
+    @cached_property
+    def numbers(self) -> _Whole:
+        """The number of the access of a warp that each access of an item is a part of."""
+        moments, moment = np.unique(self.moment, return_inverse=True)
+        inverse: _Whole = np.unique(self.warp * len(moments) + moment, return_inverse=True)[1]
+        return inverse
+
+    def where(self, which: NDArray[np.bool_] | _Whole) -> AddressTrace:
         """Return some of the accesses."""
         return AddressTrace(
             self.warp[which],
@@ -136,13 +147,13 @@ def accesses(
         site = np.zeros(len(trace.warp), np.int64)
     inside, outside = trace.local, ~trace.local
     useful = np.bincount(site[outside], trace.size[outside], sites)
-    numbers = _number(trace.where(outside))
+    numbers = _renumbered(trace.numbers[outside])
     of = _of_each(numbers, site[outside])
     lines, sectors = (
         np.bincount(of[_touched(trace.where(outside), numbers, size)[0]], minlength=sites)
         for size in (line, sector)
     )
-    numbers = _number(trace.where(inside))
+    numbers = _renumbered(trace.numbers[inside])
     of = _of_each(numbers, site[inside])
     passes = _passes(*_touched(trace.where(inside), numbers, word), banks)
     ideal, taken = (np.bincount(of, each, sites) for each in passes)
@@ -151,21 +162,93 @@ def accesses(
     return [Accesses(a, b, c, line, sector, d, e) for a, b, c, d, e in rows]
 
 
-def misses(trace: AddressTrace, line: int, site: _Whole, sites: int) -> NDArray[np.float64]:
+def misses(trace: AddressTrace, sector: int, site: _Whole, sites: int) -> NDArray[np.float64]:
     """Return how many of the accesses of warps to global memory miss the first cache, by site.
 
-    An access misses if its line is new to the warp at this site: the cache holds all lines of the
-    warps that run. The numbers are shares; that of a site without accesses is 0.
+    An access misses if a sector of it is new to the warp at this site: the cache holds all sectors
+    that the warps that run have read, and reads none that nobody asked for. The numbers are shares;
+    that of a site without accesses is 0.
     """
-    outside = trace.where(~trace.local)
-    of_site = site[~trace.local]
-    index, piece = _spread(outside, line)
-    place = outside.warp * sites + of_site
-    lines = _distinct(place[index], piece)[0] % sites
-    numbers = _number(outside)
-    accesses = np.bincount(_of_each(numbers, of_site), minlength=sites)
-    new = np.bincount(lines, minlength=sites)
-    return np.asarray(np.minimum(new / np.maximum(accesses, 1), 1.0))
+    numbers, outside = trace.numbers, np.flatnonzero(~trace.local)
+    index, piece = _spread(trace.where(outside), sector)
+    index = outside[index]
+    missed = np.zeros(numbers.max(initial=-1) + 1, bool)
+    missed[numbers[index[_first((trace.warp * sites + site)[index], piece)]]] = True
+    of = _of_each(numbers, site)
+    new, accesses = np.bincount(of, missed, sites), np.bincount(of, minlength=sites)
+    return np.asarray(new / np.maximum(accesses, 1))
+
+
+def repeated(
+    trace: AddressTrace, item: _Whole, site: _Whole, sites: int, width: int
+) -> NDArray[np.float64]:
+    """Return how often warps access memory at a site, over the most that an item of each does.
+
+    It is more than 1 where items of a warp do so at different moments, for instance in different
+    turns of a loop. A site without accesses has 1.
+
+    Parameters
+    ----------
+    trace : AddressTrace
+    item, site : ndarray of int64
+        The item and the site of each access; those of a warp at a moment have the same site.
+    sites : int
+        How many there are.
+    width : int
+        Items of a warp.
+    """
+    of = _of_each(trace.numbers, site)
+    place = np.sort((trace.warp * sites + site) * width + item % width)
+    first = _starts(place)
+    each = np.diff(first, append=len(place))  # of an item of a warp at a site
+    begin = _starts(place[first] // width)
+    most = np.maximum.reduceat(each, begin) if len(begin) else begin
+    of_items = np.bincount(place[first[begin]] // width % sites, most, sites)
+    done = np.bincount(of, minlength=sites)
+    return np.asarray(np.where(done > 0, done / np.maximum(of_items, 1), 1.0))
+
+
+def uneven(
+    trace: AddressTrace, phase: _Whole, site: _Whole, weights: NDArray[np.float64], warps: int
+) -> float:
+    """Return the time of groups that wait in each phase for their slowest warp, by that of warps.
+
+    Parameters
+    ----------
+    trace : AddressTrace
+    phase, site : ndarray of int64
+        The phase, between two barriers, and the site of each access.
+    weights : ndarray
+        The time of an access of a warp at a site.
+    warps : int
+        Those of a group.
+
+    Returns
+    -------
+    float
+        At least 1. The time of warps is that of the one of each group that takes longest.
+    """
+    numbers = trace.numbers
+    first = np.zeros(numbers.max(initial=-1) + 1, np.int64)
+    first[numbers] = np.arange(len(numbers))
+    warp, span = trace.warp[first], int(phase.max(initial=0)) + 1
+    time = weights[site[first]]
+    places, place = np.unique(warp * span + phase[first], return_inverse=True)
+    groups, group = np.unique(places // span // warps * span + places % span, return_inverse=True)
+    slowest = np.zeros(len(groups))
+    np.maximum.at(slowest, group, np.bincount(place, time))
+    of_warps = np.bincount(warp, time, (warp.max(initial=-1) // warps + 1) * warps)
+    longest = of_warps.reshape(-1, warps).max(1).sum()
+    return float(slowest.sum() / longest) if longest else 1.0
+
+
+def further_lines(trace: AddressTrace, line: int, site: _Whole, sites: int) -> NDArray[np.float64]:
+    """Return the mean number of lines beyond the first one that an access of a warp touches."""
+    numbers = trace.numbers
+    of = _of_each(numbers, site)
+    touched = np.bincount(of[_touched(trace, numbers, line)[0]], minlength=sites)
+    accesses = np.bincount(of, minlength=sites)
+    return np.asarray(np.maximum(touched - accesses, 0) / np.maximum(accesses, 1))
 
 
 def footprint(trace: AddressTrace, size: int) -> int:
@@ -225,11 +308,11 @@ def _spread(trace: AddressTrace, size: int) -> tuple[_Whole, _Whole]:
     return index, first[index] + np.arange(len(index)) - (np.cumsum(many) - many)[index]
 
 
-def _number(trace: AddressTrace) -> _Whole:
-    """Return the number of the access of a warp that each access of an item is a part of."""
-    moments, moment = np.unique(trace.moment, return_inverse=True)
-    inverse: _Whole = np.unique(trace.warp * len(moments) + moment, return_inverse=True)[1]
-    return inverse
+def _renumbered(numbers: _Whole) -> _Whole:
+    """Return numbers without gaps, in the same order."""
+    present = np.zeros(numbers.max(initial=-1) + 1, bool)
+    present[numbers] = True
+    return (np.cumsum(present) - 1)[numbers]
 
 
 def _distinct(number: _Whole, piece: _Whole) -> tuple[_Whole, _Whole]:
@@ -244,6 +327,16 @@ def _distinct(number: _Whole, piece: _Whole) -> tuple[_Whole, _Whole]:
     pairs = np.sort(number * span + (piece - least))
     first, second = np.divmod(pairs[_starts(pairs)], span)
     return first, second + least
+
+
+def _first(number: _Whole, piece: _Whole) -> _Whole:
+    """Return where each pair of two numbers is first."""
+    if not len(number):
+        return number
+    least, span = piece.min(), int(np.ptp(piece)) + 1
+    if (int(number.max()) + 1) * span > np.iinfo(np.int64).max:
+        return _first(number, np.unique(piece, return_inverse=True)[1])
+    return np.unique(number * span + (piece - least), return_index=True)[1]
 
 
 def _starts(numbers: _Whole) -> _Whole:

@@ -19,7 +19,7 @@ NAMES = {
     *("stride", "access size", "bank conflicts", "local latency", "host to device"),
     *("device to host", "device copy", "launch", "barrier", "divergence", "atomic additions"),
     *("gather", "scalar code", "branches", "groups", "saved values", "shared word"),
-    "atomic latency",
+    *("atomic latency", "gather latency", "turns"),
 }
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from pyapsp.errors import ParameterError
-from pyapsp.profiling.analysis import LaunchTrace, Waits, mean
+from pyapsp.profiling.analysis import LaunchTrace, mean
 from pyapsp.profiling.characterisation import Characterisation, Core, Curve, Delays
 from pyapsp.profiling.criteria import Accesses, Criteria
 from pyapsp.profiling.model import analyse, potential_speedup
 from pyapsp.profiling.record import Shape
+from pyapsp.profiling.waits import Waits
 from pyapsp.profiling.work import Work
 
 FLAT = Curve((1.0,), (1.0,))
@@ -116,23 +117,27 @@ def test_fewer_groups_than_units_use_a_part_of_the_device():
 
 
 @pytest.mark.parametrize(
-    ("each", "warps", "expected"),
+    ("each", "resident", "expected"),
     [
-        ([(10, 0, 0, 0, 0, 0)] * 10, 4, 2 * 100 * 4 / 4),  # all warps together wait longest
-        ([(90, 0, 0, 0, 0, 0), (10, 0, 0, 0, 0, 0)], 4, 90 * 4),  # one warp runs for long
-        ([(10, 0, 0, 0, 0, 0), (0, 30, 0, 0, 0, 0)], 4, 10 * 4),  # no warp has the most of all
-        ([(10, 7, 2, 20, 30, 9)], 4, 10 * 4 + 7 * 1 + 2 * 7 + 20 * 3 + 30 * 5 + 9 * 2),
-        ([(10, 0, 0, 0, 0, 0)] * 10, float("inf"), 10 * 4),
+        ([(10, 0, 0, 0, 0, 0, 0, 0)] * 20, 4, 2 * 100 * 4 / 4),  # all groups together wait longest
+        ([(90, 0, 0, 0, 0, 0, 0, 0), (10, 0, 0, 0, 0, 0, 0, 0)], 4, 90 * 4),  # one warp is long
+        # the others of its group have left their places no earlier
+        ([(90, 0, 0, 0, 0, 0, 0, 0), (0,) * 8] * 3, 4, 2 * 3 * 90 * 4 / 4),
+        ([(10, 7, 6, 2, 20, 30, 9, 8)] * 2, 4, 40 + 7 + 6 * 8 + 2 * 7 + 20 * 3 + 30 * 5 + 18 + 4),
+        ([(10, 0, 0, 0, 0, 0, 0, 0)] * 20, float("inf"), 10 * 4),
     ],
 )
-def test_warps_that_wait(each, warps, expected):
+def test_warps_that_wait(each, resident, expected):
     """A load takes 4 s, or 1 from the first cache, one of local memory 3, a barrier 5."""
     curve = (1.0, 1.0), (10.0, 1.5), (1e2, 4.0), (1e4, 6.0)
-    slow = device(latency=curve, waits=Delays(7.0, 3.0, ((16.0, 4.0), (64.0, 6.0)), 2.0))
-    waits = Waits(np.array(each, float), 2, warps)
+    delays = Delays(7.0, 3.0, ((16.0, 4.0), (64.0, 6.0)), 8.0, 2.0, 0.5)
+    slow = device(latency=curve, waits=delays)
+    waits = Waits(np.array(each, float), 2, 2, resident)
     found = analyse(trace({}, footprint=10.0, waits=waits), 1e3, slow)
     assert found.bound == "latency"
-    assert found.predicted == found.times["latency"] == pytest.approx(expected)
+    busy = max(each for name, each in found.times.items() if name != "latency")
+    assert found.times["latency"] == pytest.approx(expected)
+    assert found.predicted == pytest.approx(expected + busy)
     assert analyse(trace({}, footprint=10.0), 1e3, slow).times["latency"] == 0
     assert slow.load_seconds(10.0) == (4, 1)
     assert slow.load_seconds(1e3) == pytest.approx((5, 1))
@@ -159,11 +164,15 @@ ROWS = [
     ("latency of loads", {"bytes": 4}, 10.0),
     ("atomic additions", {"memory": "global", "counters": "one"}, 3.0),
     ("local latency", {"bytes": 64}, 20.0),
-    ("latency", {"operation": "i32.add"}, 50.0),
     ("barrier", {"work-items": 32}, 40.0),
     ("barrier", {"work-items": 512}, 20.0),
 ]
 OF_CORES = [
+    ("gather latency", {"lines": 1}, 4.0),
+    ("gather latency", {"lines": 8}, 3.0),
+    ("gather latency", {"lines": 32}, 0.5),
+    ("turns", {"bound": "memory"}, 4.0),
+    ("turns", {"bound": "private"}, 50.0),
     ("atomic latency", {"memory": "global"}, 2.0),
     ("scalar code", {}, 12.0),
     ("branches", {"ways": "one"}, 24.0),
@@ -194,9 +203,10 @@ def test_a_profile_of_a_gpu(rows):
     found = Characterisation.of(profile_of("gpu", rows))
     assert (found.units, found.core, found.launch) == (6, None, 0.01)
     assert found.latency == ((4.0, 0.1),)
-    assert found.waits == Delays(
-        0.5 if rows is not ROWS else 0.0, 0.05, ((32.0, 0.025), (512.0, 0.05)), 0.02
-    )
+    more = (1.75 / 31, 0.25 - 0.1, 0.02) if rows is not ROWS else (0.0, 0.0, 0.0)
+    atomic = 0.5 if rows is not ROWS else 0.0
+    assert found.waits == Delays(atomic, 0.05, ((32.0, 0.025), (512.0, 0.05)), *more)
+    assert found.line_seconds(4.0) == (1 / 12 if rows is not ROWS else 0.0)
     assert found.rates["same atomic"] == 3
 
 

@@ -343,11 +343,11 @@ def test_waits_of_warps(device, monkeypatch):
     analyst = Analyst(device, 32)
     x = buffer_of(queue, np.arange(ITEMS, dtype=np.int32))
     found = analyst.trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    # what is outside of the loop is one block; the loop is executed three times, and the line of
-    # x[j] misses the first cache in one of them; its condition has two operations, its step one
-    assert found.each == pytest.approx(np.tile((1 + 1, 3 - 1, 0, 0, 1, 4 * 2 + 3 * 1), (4, 1)))
-    assert found.every == 1
-    assert found.warps == np.inf  # the units of this device are not known
+    # what is outside of the loop is one block; the loop is executed three times, and the sector of
+    # x[j] misses the first cache in one of them; its condition is decided four times
+    assert found.each == pytest.approx(np.tile((1 + 1, 3 - 1, 0, 0, 0, 1, 0, 4), (4, 1)))
+    assert (found.every, found.group) == (1, 2)
+    assert found.resident == np.inf  # the units of this device are not known
 
 
 def test_warps_do_not_wait_for_stores(device, monkeypatch):
@@ -357,7 +357,7 @@ def test_warps_do_not_wait_for_stores(device, monkeypatch):
     recorder = Recorder(device, KERNEL % "for (int j = 1; j < 4; j++) x[128 * j + i] = x[0];", "k")
     x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    assert found.each == pytest.approx(np.tile((1, 2, 0, 0, 0, 0), (4, 1)))
+    assert found.each == pytest.approx(np.tile((1, 2, 0, 0, 0, 0, 0, 0), (4, 1)))
 
 
 @pytest.mark.parametrize(
@@ -402,25 +402,75 @@ def test_loads_that_wait_for_each_other(device, monkeypatch, body, loads, atomic
     recorder, queue = Recorder(device, lower + KERNEL % body, "k"), device.queue()
     x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
-    beyond, first, *others = found.each.max(0)
-    assert (beyond + first, *others) == pytest.approx((loads, atomics, local, 0, 0))
+    beyond, first, _, *others = found.each.max(0)
+    assert (beyond + first, *others) == pytest.approx((loads, atomics, local, 0, 0, 0))
 
 
 @pytest.mark.parametrize(
-    ("body", "operations"),
+    ("body", "turns"),
     [
-        ("for (int j = x[i]; j < i; j++) x[j] = i;", 32 + 31),
-        ("for (int j = 0; j < 9; j++) x[j] = i;", 0),  # may have no control when it is compiled
-        ("int j = 0; while (j + 1 < i) x[j++] = i;", 2 * 31),
-        ("int j = 0; do x[j++] = i; while (j < i);", 31),
+        ("for (int j = i / 32; j < i; j++) x[j] = i;", (0, 32)),
+        ("for (int j = 0; j < 9; j++) x[j] = i;", (0, 0)),  # may have no control when compiled
+        ("int j = 0; while (j + 1 < i) x[j++] = i;", (0, 31)),
+        ("int j = 0; do x[j++] = i; while (j < i);", (0, 31)),
+        ("for (int j = 0; j < x[50]; j++) x[j] = 0;", (51, 0)),
+        ("for (int j = 0; j < x[50 + i % 2]; j++) x[j] = 0;", (52, 0)),
     ],
 )
-def test_the_control_of_loops_is_a_chain(device, monkeypatch, body, operations):
+def test_turns_of_loops(device, monkeypatch, body, turns):
+    """The bound of a loop is in memory or not."""
     monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
     recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
-    x = buffer_of(queue, np.zeros(ITEMS, np.int32))
+    x = buffer_of(queue, np.arange(ITEMS, dtype=np.int32))
     found = Analyst(device, 32).trace(recorder, queue, Shape((32,), (32,)), [x]).waits
-    assert found.each[:, 5] == operations
+    assert tuple(found.each[0, 6:]) == turns
+
+
+@pytest.mark.parametrize(
+    ("body", "loads", "lines"),
+    [
+        ("x[i] = x[(i + 1) % 32];", 1, 0),
+        ("x[i] = x[i * 16];", 1, 15),
+        # an item reads once, but in another turn than all others
+        ("for (int j = 0; j < 32; j++) if (j == i) x[i] = x[32];", 32, 0),
+        ("for (int j = 0; j < 32; j++) if (j % 4 == i % 4) x[i] = x[32];", 32, 0),
+        # all turns at the same time, and then the others
+        (
+            "for (int j = 0; j < 8; j++) if (j == i % 8) {\n#pragma unroll\n"
+            "for (int k = 0; k < 4; k++) x[i] = x[i + k]; }",
+            *(8, 1),
+        ),
+    ],
+)
+def test_items_that_read_at_different_moments_wait_for_each_other(
+    device, monkeypatch, body, loads, lines
+):
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(16 * 32, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((32,), (32,)), [x]).waits
+    beyond, first, further, *_ = found.each[0]
+    assert (beyond + first, further) == pytest.approx((loads, lines), abs=1)
+
+
+def test_warps_wait_for_the_slowest_one_at_each_barrier(device, monkeypatch):
+    """In each of four phases another warp reads 16 times, and the others once."""
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    body = """for (int phase = 0; phase < 4; phase++) {
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        for (int j = 0; j < (i / 32 == phase ? 16 : 1); j++) x[i] = x[32 * i + 8 * j];
+    }"""
+    queue = device.queue()
+    x = buffer_of(queue, np.zeros(32 * ITEMS, np.int32))
+    found = [
+        Analyst(device, 32)
+        .trace(Recorder(device, KERNEL % text, "k"), queue, Shape((128,), (128,)), [x])
+        .waits.each[:, :2]
+        .sum(1)
+        for text in (body, body.replace("barrier(CLK_GLOBAL_MEM_FENCE)", ""))
+    ]
+    assert found[1] == pytest.approx(19, abs=0.1)
+    assert found[0] == pytest.approx(4 * 16, rel=0.2)
 
 
 def test_a_launch_accesses_no_more_than_its_buffers(device, monkeypatch):

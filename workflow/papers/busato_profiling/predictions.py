@@ -47,6 +47,8 @@ METHODS: dict[str, tuple[str, int, tuple[str, ...]]] = {
     "triangles": ("power-law", 4, ("triangles-bitmap", "triangles-hash", "triangles-intersect")),
     "truss": ("power-law", 16, ("truss-iterative", "truss-peeling")),
 }
+#: What the model needs of the profile of a device.
+_PARTS = ("arithmetic", "memory", "scheduling", "control")
 _SEED = 13
 #: The fewest vertices or items of an input.
 LEAST = 128
@@ -54,7 +56,7 @@ LEAST = 128
 
 def predictions(n: int, request: Request) -> Iterator[Case]:
     """Yield a case for each problem, of n vertices or items or a part of them."""
-    profile = cache(lambda: profile_device(request.device, quick=True))
+    profile = cache(lambda: profile_device(request.device, quick=True, parts=_PARTS))
     for name, (family, part, names) in METHODS.items():
         runners = [
             _runner(problem(name), method(each), family, max(n // part, LEAST), request, profile)
