@@ -14,8 +14,7 @@
  *           number that was stored last by each work-item, then the last number of each.
  *
  * Parameters  PYAPSP_STEPS   32   branches of a round
- *             PYAPSP_TURNS   256  words of `profiling_turns`, a power of two
- *             PYAPSP_KNOWN   0    1: it reads the bound of its loop once
+ *             PYAPSP_KNOWN   0    1: `profiling_turns` reads the bound of its loop once
  *
  * Cost      profiling_rows: in each round 8 operations for each head and 8 for each row, and 5 of the
  *           round: those that the probes count (pyapsp/profiling/expressions.py).
@@ -27,9 +26,6 @@
  */
 #ifndef PYAPSP_STEPS
 #define PYAPSP_STEPS 32
-#endif
-#ifndef PYAPSP_TURNS
-#define PYAPSP_TURNS 256
 #endif
 #ifndef PYAPSP_KNOWN
 #define PYAPSP_KNOWN 0
@@ -71,16 +67,17 @@ __kernel void profiling_branches(__global volatile uint *out, const uint ways, c
     out[get_global_size(0) + item] = number;
 }
 
-/* One work-item stores the number of each turn. With PYAPSP_KNOWN 0 the bound of the loop is read in
- * each turn: the store could change it. */
-__kernel void profiling_turns(__global uint *out, __global const uint *bound)
+/* One work-item. With PYAPSP_KNOWN 0 the bound of the loop is read in each turn: the store could change
+ * it. */
+__kernel void profiling_turns(__global uint *out, __global const uint *bound, const int rounds)
 {
+    for (int round = 0; round < rounds; round++) {
 #if PYAPSP_KNOWN
-    const uint end = *bound;
-    for (uint turn = 0; turn < end; turn++)
-        out[turn & (PYAPSP_TURNS - 1)] = turn;
+        const uint end = *bound;
+        for (uint turn = 0; turn < end; turn++)
 #else
-    for (uint turn = 0; turn < *bound; turn++)
-        out[turn & (PYAPSP_TURNS - 1)] = turn;
+        for (uint turn = 0; turn < *bound; turn++)
 #endif
+            out[turn] = turn + round;
+    }
 }

@@ -4,8 +4,8 @@
  *           length. `profiling_barriers`: each work-item passes its value to its neighbour, over
  *           two barriers, and can keep vectors across these. `profiling_counters`: work-items add to
  *           one counter or to their own, in global or in local memory. `profiling_shared`: units add
- *           to one word in turns, or to their own. `profiling_chained`: a work-item adds, and each
- *           addition waits for the one before.
+ *           to one word in turns, or to their own. `profiling_chained`: a work-item does atomic
+ *           operations, each of which waits for the one before.
  *
  * Layout    out: a value for each work-item.
  *           counters: one word, or one for each work-item.
@@ -107,17 +107,18 @@ __kernel void profiling_shared(__global uint *counters, __global uint *out, cons
     out[get_global_id(0)] = value;
 }
 
-/* One work-item. The place of each addition depends on the result of the one before (`zero` is 0). */
-__kernel void profiling_chained(__global uint *counter, __global uint *out, const uint zero,
+/* One work-item. Each word of `next` is the place of the next operation, which changes nothing (`zero`
+ * is 0). A launch goes on where the one before it ended, in `out`. */
+__kernel void profiling_chained(__global uint *next, __global uint *out, const uint zero,
                                 const int rounds)
 {
-    uint value = 0;
+    uint place = out[0];
     for (int round = 0; round < rounds; round++) {
 #pragma unroll
         for (int step = 0; step < PYAPSP_STEPS; step++)
-            value = atomic_inc(counter + (value & zero));
+            place = atomic_or(next + place, zero);
     }
-    out[0] = value;
+    out[0] = place;
 }
 
 /* `apart` is 0 for one counter, and 1 for one of each work-item. The old values are used, so that the

@@ -121,6 +121,7 @@ class Characterisation:
     core: Core | None = None  # None if the device is no processor (CPU)
     # Bytes of which words are read at random, each in a line of its own, and the words per second.
     gathers: tuple[tuple[float, float], ...] = ()
+    group: float = 0.0  # the start of a group, of those of all units
 
     @classmethod
     def of(cls, profile: Mapping[str, object]) -> Characterisation:
@@ -169,6 +170,7 @@ class Characterisation:
             units,
             core,
             tuple(rows.curve("gather", "bytes")),
+            _inverse(rows.rate("groups")),
         )
 
     def load_seconds(self, footprint: float) -> tuple[float, float]:

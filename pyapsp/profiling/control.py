@@ -31,7 +31,7 @@ _OF_HEAD, _OF_ROW, _OF_ROUND = 8, 8, 5
 _FACTOR, _SUMMAND = 1664525, 1013904223
 _STARTED = 32  # groups of a round
 _MARKS = 4096
-_WORDS = 256  # where a loop stores
+_TURNS = 1024  # of a loop
 _JUMP = r"j(?!mp)\w+"
 
 
@@ -152,21 +152,18 @@ def _groups(device: Device) -> Benchmark:
 def _turns(device: Device, is_known: bool) -> Benchmark:
     """Return the rate of turns of a loop with a store, whose bound is in memory or is not."""
     queue = device.queue()
-    defines = {"PYAPSP_TURNS": _WORDS, "PYAPSP_KNOWN": int(is_known)}
+    defines = {"PYAPSP_KNOWN": int(is_known)}
     kernel = build(device, "profiling/control.cl", defines).kernel("profiling_turns")
-    out, bound = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4 * _WORDS) for _ in range(2))
+    with device_errors(device, 4 * _TURNS):
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        out = cl.Buffer(queue.context, flags, hostbuf=np.zeros(_TURNS, np.uint32))
+        bound = cl.Buffer(queue.context, flags, hostbuf=np.array([_TURNS], np.uint32))
 
-    def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            cl.enqueue_fill_buffer(queue, out, np.zeros(1, np.uint32), 0, 4 * _WORDS)
-            cl.enqueue_fill_buffer(queue, bound, np.array([_STEPS * rounds], np.uint32), 0, 4)
-            return event_seconds(kernel(queue, (1,), (1,), out, bound))
+    run = one_launch(device, queue, kernel, 1, 1, out, bound)
 
     def fault(rounds: int) -> str | None:
-        turns, expected = _STEPS * rounds, np.zeros(_WORDS, np.uint32)
-        last = np.arange(max(turns - _WORDS, 0), turns, dtype=np.uint32)
-        expected[last % _WORDS] = last
-        return difference(read_back(queue, out, _WORDS), expected)
+        expected = (np.arange(_TURNS) + rounds - 1) * bool(rounds)
+        return difference(read_back(queue, out, _TURNS), expected.astype(np.uint32))
 
     place: Record = {"bound": "private" if is_known else "memory"}
-    return Benchmark("turns", place, "turns", float(_STEPS), run, fault)
+    return Benchmark("turns", place, "turns", float(_TURNS), run, fault)

@@ -16,7 +16,7 @@ from pyapsp.device.kernels.mapped import pinned
 from pyapsp.profiling.answers import difference, read_back
 from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
 
-__all__ = ["banks", "copies", "memory", "read"]
+__all__ = ["banks", "chain_of", "copies", "memory", "read"]
 
 _STEPS = 32
 _GROUP = 256  # work-items of a group on a GPU
@@ -118,15 +118,24 @@ def _filled(queue: cl.CommandQueue, values: np.ndarray) -> cl.Buffer:
     return cl.Buffer(queue.context, flags, hostbuf=values)
 
 
-def _chase(device: Device, size: int, *, constant: bool = False) -> Benchmark:
-    """Return the latency of loads in a part of memory."""
-    queue = device.queue()
+def chain_of(device: Device, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return places in so many bytes in a random order, one in each line, and what is in memory.
+
+    The word at each place is the next place; that at the last one is 0, the first one.
+    """
     line = max(device.handle.global_mem_cacheline_size, 64) // 4
     places = np.arange(size // (4 * line), dtype=np.uint32) * line
     order = np.random.default_rng(0).permutation(places[1:])
     cycle = np.concatenate([places[:1], order])
     following = np.zeros(size // 4, np.uint32)
     following[cycle] = np.roll(cycle, -1)
+    return cycle, following
+
+
+def _chase(device: Device, size: int, *, constant: bool = False) -> Benchmark:
+    """Return the latency of loads in a part of memory."""
+    queue = device.queue()
+    cycle, following = chain_of(device, size)
     defines: dict[str, str | int] = {"PYAPSP_STEPS": _STEPS}
     if constant:
         defines["PYAPSP_SPACE"] = "__constant"
@@ -156,8 +165,9 @@ def _lines(device: Device, lines: int) -> Benchmark:
     """Return the latency of loads of the first cache whose work-items read so many lines."""
     queue = device.queue()
     line = max(device.handle.global_mem_cacheline_size, 64) // 4
-    places = np.arange(_WARP, dtype=np.uint32) * line
-    following = np.zeros(_WARP * line, np.uint32)
+    # one more place than a round has loads: else each round would end where it began
+    places = np.arange(_STEPS + 1, dtype=np.uint32) * line
+    following = np.zeros(len(places) * line, np.uint32)
     following[places] = np.roll(places, -1)
     begin = np.arange(_WARP) * lines // _WARP
     with device_errors(device, 4 * len(following)):
@@ -174,7 +184,7 @@ def _lines(device: Device, lines: int) -> Benchmark:
             return event_seconds(kernel(queue, (_WARP,), (_WARP,), chain, out, np.int32(rounds)))
 
     def fault(rounds: int) -> str | None:
-        return difference(read_back(queue, out, _WARP), places[(begin + loads) % _WARP])
+        return difference(read_back(queue, out, _WARP), places[(begin + loads) % len(places)])
 
     return Benchmark("gather latency", {"lines": lines}, "accesses", _STEPS, run, fault)
 

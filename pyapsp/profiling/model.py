@@ -60,9 +60,9 @@ class Advice:
 class Analysis:
     """What limits a kernel."""
 
-    # Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics; and
-    # latency, the seconds that warps wait. On a CPU, also branches, barriers and groups (their
-    # starts), and no latency.
+    # Seconds that each part of the device needs: memory, caches, local, arithmetic, atomics, and
+    # groups (their starts); and latency, the seconds that warps wait. On a CPU, also branches and
+    # barriers, and no latency.
     times: dict[str, float]
     bound: str  # the part that needs longest
     # Seconds of the busiest part and of latency, on a CPU of all parts that take turns; and of the
@@ -133,9 +133,11 @@ def _of_device(trace: LaunchTrace, device: Characterisation) -> tuple[dict[str, 
     times = {name: seconds / used for name, seconds in times.items()}
     # operations on one word take turns, whoever asks for them
     times["atomics"] = max(times["atomics"], same)
+    times["groups"] = trace.shape.groups * device.group
     times["latency"] = _waiting(trace, device)
     # the instructions of both are issued by the same schedulers
-    busy = max(times["arithmetic"] + times["local"], times["memory"], times["caches"])
+    issued = times["arithmetic"] + times["local"]
+    busy = max(issued, *(times[name] for name in ("memory", "caches", "groups")))
     return times, max(busy + times["latency"], times["atomics"])
 
 
@@ -220,10 +222,8 @@ def _atomic_seconds(trace: LaunchTrace, device: Characterisation) -> tuple[float
     """
     sectors, same = trace.atomics
     words = sectors * trace.accesses.sector / _WORD
-    return tuple(
-        count / device.rates[rate] if rate in device.rates else 0.0
-        for rate, count in (("atomic", words), ("same atomic", same))
-    )
+    each, one = (device.rates.get(name) for name in ("atomic", "same atomic"))
+    return words / each if each else 0.0, same / one if one else 0.0
 
 
 def _local_seconds(trace: LaunchTrace, device: Characterisation) -> float:

@@ -14,6 +14,7 @@ from pyapsp.device import Device, device_errors, event_seconds
 from pyapsp.device.kernels import build
 from pyapsp.profiling.answers import difference, read_back
 from pyapsp.profiling.measuring import Benchmark, Prepare, one_launch
+from pyapsp.profiling.memory import chain_of
 
 __all__ = ["additions", "scheduling"]
 
@@ -22,6 +23,7 @@ _GROUP = 256
 _WORDS = 1024
 _KEPT = 8  # vectors that are live across barriers
 _VECTOR = 64  # their bytes: those of the strips of matrices that a work-item has
+_CHAIN = 2**20  # bytes of the words of the latency of atomic operations
 _APART = 32  # words between counters that are in lines of their own
 _MULTIPLIER, _OPERAND = 5, 3
 
@@ -140,26 +142,30 @@ def _shared(device: Device, distinct: bool) -> Benchmark:
 
 
 def _chained(device: Device) -> Benchmark:
-    """Return the latency of atomic operations: each adds to a word that depends on the one before.
+    """Return the latency of atomic operations on words all over memory.
 
-    The word is always the same, but no compiler knows that.
+    That of one word depends on how far the part of the cache is that has it.
     """
     queue = device.queue()
-    kernel = build(device, "profiling/scheduling.cl", {"PYAPSP_STEPS": _STEPS}).kernel(
-        "profiling_chained"
-    )
-    counter, out = (cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4) for _ in range(2))
+    cycle, following = chain_of(device, _CHAIN)
+    with device_errors(device, _CHAIN):
+        kernel = build(device, "profiling/scheduling.cl", {"PYAPSP_STEPS": _STEPS}).kernel(
+            "profiling_chained"
+        )
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        chain = cl.Buffer(queue.context, flags, hostbuf=following)
+        out = cl.Buffer(queue.context, flags, hostbuf=np.zeros(1, np.uint32))
+    launch = one_launch(device, queue, kernel, 1, 1, chain, out, np.uint32(0))
+    done = 0
 
     def run(rounds: int) -> float:
-        with device_errors(device, 0):
-            cl.enqueue_fill_buffer(queue, counter, np.zeros(1, np.uint32), 0, 4)
-            event = kernel(queue, (1,), (1,), counter, out, np.uint32(0), np.int32(rounds))
-            return event_seconds(event)
+        nonlocal done
+        done += rounds * _STEPS
+        return launch(rounds)
 
     def fault(rounds: int) -> str | None:
-        counted, last = rounds * _STEPS, max(rounds * _STEPS - 1, 0)
-        found = np.concatenate([read_back(queue, each, 1) for each in (counter, out)])
-        return difference(found, np.array([counted, last], np.uint32))
+        last = done % len(cycle)
+        return difference(read_back(queue, out, 1), cycle[last : last + 1])
 
     return Benchmark("atomic latency", {"memory": "global"}, "operations", _STEPS, run, fault)
 

@@ -33,7 +33,8 @@ class Waits:
     may overlap, but not those of a block and the next, nor a load and that which gives its address.
     It waits for more than the first cache if one of them is likely to miss it, longer if the items
     of the warp access several lines, and longest for the result of an atomic operation, which no
-    first cache does. The turns of a loop that is unrolled overlap. No warp guesses how a branch
+    first cache does. The turns of a loop that is unrolled overlap, unless it has
+    a barrier. No warp guesses how a branch
     goes; but a loop that always has the same number of turns may have none when it is compiled,
     unless that number is in memory.
 
@@ -89,8 +90,9 @@ def waits_of(
         blocks, sites, counts.executions, repeated
     )
     overlapped = executed.copy()
+    parted = {block.around for block in blocks if block.operations.get("barrier")}
     for number, block in enumerate(blocks):
-        if block.around is not None:
+        if block.around is not None and block.around not in parted:
             overlapped[:, number] = np.minimum(executed[:, number], executed[:, block.around])
     memory, leaders = _of_memory(blocks, sites, log, line, sector)
     share = overlapped.sum(0) / np.maximum(executed.sum(0), 1)

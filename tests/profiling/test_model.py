@@ -151,6 +151,23 @@ def test_atomic_operations_of_a_gpu(sectors, same, expected):
     assert analyse(launch, 1e3, device(rates=rates)).times["atomics"] == expected
 
 
+def test_operations_on_one_word_take_turns_however_few_groups_do_them():
+    launch = replace(trace({}), atomics=(8, 8))
+    slow = device(rates={"atomic": 100.0, "same atomic": 5.0}, units=100)
+    assert analyse(launch, 1e3, slow).times["atomics"] == max(100 * 64 / 100, 8 / 5)
+    slow = device(rates={"same atomic": 5.0}, units=100)
+    assert analyse(launch, 1e3, slow).times["atomics"] == 8 / 5
+
+
+def test_groups_start_one_after_the_other():
+    """So do lines of the first cache, of which a unit reads one at a time."""
+    slow = device(group=3.0, gathers=((1.0, 4.0), (100.0, 2.0)))
+    found = analyse(trace({}, sectors=8), 1e3, slow)
+    assert (found.times["groups"], found.times["caches"]) == (3.0, 8 / 4.0)
+    assert (found.bound, found.predicted) == ("groups", 3.0)
+    assert analyse(trace({}, sectors=16), 1e3, slow).predicted == 16 / 4.0
+
+
 def test_arithmetic_and_local_memory_take_turns():
     found = analyse(trace({}, arithmetic=3e9, local=2e9, footprint=4e9), 10.0, device())
     assert (found.times["arithmetic"], found.times["local"]) == (3, 2)
@@ -206,6 +223,7 @@ def test_a_profile_of_a_gpu(rows):
     more = (1.75 / 31, 0.25 - 0.1, 0.02) if rows is not ROWS else (0.0, 0.0, 0.0)
     atomic = 0.5 if rows is not ROWS else 0.0
     assert found.waits == Delays(atomic, 0.05, ((32.0, 0.025), (512.0, 0.05)), *more)
+    assert found.group == (pytest.approx(1 / 60) if rows is not ROWS else 0.0)
     assert found.line_seconds(4.0) == (1 / 12 if rows is not ROWS else 0.0)
     assert found.rates["same atomic"] == 3
 

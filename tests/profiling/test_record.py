@@ -453,6 +453,26 @@ def test_items_that_read_at_different_moments_wait_for_each_other(
     assert (beyond + first, further) == pytest.approx((loads, lines), abs=1)
 
 
+def test_turns_with_a_barrier_do_not_overlap(device, monkeypatch):
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    turn = "{ x[i] = x[i + j]; barrier(CLK_GLOBAL_MEM_FENCE); }"
+    body = f"\n#pragma unroll\nfor (int j = 0; j < 4; j++) {turn}"
+    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(4 * ITEMS, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((ITEMS,), (GROUP,)), [x]).waits
+    assert found.each[0, :2].sum() == found.each[0, 5] == 4
+
+
+def test_a_sector_that_nobody_asked_for_is_no_hit(device, monkeypatch):
+    """In a line of 32 words each eighth one misses the first cache."""
+    monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
+    body = "int s = 0; for (int j = 0; j < 32 + i; j++) s += x[j]; x[i] = s;"
+    recorder, queue = Recorder(device, KERNEL % body, "k"), device.queue()
+    x = buffer_of(queue, np.zeros(ITEMS, np.int32))
+    found = Analyst(device, 32).trace(recorder, queue, Shape((1,), (1,)), [x]).waits
+    assert tuple(found.each[0, :2]) == pytest.approx((32 / 8, 32 - 32 / 8), abs=1)
+
+
 def test_warps_wait_for_the_slowest_one_at_each_barrier(device, monkeypatch):
     """In each of four phases another warp reads 16 times, and the others once."""
     monkeypatch.setattr(Device, "traits", replace(device.traits, scalar_groups=False))
