@@ -256,7 +256,7 @@ def short(monkeypatch):
         monkeypatch.setattr(
             module,
             "profile_device",
-            lambda device, *, quick: profile_device(device, quick=quick, parts=_NEEDED),
+            lambda device, *, quick, **_: profile_device(device, quick=quick, parts=_NEEDED),
         )
 
 
