@@ -50,7 +50,8 @@ _CALLS = {
     "solve": lambda graph: pyapsp.solve(graph, sources=[1, 2], method="near-far").distances,
     "matrix": lambda graph: _matrix_of(graph, "host").distances,
     "matrix on the device": lambda graph: _matrix_of(graph, "device").distances,
-    "within": lambda graph: pyapsp.within(graph, [1, 2], 90).distances.toarray(),
+    # predecessors, without which the host searches
+    "within": lambda graph: pyapsp.within(graph, [1, 2], 90, predecessors=True).distances.toarray(),
     "closeness": lambda graph: pyapsp.closeness_centrality(graph, sources=[3, 4]),
 }
 

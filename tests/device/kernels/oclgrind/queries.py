@@ -12,7 +12,9 @@ from scipy.sparse import csgraph
 import pyapsp
 from pyapsp.device import model, quirks
 from pyapsp.graph import generators
+from pyapsp.queries import range_rows
 
+range_rows._DENSE = 0  # the device searches
 graph = generators.random_graph(40, 110, seed=3, max_weight=9)
 rows = csgraph.dijkstra(graph.to_scipy().astype(float))
 rng = np.random.default_rng(1)
