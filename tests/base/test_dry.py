@@ -14,6 +14,7 @@ from pyapsp.base.dry import needed
 from pyapsp.base.errors import DeviceMemoryError, HostMemoryError, ParameterError
 from pyapsp.device import Device
 from pyapsp.graph import Graph, generators
+from pyapsp.queries import range_rows
 
 GRAPH = generators.random_graph(60, 240, 9, seed=3)
 # A call and the bytes of its answer.
@@ -39,7 +40,8 @@ CALLS = {
 
 @pytest.fixture
 def full(monkeypatch):
-    """A device whose driver has no memory."""
+    """A device whose driver has no memory; short searches run there, too, not on the host."""
+    monkeypatch.setattr(range_rows, "_DENSE", 0)
 
     def refuse(self, size, *_):
         raise cl.MemoryError("create_buffer", -4, "full")
