@@ -87,11 +87,8 @@ def narrower(graph: Graph | Facts, dtype: np.dtype, bound: int | float) -> np.dt
         `checks.converted`.
     """
     candidate = _narrowest(graph, bound)
-    if candidate is None or candidate.itemsize >= dtype.itemsize:
-        return None
-    # if the float type cannot hold all whole numbers up to the bound, its sums would be rounded
-    exact = dtype.kind in "iu" or bound <= 2 ** (np.finfo(dtype).nmant + 1)
-    return candidate if exact else None
+    # a float type holds all whole numbers of a narrower type, so that its sums are not rounded
+    return candidate if candidate is not None and candidate.itemsize < dtype.itemsize else None
 
 
 def is_exact(graph: Graph, dtype: np.dtype) -> bool:

@@ -226,6 +226,14 @@ def test_rejected(name, written, capsys, tmp_path):
     assert not out.exists()
 
 
+def test_an_int_counts_the_elements_of_an_array(written):
+    text = "char big[{}];\nvoid run(void) {{ big[0] = 1; }}\n"
+    (big,) = translate(written(program(text.format(2**31 - 1)))).arrays
+    assert big.shape == (2**31 - 1,)
+    with pytest.raises(ProgramError, match=r"c:5:\d+: big has more than 2\^31 - 1 elements"):
+        translate(written(program(text.format(2**31))))
+
+
 def test_nothing_is_built_from_a_rejected_program(written, device):
     with pytest.raises(ProgramError, match="recursion"):
         load(written(program(REJECTED["recursion"][0])), device=device)

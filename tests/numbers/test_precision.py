@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyapsp.graph import Graph
-from pyapsp.numbers.precision import Tolerance, tolerance_for
+from pyapsp.numbers.precision import DTYPES, Tolerance, infinity, narrower, tolerance_for
 
 THIRDS = Graph.from_arcs(3, [0, 1], [1, 2], np.array([1, 1]) / 3)
 WHOLE = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
@@ -24,6 +24,21 @@ WHOLE = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
 )
 def test_sums_of_whole_numbers_that_the_type_holds_are_exact(graph, dtype, largest, exact):
     assert tolerance_for(graph, np.dtype(dtype), largest).exact is exact
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_type_holds_what_a_narrower_one_holds(name):
+    """The answer in the narrower type is converted: no whole number may be lost."""
+    dtype = np.dtype(name)
+    for bound in (9, 2**14 - 2, 2**15 - 2, 2**30 - 2, 2**62 - 2):
+        found = narrower(WHOLE, dtype, bound)
+        if found is None:
+            assert dtype.itemsize == 2 or bound >= infinity(np.dtype("uint16"))
+            continue
+        largest = int(infinity(found)) - 1
+        assert bound <= largest
+        assert found.itemsize < dtype.itemsize
+        assert int(dtype.type(largest)) == largest
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,14 @@ def test_tolerance_is_zero_for_whole_numbers_and_small_for_others():
     assert not tolerance(whole, distances * 2.0**24).exact
 
 
+def test_some_rows_with_negative_weights_have_twice_the_tolerance():
+    """Partial sums are distances themselves only if the answer has a row for every vertex."""
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [-(2**61), 2**60])
+    distances = pyapsp.solve(graph, "johnson", dtype="int64").distances
+    whole, some = (verify._tolerance(graph, each) for each in (distances, distances[:1]))
+    assert some.absolute == 2 * whole.absolute > 0
+
+
 def test_float_answers_off_by_more_than_rounding_fail(device):
     rng = np.random.default_rng(3)
     n = 40

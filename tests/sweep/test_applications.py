@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import ndimage
 from scipy.integrate import solve_ivp
 
 from pyapsp.errors import ParameterError
@@ -63,6 +64,15 @@ def test_gaussian_filter(scheme, device):
     arrays = gaussian_filter.inputs(18, (21, 40))
     result = gaussian_filter.sweep((21, 40), device=device, scheme=scheme)(**arrays)["result"]
     np.testing.assert_allclose(result, gaussian_filter.reference(arrays)["result"], atol=1e-6)
+
+
+def test_coefficients_of_the_gaussian_filter_are_a_bell():
+    radius = gaussian_filter.RADIUS
+    point = np.zeros(2 * radius + 1)
+    point[radius] = 1
+    bell = ndimage.gaussian_filter1d(point, radius / 3, radius=radius)
+    found = gaussian_filter.inputs(1, (3, 3))["coefficients"]
+    np.testing.assert_allclose(found, bell, rtol=1e-6)
 
 
 @pytest.mark.every(2)

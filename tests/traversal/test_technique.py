@@ -20,7 +20,7 @@ from pyapsp.errors import DeviceMemoryError, ParameterError
 from pyapsp.graph import generators
 from pyapsp.registry import Options, Parameters, problem, runs
 from pyapsp.traversal import partition
-from pyapsp.traversal.partitioning import multi_phase, technique
+from pyapsp.traversal.partitioning import dynamic_warp, multi_phase, technique
 from pyapsp.traversal.partitioning import offsets as inputs
 from pyapsp.traversal.partitioning.offsets import Offsets, as_offsets
 
@@ -335,6 +335,13 @@ def test_devices_with_memory_of_their_own(name, device, monkeypatch):
     monkeypatch.setattr(technique, "in_place", lambda _: False)
     chosen = {"heavy": "relaunch", "threshold": 4} if name == "partition-dynamic-warp" else {}
     right(name, [chosen], device)
+
+
+@pytest.mark.parametrize(("threshold", "most"), [(99, 10), (100, 9), (999, 1), (1000, 0)])
+def test_so_many_items_can_be_heavy(threshold, most):
+    given = Offsets.of_sizes([*[0] * 90, *[100] * 10])
+    parameters = Parameters(heavy="relaunch", threshold=threshold)
+    assert dynamic_warp._most(given, parameters) == most
 
 
 def test_heavy_items_are_found(device):

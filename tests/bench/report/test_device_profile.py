@@ -70,6 +70,7 @@ def test_the_page_has_every_curve_and_every_row():
 def test_curves_without_rows_are_not_drawn():
     page = profile_page(profile(results=[row("chains", chains=1), row("chains", chains=2)]))
     assert page.count("<svg") == 1
+    assert ">chains 2<" in page
 
 
 def test_energy_and_failures_are_shown():
