@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pyapsp.cli import main
+from pyapsp.cli.profile_kernel import lines
 from pyapsp.errors import ParameterError
 from pyapsp.profiling.kernel import profile_kernel, source_of
 
@@ -121,6 +122,10 @@ def test_an_argument_from_a_file(device, file, tmp_path):
     words = [str(tmp_path / "x.npy"), "zeros:64", "64", "0"]
     record = profile_kernel(device, file, "scale", words, [64], defines={"STRIDE": 1})
     assert record["operations"]["load"] == 64
+    for part, said in ((1, False), (0.25, True)):
+        text = "\n".join(lines({**record, "recorded": part}))
+        assert ("traces of 25.0% of the groups" in text) is said
+        assert ("traces of" in text) is said
 
 
 def test_what_is_missing_is_said(file, capsys):
