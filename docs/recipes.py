@@ -501,7 +501,7 @@ def anchor(recipe: Recipe) -> str:
 def table(figures: dict[str, Any], page: str = "") -> str:
     """Return the table of times; its jobs are links to sections of `page`, which follow it."""
     rows = [
-        "| my job | what I used | its time | time of pyapsp | its lines of code | with pyapsp |",
+        "| my job | what I used | its time | time of pyapsp | lines with it | lines with pyapsp |",
         "|---|---|---|---|---|---|",
     ]
     for recipe in RECIPES:
