@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyapsp.base.errors import ParameterError
 from pyapsp.graph.generators import grid_2d, power_law, random_graph
 from pyapsp.graph.model import Graph
+from pyapsp.graph.validation import choice
 
 __all__ = ["ARCS", "FAMILIES", "draw"]
 
@@ -39,10 +39,7 @@ def draw(family: str, n: int, seed: int, *, arcs: int = ARCS, max_weight: int = 
     ParameterError
         If there is no such family.
     """
-    if family not in FAMILIES:
-        raise ParameterError.of(
-            "family", "families.draw", f"one of {', '.join(FAMILIES)}", family, FAMILIES
-        )
+    choice("family", "families.draw", family, FAMILIES)
     if family == "power-law":
         most = max(n - 1, 0)
         return power_law(n, min(arcs * n, n * most), max_weight=max_weight, seed=seed)

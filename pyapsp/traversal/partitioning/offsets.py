@@ -181,10 +181,7 @@ def draw(size: int, family: str, seed: int, requires: Requirements | None = None
     ParameterError
         If there is no such family.
     """
-    if family not in FAMILIES:
-        raise ParameterError.of(
-            "family", "offsets.draw", f"one of {', '.join(FAMILIES)}", family, FAMILIES
-        )
+    validation.choice("family", "offsets.draw", family, FAMILIES)
     rng = np.random.default_rng(seed)
     name = f"{family}-{size}-{seed}"
     if family == "power-law":
