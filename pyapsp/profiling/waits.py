@@ -33,10 +33,9 @@ class Waits:
     may overlap, but not those of a block and the next, nor a load and that which gives its address.
     It waits for more than the first cache if one of them is likely to miss it, longer if the items
     of the warp access several lines, and longest for the result of an atomic operation, which no
-    first cache does. The turns of a loop that is unrolled overlap, unless it has
-    a barrier. No warp guesses how a branch
-    goes; but a loop that always has the same number of turns may have none when it is compiled,
-    unless that number is in memory.
+    first cache does. The turns of a loop that is unrolled overlap, unless it has a barrier. No warp
+    guesses how a branch goes; but a loop that always has the same number of turns may have none
+    when it is compiled, unless that number is in memory.
 
     Items of a warp that access memory at different moments wait for each other. So do the warps of
     a group, at each of its barriers.
