@@ -25,9 +25,9 @@ from pyapsp.graph.names import check_savable
 from pyapsp.numbers.precision import infinity
 from pyapsp.paths import AllPairsOptions, Rows
 from pyapsp.paths.result import Result
-from pyapsp.registry import Method, Request, Stats, runs
+from pyapsp.registry import Method, Request, Stats
 from pyapsp.registry.record import reasons, record
-from pyapsp.registry.runs import Planned, Refusals
+from pyapsp.registry.runs import Candidates, Planned
 
 if TYPE_CHECKING:
     from pyapsp.all_pairs.sparse.source_blocks import SourceBlocks
@@ -204,7 +204,6 @@ class RowBlocks(Generator[Result, None, None]):
 
 def _blocks(request: Request, block: int | None, started: float) -> Generator[Result, None, None]:
     """Use the first plan that yields a block without a stall and without a lack of memory."""
-    refusals = Refusals()
 
     def part(options: AllPairsOptions) -> AllPairsOptions:
         """Return the options of the first block."""
@@ -212,13 +211,14 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
             return options
         return replace(options, sources=options.sources[:block])
 
-    for planned in runs.plans(request, refusals, part):
+    candidates = Candidates(request, part)
+    for planned in candidates:
         follow = _searched if cast("AllPairsMethod", planned.method).by_source else _sliced
         results = follow(request, planned, block, started)
         try:
             first = next(results, None)
         except DeviceError as error:
-            refusals.fall_back(request, planned.method, error)
+            candidates.refuse(error)
             continue
         try:
             if first is not None:
@@ -228,7 +228,7 @@ def _blocks(request: Request, block: int | None, started: float) -> Generator[Re
         finally:  # otherwise Python 3.12 keeps these objects after close()
             results.close()
         return
-    raise refusals.least()
+    raise candidates.least()
 
 
 def _searched(

@@ -236,7 +236,7 @@ def explain(
         keep=keep,
     )
     request = requested(graph, arguments)
-    refusals = runs.Refusals()
-    for planned in runs.plans(request, refusals):
-        return "\n".join(reasons(request, planned.choice, planned.plan, refusals.texts()))
-    raise refusals.least()
+    candidates = runs.Candidates(request)
+    for planned in candidates:
+        return "\n".join(reasons(request, planned.choice, planned.plan, candidates.refused()))
+    raise candidates.least()

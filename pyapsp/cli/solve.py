@@ -318,10 +318,10 @@ def _dry_run(graph: Graph, call: Arguments, arguments: argparse.Namespace) -> in
     from pyapsp.registry.record import reasons
 
     request = requested(graph, call)
-    refusals = runs.Refusals()
-    planned = next(runs.plans(request, refusals), None)
+    candidates = runs.Candidates(request)
+    planned = next(iter(candidates), None)
     if planned is None:
-        raise refusals.least()
+        raise candidates.least()
     plan, options, chosen = planned.plan, request.options, planned.method
     assert isinstance(chosen, AllPairsMethod)
     seconds, lines = planned.choice.seconds, reasons(request, planned.choice, plan)

@@ -24,7 +24,7 @@ from pyapsp.graph import Graph, GraphLike, as_graph
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
 from pyapsp.paths.result import Result
 from pyapsp.paths.sharing import part_of
-from pyapsp.registry import Choice, Method, Plan, Request, Stats
+from pyapsp.registry import Choice, Plan, Request, Stats
 from pyapsp.registry import method as find_method
 from pyapsp.registry.ranks import register_on_ranks
 from pyapsp.registry.record import reasons, record
@@ -118,7 +118,7 @@ def _run(
     seconds = time.perf_counter() - started
     about = record(request, method.id, plan, stats, work, seconds)
     about |= {"ranks": ranks.size, "rank": ranks.rank, "hosts": sorted(set(ranks.hosts))}
-    about["automatic"] = not isinstance(request.method, Method)
+    about["automatic"] = request.is_automatic
     lines = (
         *reasons(request, choice, plan),
         f"rank {ranks.rank} of {ranks.size} on {ranks.host}, with {cores()} of its "
@@ -140,7 +140,7 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
     if ranks.rank == 0:
         choice = next(request.problem.choices(request))
         first = cast("AllPairsMethod", choice.method)
-        if isinstance(request.method, Method):
+        if not request.is_automatic:
             if not first.by_source and first.id != _DENSE:
                 raise CapabilityError(
                     f"{first.id} runs on one rank: take {_DENSE}, or a method that searches from "
@@ -152,7 +152,7 @@ def _chosen(ranks: Ranks, request: Request) -> Choice:
         else:
             common = (_DENSE, request.options.dtype.name, {}, f"{choice.reason}; on ranks {_DENSE}")
     name, dtype, parameters, reason = ranks.share(common)
-    if not isinstance(request.method, Method):
+    if request.is_automatic:
         for each in request.problem.choices(request):
             if each.method.id == name and each.options.dtype.name == dtype:
                 return replace(each, reason=reason)
@@ -170,8 +170,8 @@ def _searched(
     choice = replace(choice, options=replace(choice.options, memory_limit=limit))
     plan = method.plan(graph, part_of(choice.options, graph.n, ranks.size))
     wrong: DeviceError | None = None
-    if not isinstance(request.method, Method):
-        wrong = refusal(request, choice, plan)
+    if request.is_automatic:
+        wrong = refusal(method, plan)
     if wrong is not None:
         raise wrong
     return plan, solve_searches(ranks, method, plan, graph, answers)

@@ -113,6 +113,16 @@ class Request:
     reasons: tuple[str, ...] = ()
     fallback: bool = True
 
+    @property
+    def is_automatic(self) -> bool:
+        """Whether the methods are those of "auto"."""
+        return not isinstance(self.method, Method)
+
+    @property
+    def may_fall_back(self) -> bool:
+        """Whether another method may run in place of one that could not."""
+        return self.is_automatic and self.fallback
+
 
 @dataclass(frozen=True)
 class Choice:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyapsp.device import DeviceLike
-from pyapsp.graph.device_graph import device_for
+from pyapsp.device import DeviceLike, choose
 from pyapsp.graph.validation import flag
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Request
@@ -55,7 +54,8 @@ def request(
     owner : str, optional
         Name of the function, for messages; by default `name`.
     device : device-like
-        As for `pyapsp.device.choose`.
+        As for `pyapsp.device.choose`. If the input may be on a device, it is the result of
+        `pyapsp.graph.device_graph.device_for`.
     memory_limit : int, optional
         Bytes of device memory.
     progress : callable, optional
@@ -77,7 +77,7 @@ def request(
     owner = owner or name
     limit = check_limits(memory_limit, progress, owner)
     chosen = method_of(name, method, owner)
-    checked = options(device_for(data, device), dtype, memory_limit=limit, progress=progress)
+    checked = options(choose(device), dtype, memory_limit=limit, progress=progress)
     return Request(
         problem(name),
         data,

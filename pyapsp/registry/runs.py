@@ -11,7 +11,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from pyapsp.registry.steps import AnyPlan, Loaded, Options
 from pyapsp.registry.trials import refusal
 from pyapsp.registry.tuning.database import Unchanging
 
-__all__ = ["Planned", "Refusals", "Solved", "load", "plans", "run", "solve"]
+__all__ = ["Candidates", "Planned", "Solved", "load", "run", "solve"]
 
 # Errors of a run whose cause may be gone in the next one.
 _TEMPORARY = (DeviceMemoryError, StallError)
@@ -48,24 +48,99 @@ class Planned:
         """The method that will run."""
         return self.choice.method
 
+    def run(self) -> Any:
+        """Return the answer of the method; arrays that stay on devices make room for the run."""
+        used = self._make_room()
+        try:
+            return self.method.run(self.plan)
+        except DeviceMemoryError as error:
+            let_go(error)
+            # other programs, or other devices of this run, may leave less memory than planned
+            if not release_all():
+                raise
+            return self.method.run(self.plan)
+        finally:
+            for there in used:
+                there.trim()
 
-@dataclass
-class Refusals:
-    """The candidates of "auto" that did not run.
+    def load(self) -> Loaded:
+        """Return the input on the device, ready for runs of the kernels alone."""
+        self._make_room()
+        return self.method.load(self.plan)
 
-    Which candidates need more memory than the device has, or fail their self test, depends on the
-    device alone. A stall, or a driver that lacks memory, may be a matter of the moment.
+    def _make_room(self) -> list[Residents]:
+        """Release arrays that stay on the devices as far as the plan needs their memory."""
+        plan, all_of_them = self.plan, []
+        if not plan.device_bytes:
+            return []
+        for device in plan.options.devices:
+            there = residents(device.context)
+            # what the plan needs may be there already
+            attributes = getattr(plan.input, "__dict__", {}).values()
+            own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
+            spare = replace(plan.options, device=device).memory - plan.device_bytes
+            there.shrink(max(spare, 0) + own)
+            all_of_them.append(there)
+        return all_of_them
+
+
+class Candidates:
+    """The plans of a request: of the method that it names, or of the candidates of "auto".
+
+    Iteration plans one after the other. If the run of a plan fails, `refuse` decides whether the
+    next is tried. Which candidates need more memory than the device has, or fail their self test,
+    depends on the device alone. A stall, or a driver that lacks memory, may be a matter of the
+    moment.
+
+    Parameters
+    ----------
+    request : Request
+    part : callable
+        Converts the options of a choice to the options of the part of the request that is planned
+        first.
     """
 
-    # The id of each method, and why it did not run.
-    errors: list[tuple[str, DeviceError]] = field(default_factory=list)
+    def __init__(
+        self, request: Request, part: Callable[[Any], Options] = lambda options: options
+    ) -> None:
+        self._request, self._part = request, part
+        self._errors: list[tuple[Method, DeviceError]] = []
+        self._last: Method | None = None  # the method of the plan that is tried
 
-    def add(self, method: Method, error: DeviceError) -> None:
-        """Add a candidate that cannot run on the device."""
-        self.errors.append((method.id, error))
+    def __iter__(self) -> Iterator[Planned]:
+        """Yield plans that the memory is enough for, of methods that pass their self test.
 
-    def fall_back(self, request: Request, method: Method, error: DeviceError) -> None:
-        """Add a candidate that could not run this time, and warn, or raise its error.
+        Raises
+        ------
+        PyApspError
+            If the method that the request names cannot be planned; for "auto" if no method can be.
+        """
+        request = self._request
+        unchanging, choices = Unchanging(), request.problem.choices(request)
+        while True:
+            with unchanging:
+                choice = next(choices, None)
+                if choice is None:
+                    return
+                self._last = choice.method
+                try:
+                    plan = choice.method.plan(request.input, self._part(choice.options))
+                except DeviceMemoryError as error:
+                    if not request.is_automatic:
+                        raise
+                    self._errors.append((choice.method, error))
+                    continue
+            needed(plan.device_bytes, plan.answer_bytes)
+            wrong = refusal(choice.method, plan) if request.is_automatic else None
+            if wrong is None:
+                yield Planned(choice, plan)
+            elif isinstance(wrong, _TEMPORARY):
+                self.refuse(wrong)
+            else:
+                self._errors.append((choice.method, wrong))
+
+    def refuse(self, error: DeviceError) -> None:
+        """Add the error of the last plan, and warn that another method takes over, or raise it.
 
         Raises
         ------
@@ -74,10 +149,10 @@ class Refusals:
             stall or a lack of memory.
         """
         let_go(error)
-        temporary = isinstance(error, _TEMPORARY)
-        if not temporary or isinstance(request.method, Method) or not request.fallback:
+        method = self._last
+        if method is None or not self._request.may_fall_back or not isinstance(error, _TEMPORARY):
             raise error
-        self.add(method, error)
+        self._errors.append((method, error))
         warnings.warn(
             f"{method.id} could not run, and another method takes over: {error}",
             FallbackWarning,
@@ -86,12 +161,12 @@ class Refusals:
 
     def least(self) -> DeviceError:
         """Return the error of the plan that needs the least memory."""
-        errors = [error for _, error in self.errors]
+        errors = [error for _, error in self._errors]
         return min(errors, key=lambda error: getattr(error, "needed", math.inf))
 
-    def texts(self) -> list[str]:
-        """Return a line for each candidate."""
-        return [f"{method}: {error}" for method, error in self.errors]
+    def refused(self) -> list[str]:
+        """Return a line for each candidate that did not run."""
+        return [f"{method.id}: {error}" for method, error in self._errors]
 
 
 @dataclass(frozen=True)
@@ -115,59 +190,9 @@ class Solved:
         return (lambda: self.record) if isinstance(given, Graph) else self.record
 
 
-def plans(
-    request: Request,
-    refusals: Refusals,
-    part: Callable[[Any], Options] = lambda options: options,
-) -> Iterator[Planned]:
-    """Yield the plan of the method asked for, or the plans of the candidates of "auto".
-
-    Parameters
-    ----------
-    request : Request
-    refusals : Refusals
-        Plans that need too much memory, and failed self tests, are added to it.
-    part : callable
-        Converts the options of a choice to the options of the part of the request that is planned
-        first.
-
-    Raises
-    ------
-    PyApspError
-        If the method asked for cannot run; for "auto" if no method can.
-    """
-    unchanging, choices = Unchanging(), request.problem.choices(request)
-    while True:
-        with unchanging:
-            choice = next(choices, None)
-            if choice is None:
-                return
-            try:
-                plan = choice.method.plan(request.input, part(choice.options))
-            except DeviceMemoryError as error:
-                if isinstance(request.method, Method):
-                    raise
-                refusals.add(choice.method, error)
-                continue
-        needed(plan.device_bytes, part(request.options).answer_bytes(request.input))
-        wrong = refusal(request, choice, plan)
-        if wrong is None:
-            yield Planned(choice, plan)
-        elif isinstance(wrong, _TEMPORARY):
-            refusals.fall_back(request, choice.method, wrong)
-        else:
-            refusals.add(choice.method, wrong)
-
-
-def run(request: Request, refusals: Refusals | None = None) -> tuple[Planned, Any]:
+def run(request: Request) -> tuple[Planned, Any]:
     """Run the first plan that neither stalls nor needs too much memory."""
-    refusals = Refusals() if refusals is None else refusals
-    for planned in plans(request, refusals):
-        try:
-            return planned, _run(planned)
-        except DeviceError as error:
-            refusals.fall_back(request, planned.method, error)
-    raise refusals.least()
+    return _first(Candidates(request))
 
 
 def load(request: Request) -> tuple[AnyPlan, Loaded]:
@@ -178,44 +203,19 @@ def load(request: Request) -> tuple[AnyPlan, Loaded]:
     PyApspError
         If the method cannot run, or not without the copies of a call.
     """
-    refusals = Refusals()
-    for planned in plans(request, refusals):
-        _make_room(planned)
-        return planned.plan, planned.method.load(planned.plan)
-    raise refusals.least()
+    candidates = Candidates(request)
+    for planned in candidates:
+        return planned.plan, planned.load()
+    raise candidates.least()
 
 
-def _make_room(planned: Planned) -> list[Residents]:
-    """Release arrays that stay on the devices as far as a run needs their memory."""
-    plan, all_of_them = planned.plan, []
-    if not plan.device_bytes:
-        return []
-    for device in plan.options.devices:
-        there = residents(device.context)
-        # what the plan needs may be there already
-        attributes = getattr(plan.input, "__dict__", {}).values()
-        own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
-        spare = replace(plan.options, device=device).memory - plan.device_bytes
-        there.shrink(max(spare, 0) + own)
-        all_of_them.append(there)
-    return all_of_them
-
-
-def _run(planned: Planned) -> Any:
-    """Run a plan; arrays that stay on devices make room for it."""
-    method, plan = planned.method, planned.plan
-    used = _make_room(planned)
-    try:
-        return method.run(plan)
-    except DeviceMemoryError as error:
-        let_go(error)
-        # other programs, or other devices of this run, may leave less memory than the plan assumes
-        if not release_all():
-            raise
-        return method.run(plan)
-    finally:
-        for there in used:
-            there.trim()
+def _first(candidates: Candidates) -> tuple[Planned, Any]:
+    for planned in candidates:
+        try:
+            return planned, planned.run()
+        except DeviceError as error:
+            candidates.refuse(error)
+    raise candidates.least()
 
 
 def solve(request: Request, started: float | None = None) -> Solved:
@@ -233,16 +233,16 @@ def solve(request: Request, started: float | None = None) -> Solved:
     which it chose; and ``refused``, the candidates that could not run and why.
     """
     started = time.perf_counter() if started is None else started
-    refusals = Refusals()
-    planned, found = run(request, refusals)
+    candidates = Candidates(request)
+    planned, found = _first(candidates)
     choice, plan = planned.choice, planned.plan
     answer = request.problem.settle(request, plan, found)
-    seconds, refused = time.perf_counter() - started, refusals.texts()
+    seconds, refused = time.perf_counter() - started, candidates.refused()
 
     def describe() -> Record:
         work = request.problem.work(request.input, plan.options, found)
         about = record(request, choice.method.id, plan, found.stats, work, seconds)
-        about["automatic"] = isinstance(request.method, str)
+        about["automatic"] = request.is_automatic
         about["refused"] = cast("list[Json]", refused)
         about.setdefault("predicted_seconds", choice.seconds)  # some methods predict it again
         return about

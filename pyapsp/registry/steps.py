@@ -190,6 +190,11 @@ class Plan(Generic[_Input, _Options, _State]):
         return self.packed or self.options.dtype_name
 
     @property
+    def answer_bytes(self) -> int | None:
+        """The bytes of the answer on the host; None if only a run tells."""
+        return self.options.answer_bytes(self.input)
+
+    @property
     def spare_bytes(self) -> int:
         """The device memory that the run may use and does not."""
         return self.options.memory - self.device_bytes

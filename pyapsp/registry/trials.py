@@ -29,7 +29,8 @@ from pyapsp.device import verdicts
 from pyapsp.device.kernels import source
 from pyapsp.device.verdicts import verdict
 from pyapsp.numbers.precision import name_of
-from pyapsp.registry import Choice, Method, OpaquePlan, Options, Problem, Request
+from pyapsp.registry import Method, OpaquePlan, Options, Problem, Request
+from pyapsp.registry import problem as problem_of
 
 __all__ = ["code", "fault_of", "refusal", "remember"]
 
@@ -39,26 +40,22 @@ _log = logging.getLogger(__name__)
 _SIZE = 37
 
 
-def refusal(request: Request, choice: Choice, plan: OpaquePlan) -> DeviceError | None:
+def refusal(method: Method, plan: OpaquePlan) -> DeviceError | None:
     """Return the error if "auto" must not use a method on a device of the plan, else None.
 
     Parameters
     ----------
-    request : Request
-        A request that names its method is never refused.
-    choice : Choice
+    method : Method
         The method to test, unless the result of an earlier test is stored.
     plan : Plan
-        The plan of this choice; the test runs its kernels.
+        A plan of this method; the test runs its kernels.
     """
-    if isinstance(request.method, Method):
-        return None
-    method = choice.method
+    problem = problem_of(method.problem)
     for device in plan.options.devices:
         there = plan
         if device is not plan.options.device:
             there = replace(plan, options=replace(plan.options, device=device))
-        trial = partial(_trial, request.problem, method, there)
+        trial = partial(_trial, problem, method, there)
         try:
             fault = fault_of(method.id, there.options, trial)
         except DeviceError as error:

@@ -30,7 +30,7 @@ NO_LEVEL = -1
 __all__ = ["NO_LEVEL", "Limits", "SearchArguments", "default_source", "requested", "sourced"]
 
 
-class _Limits(TypedDict, total=False):
+class Limits(TypedDict, total=False):
     """The arguments that the functions of all problems have, beside the device."""
 
     memory_limit: int | None
@@ -38,13 +38,7 @@ class _Limits(TypedDict, total=False):
     fallback: bool
 
 
-class Limits(_Limits, total=False):
-    """The arguments that the functions of all problems on one device have."""
-
-    device: DeviceLike
-
-
-class SearchArguments(_Limits, total=False):
+class SearchArguments(Limits, total=False):
     """The arguments of `requested` after the sources."""
 
     device: DeviceLike | Sequence[DeviceLike]
@@ -73,7 +67,7 @@ def requested(
     check: bool = True,
     keep: str = "host",
     device: DeviceLike | Sequence[DeviceLike] = None,
-    **limits: Unpack[_Limits],
+    **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of a search; parameters and errors are those of `bfs` and `sssp`.
 

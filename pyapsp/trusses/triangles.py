@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, as_structure
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.validation import flag
 from pyapsp.paths.result import RECORDED, Explained, Recorded
@@ -170,6 +171,7 @@ def requested(
     *,
     dtype: DTypeLike | None = None,
     per_vertex: bool = True,
+    device: DeviceLike = None,
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `triangles`; `dtype` is the type of the counts, int64."""
@@ -177,5 +179,7 @@ def requested(
         raise ParameterError.of("dtype", _OWNER, "int64", dtype)
     per_vertex = flag("per_vertex", _OWNER, per_vertex)
     options = partial(TriangleOptions, per_vertex=per_vertex)
-    call = request(_OWNER, as_structure(graph), options, np.dtype(np.int64), method, **limits)
+    given, counts = as_structure(graph), np.dtype(np.int64)
+    there = device_for(given, device)
+    call = request(_OWNER, given, options, counts, method, device=there, **limits)
     return replace(call, input=undirected(call.input, call.options))

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from pyapsp.base.errors import ParameterError
 from pyapsp.device import DeviceLike
 from pyapsp.graph import Graph, GraphLike, as_structure
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.rows import starts_among
 from pyapsp.numbers.precision import only_int32
@@ -170,6 +171,7 @@ def requested(
     *,
     dtype: DTypeLike | None = None,
     k: int | None = None,
+    device: DeviceLike = None,
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `k_truss`, or with ``k=None`` of `truss_decomposition`.
@@ -182,7 +184,8 @@ def requested(
     # a k-truss has at least k vertices
     most = None if k is None else min(k, given.n + 1)
     options = partial(TrussOptions, k=most)
-    call = request("truss", given, options, trussness, method, owner=owner, **limits)
+    there = device_for(given, device)
+    call = request("truss", given, options, trussness, method, owner=owner, device=there, **limits)
     return replace(call, input=undirected(given, call.options))
 
 

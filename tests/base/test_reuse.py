@@ -248,7 +248,7 @@ def test_words_of_a_method_are_decoded_on_the_host(device, in_pieces):
 def test_the_device_converts_only_in_memory_that_the_run_may_use(missing, way, device, in_pieces):
     graph, given = _graph(), {"dtype": "float64", "device": device}
     request = requested(graph, Arguments(method="fw-minplus", **given))
-    plan = next(runs.plans(request, [])).plan
+    plan = next(iter(runs.Candidates(request))).plan
     limit = plan.device_bytes + 4 * 8 * _N**2 - missing
     *_, last = _solved(5, graph, "fw-minplus", memory_limit=limit, **given)
     assert in_pieces[-1] == way

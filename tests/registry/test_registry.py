@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import pyapsp
@@ -38,6 +39,18 @@ def request_for(problem, method, given, device, dtype=None):
 def solved(problem, method, given, device, dtype=None):
     request = request_for(problem, method, given, device, dtype)
     return request, runs.solve(request)
+
+
+@pytest.mark.parametrize("problem", pyapsp.problems(), ids=lambda problem: problem.id)
+def test_a_call_uses_the_device_of_its_graph(problem, device):
+    other = pyapsp.device.choose(cl.Context([device.handle]))
+    given = problem.sample(40, problem.families[0], 0, Weights())
+    if isinstance(given, pyapsp.Graph):
+        with pyapsp.DeviceGraph(given, other) as there:
+            assert problem.ask(there).options.device is other
+            assert problem.ask(there, device=device).options.device is device
+    else:
+        assert problem.ask(given, device=other).options.device is other
 
 
 @pytest.mark.every(8)

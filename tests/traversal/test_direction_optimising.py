@@ -514,7 +514,7 @@ def test_the_end_of_a_run_waits_for_levels_on_their_way(device, monkeypatch):
     set_in_place(monkeypatch, False)
     monkeypatch.setattr(module, "_LONG", 0)
     request = requested("bfs", generators.rmat(6, seed=4), ID, sources=[0, 1], device=device)
-    planned = next(runs.plans(request, runs.Refusals()))
+    planned = next(iter(runs.Candidates(request)))
     searcher = planned.method.open(planned.plan, Stopwatch())
     late, over = cl.UserEvent(device.context), []
     cl.enqueue_barrier(searcher._leaving._link, wait_for=[late])

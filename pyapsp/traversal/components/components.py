@@ -19,6 +19,7 @@ from pyapsp.base.files import check_name, check_suffix
 from pyapsp.base.json import Record
 from pyapsp.device import DeviceLike
 from pyapsp.graph import GraphLike, as_structure
+from pyapsp.graph.device_graph import device_for
 from pyapsp.graph.frames import Tabular
 from pyapsp.graph.io import archive
 from pyapsp.graph.names import check_savable
@@ -225,8 +226,8 @@ def strongly_connected_components(
     (array([0, 0, 0, 1], dtype=int32), 2, 3)
     """
     started = time.perf_counter()
-    limits: Limits = {"device": device, "memory_limit": memory_limit, "progress": progress}
-    call = requested(graph, method, keep=keep, **limits)
+    limits: Limits = {"memory_limit": memory_limit, "progress": progress}
+    call = requested(graph, method, keep=keep, device=device, **limits)
     return _solved(graph, call, started)
 
 
@@ -255,8 +256,8 @@ def weakly_connected_components(
     array([0, 0, 0, 1], dtype=int32)
     """
     started = time.perf_counter()
-    limits: Limits = {"device": device, "memory_limit": memory_limit, "progress": progress}
-    call = requested(graph, method, weak=True, keep=keep, **limits)
+    limits: Limits = {"memory_limit": memory_limit, "progress": progress}
+    call = requested(graph, method, weak=True, keep=keep, device=device, **limits)
     return _solved(graph, call, started)
 
 
@@ -274,6 +275,7 @@ def requested(
     dtype: DTypeLike | None = None,
     weak: bool = False,
     keep: str = "host",
+    device: DeviceLike = None,
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `strongly_connected_components`, or of the weakly connected ones.
@@ -283,13 +285,15 @@ def requested(
     owner = _WEAK if weak else _STRONG
     labels = only_int32(dtype, owner)
     stays = choice("keep", owner, keep, KEEPS) == "device"
+    given = as_structure(graph)
     call = request(
         "scc",
-        as_structure(graph),
+        given,
         partial(ComponentOptions, weak=weak),
         labels,
         method,
         owner=owner,
+        device=device_for(given, device),
         **limits,
     )
     return replace(call, options=call.options.on_device(call.input.n)) if stays else call

@@ -78,6 +78,7 @@ def requested(
     method: str | Method = "auto",
     *,
     dtype: DTypeLike | None = None,
+    device: DeviceLike = None,
     **limits: Unpack[Limits],
 ) -> Request:
     """Check the arguments of `partition`; `dtype` is the type of the owners, int32."""
@@ -88,5 +89,6 @@ def requested(
         Options,
         owners,
         method,
+        device=device,
         **limits,
     )
