@@ -405,7 +405,7 @@ RECIPES = (
     ),
     Recipe(
         "pairs",
-        "2,000 routes with all their crossings, of 65,536",
+        "the paths of 2,000 pairs, 65,536 crossings",
         "igraph `get_shortest_paths`",
         "igraph",
         pairs_data,
@@ -501,19 +501,22 @@ def anchor(recipe: Recipe) -> str:
 def table(figures: dict[str, Any], page: str = "") -> str:
     """Return the table of times; its jobs are links to sections of `page`, which follow it."""
     rows = [
-        "| my job | what I used | its time | time of pyapsp | lines with it | lines with pyapsp |",
-        "|---|---|---|---|---|---|",
+        "| job | other tool | time | lines | pyapsp | time | lines |",
+        "|---|---|---|---|---|---|---|",
     ]
     for recipe in RECIPES:
         theirs, ours = figures["seconds"][recipe.name]
         about = "about " if recipe.part else ""
-        lines = lines_of(recipe.theirs), lines_of(recipe.ours)
+        call = re.search(r"pyapsp\.(\w+)", body(recipe.ours))
+        assert call is not None, recipe.name
         cells = (
             f"[{recipe.job}][{recipe.name}]",
             recipe.tool,
             about + shown(theirs),
+            str(lines_of(recipe.theirs)),
+            f"`{call[1]}`",
             shown(ours),
-            *map(str, lines),
+            str(lines_of(recipe.ours)),
         )
         rows.append(f"| {' | '.join(cells)} |")
     links = [f"[{recipe.name}]: {page}#{anchor(recipe)}" for recipe in RECIPES]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyapsp import mining as mining
     from pyapsp import simulation as simulation
     from pyapsp import sweep as sweep
+    from pyapsp import traversal as traversal
     from pyapsp import verify as verify
     from pyapsp.all_pairs.dense.batch.pinned import pinned_empty as pinned_empty
     from pyapsp.all_pairs.many import solve_each as solve_each
@@ -114,6 +115,7 @@ _MODULES = (
     "mining",
     "simulation",
     "sweep",
+    "traversal",
     "verify",
 )
 _NAMES = {

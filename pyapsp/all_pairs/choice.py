@@ -330,7 +330,9 @@ def _ranking(question: Question, bound: int | float) -> Ranking:
         unknown = []
     first = question.few and not any(choice.method.by_source for choice in choices)
     choices = [*unknown, *choices] if first else [*choices, *unknown]
-    if not question.alone and (_LAST, options.dtype) not in there:
+    # its rows are in the memory of the host, or in a file in the folder of checkpoints
+    stored = not question.alone or options.checkpoint is not None
+    if stored and (_LAST, options.dtype) not in there:
         last = Candidate(_method(_LAST), options.dtype, helpers=question.helpers)
         choices.append(last)
     return Ranking(question, _in_order(choices), gain)

@@ -312,6 +312,16 @@ def test_auto_without_memory_for_the_matrix(graph, monkeypatch, device):
     assert not set(taken(graph, device, sources=np.arange(150))) <= alone
 
 
+def test_some_rows_with_checkpoints_without_memory_for_the_matrix(
+    graph, monkeypatch, device, tmp_path
+):
+    monkeypatch.setattr(choice, "installed_memory", lambda: 1000)
+    result = pyapsp.solve(graph, sources=[3, 70], checkpoint=tmp_path, device=device)
+    assert result.stats["method"] == "fw-outofcore"
+    expected = pyapsp.solve(graph, "johnson", sources=[3, 70], device=device).distances
+    assert np.array_equal(result.distances, expected)
+
+
 # -- blocks of rows ----------------------------------------------------------------------------
 
 

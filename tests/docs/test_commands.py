@@ -406,7 +406,8 @@ def test_every_entry_is_used():
 @pytest.mark.parametrize("page", ["README.md", "pyapsp/README.md", "CONTRIBUTING.md"])
 def test_lines_are_short_and_links_lead_to_files(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    assert max(len(line) for line in text.splitlines() if not line.startswith("!")) <= 120
+    lines = [line for line in text.splitlines() if not line.startswith(("!", "| ["))]
+    assert max(map(len, lines)) <= 120  # an image, and a row of a table with links, has one line
     links = re.findall(r"\]\(([^)#]+)", text) + re.findall(r"(?m)^\[[^\]]+\]: ([^#\s]+)", text)
     assert links
     assert all(((ROOT / page).parent / link).exists() for link in links)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,15 @@ def is_there(name):
 def test_every_name_exists(page):
     names = re.findall(r"`(pyapsp(?:\.[A-Za-z]\w*)+)", page.read_text(encoding="utf-8"))
     assert [name for name in sorted(set(names)) if not is_there(name)] == []
+
+
+def test_names_in_readme_need_no_import_but_that_of_the_package():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = sorted(set(re.findall(r"`(pyapsp(?:\.[A-Za-z]\w*)+)", text)))
+    assert "pyapsp.traversal.partition" in names
+    code = f"import pyapsp\nfor name in {names}: eval(name)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_name_that_is_none():

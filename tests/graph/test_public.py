@@ -18,6 +18,7 @@ MODULES = [
     "mining",
     "simulation",
     "sweep",
+    "traversal",
     "verify",
 ]
 
