@@ -54,7 +54,9 @@ class DeviceRows:
         self, device: Device, shape: tuple[int, int], dtype: np.dtype, none: int | None = None
     ) -> None:
         arithmetic_defines(device, dtype)  # refuses the type
-        self.device, self._whole, self._first = device, self, 0
+        self.device, self._first = device, 0
+        # the rows that this is a view of; not itself: memory would wait for the garbage collector
+        self._source: DeviceRows | None = None
         self.shape, self.dtype = shape, dtype
         self.none = infinity(dtype) if none is None else none
 
@@ -70,8 +72,14 @@ class DeviceRows:
         """Return a view of some rows; the step of the slice is one."""
         start, stop, _ = some.indices(len(self))
         view = copy(self)
+        view._source = self._whole
         view.shape, view._first = (max(stop - start, 0), self.shape[1]), self._first + start
         return view
+
+    @property
+    def _whole(self) -> DeviceRows:
+        """The rows that the memory belongs to."""
+        return self if self._source is None else self._source
 
     @cached_property
     def _memory(self) -> cl.Buffer:

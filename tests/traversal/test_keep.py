@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import pickle
+import weakref
 from unittest import mock
 
 import numpy as np
@@ -229,3 +231,31 @@ def test_memory_is_reserved_before_the_first_row_alone(device, monkeypatch):
     for number in range(3):
         rows[number : number + 1].reserve(device.queue())
     assert [buffers for _, buffers, _ in moved] == [[rows.buffer]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **where: pyapsp.bfs(_graph(), 3, **where).device_parents,
+        lambda **where: pyapsp.sssp(_graph(), [3, 4], **where).device_distances,
+        lambda **where: pyapsp.weakly_connected_components(_graph(), **where).device_labels,
+        lambda **where: pyapsp.solve(_graph(), **where).device_distances,
+    ],
+)
+def test_the_memory_of_an_answer_does_not_wait_for_the_garbage_collector(device, call, monkeypatch):
+    rows, make = [], DeviceRows.__init__
+
+    def made(self, *arguments, **options):
+        make(self, *arguments, **options)
+        rows.append(weakref.ref(self))
+
+    monkeypatch.setattr(DeviceRows, "__init__", made)
+    gc.collect()
+    gc.disable()
+    try:
+        array = call(device=device, keep="device")
+        assert rows
+        del array
+        assert [each() for each in rows] == [None] * len(rows)
+    finally:
+        gc.enable()
