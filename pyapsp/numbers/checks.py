@@ -13,7 +13,7 @@ from pyapsp.base.reuse import empty
 from pyapsp.graph import Graph
 from pyapsp.graph.negative_cycle import find_negative_cycle
 from pyapsp.numbers.bounds import proofs
-from pyapsp.numbers.precision import holds_all, infinity
+from pyapsp.numbers.precision import holds_all, infinity, name_of
 
 __all__ = [
     "advice",
@@ -53,22 +53,7 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     if graph.m == 0:
         return
     if dtype.kind == "f" and not _held_by(graph, dtype):
-        weights = graph.stored
-        with np.errstate(over="ignore", under="ignore"):
-            held = weights.astype(dtype)
-        lost = (held == 0) & (weights != 0)
-        if graph.dtype.kind == "i":
-            # compare as integers; a value that is rounded up to 2**63 could not be converted back
-            held = held.astype(np.float64)
-            lost |= (held >= 2.0**63) | (held < -(2.0**63))
-            lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
-        if lost.any():
-            better = "use float64"
-            if graph.dtype.kind == "i":
-                better = (
-                    "use int64, or give the graph weights of a float type if they may be rounded"
-                )
-            raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {better}")
+        _check_each(graph, dtype)
     if dtype.kind in "iu" and not graph.is_integer:
         raise PrecisionError(f"the weights are not whole numbers: {dtype} would round them")
     if dtype.kind == "u" and graph.has_negative:
@@ -79,6 +64,28 @@ def check_weights(graph: Graph, dtype: np.dtype) -> None:
     limit = _most(dtype)
     if heaviest > limit or (dtype.kind in "iu" and heaviest == limit):
         raise PrecisionError(f"a weight of {heaviest:g} is too large for {dtype}: {advice(dtype)}")
+
+
+def _check_each(graph: Graph, dtype: np.dtype) -> None:
+    """Raise an error if a weight is lost in a float type; they are looked at once for each type."""
+    passed: set[str] = vars(graph).setdefault("_types_that_hold", set())
+    if name_of(dtype) in passed:
+        return
+    weights = graph.stored
+    with np.errstate(over="ignore", under="ignore"):
+        held = weights.astype(dtype)
+    lost = (held == 0) & (weights != 0)
+    if graph.dtype.kind == "i":
+        # compare as integers; a value that is rounded up to 2**63 could not be converted back
+        held = held.astype(np.float64)
+        lost |= (held >= 2.0**63) | (held < -(2.0**63))
+        lost[~lost] = held[~lost].astype(np.int64) != weights[~lost]
+    if lost.any():
+        better = "use float64"
+        if graph.dtype.kind == "i":
+            better = "use int64, or give the graph weights of a float type if they may be rounded"
+        raise PrecisionError(f"{dtype} does not hold the weight {weights[lost][0]}: {better}")
+    passed.add(name_of(dtype))
 
 
 def check_positive(graph: Graph, owner: str) -> None:

@@ -1,0 +1,35 @@
+"""The checks whether a number type holds the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyapsp.errors import PrecisionError
+from pyapsp.graph import Graph
+from pyapsp.numbers.checks import check_weights
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """Return a list with a graph for each look at all of its weights from now on."""
+    seen = []
+    monkeypatch.setattr(Graph, "stored", property(lambda self: seen.append(self) or self.weights))
+    return seen
+
+
+def test_weights_are_looked_at_once_for_each_type(looks):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], np.array([0.5, 1e-6]))
+    for dtype, count in [("float32", 1), ("float16", 2), ("float32", 2), ("float16", 2)]:
+        check_weights(graph, np.dtype(dtype))
+        assert len(looks) == count
+    check_weights(Graph.from_arcs(3, [0, 1], [1, 2], np.array([0.5, 1e-6])), np.dtype("float32"))
+    assert len(looks) == 3
+
+
+def test_a_type_that_does_not_hold_them_is_refused_each_time(looks):
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], np.array([0.5, 1e-50]))
+    for _ in range(2):
+        with pytest.raises(PrecisionError, match="float32 does not hold the weight 1e-50"):
+            check_weights(graph, np.dtype("float32"))
+    assert len(looks) == 2
