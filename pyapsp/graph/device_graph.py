@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceGraph", "device_for", "devices_for"]
 
 # The attributes of this class.
-_OWN = "device", "_unpin"
+_OWN = "device", "plans", "_unpin"
 
 
 class DeviceGraph(Graph):
@@ -65,6 +65,8 @@ class DeviceGraph(Graph):
     """
 
     device: Device
+    # the plans of calls, which later calls use again: see `pyapsp.registry.planning`
+    plans: dict[Hashable, Any]
     _stores = sys.maxsize
 
     def __init__(
@@ -136,7 +138,7 @@ class DeviceGraph(Graph):
         if "indptr" not in graph.__dict__:  # a matrix, whose arcs are listed at need
             rows = graph.indptr, graph.indices, graph.weights
             graph = Graph(*rows, directed=graph.directed, labels=graph.labels, name=graph.name)
-        self.__dict__.update(_facts(graph), device=device)
+        self.__dict__.update(_facts(graph), device=device, plans={})
         there, arrays = residents(device.context), self._arrays
         there.pin(arrays)
         # it refers to the arrays, not to this object
@@ -165,6 +167,7 @@ class DeviceGraph(Graph):
         """
         for each in self._derived:
             each.release()
+        self.plans.clear()
         self.__dict__["_unpin"]()
         residents(self.device.context).remove(self._arrays)
 

@@ -16,7 +16,7 @@ from pyapsp.device.kernels.program import Program, build
 from pyapsp.graph import Graph
 from pyapsp.numbers.arithmetic import C_TYPES, arithmetic_defines
 from pyapsp.numbers.checks import is_near_limit, may_clip
-from pyapsp.numbers.precision import holds_all, infinity
+from pyapsp.numbers.precision import holds_all, infinity, name_of
 
 if TYPE_CHECKING:
     import pyopencl.array as cl_array
@@ -258,8 +258,8 @@ class DeviceRows:
         else:
             given, wanted = (arithmetic_defines(self.device, each) for each in (dtype, self.dtype))
             defines = {
-                "PYAPSP_FROM": C_TYPES[dtype.name],
-                "PYAPSP_TO": C_TYPES[self.dtype.name],
+                "PYAPSP_FROM": C_TYPES[name_of(dtype)],
+                "PYAPSP_TO": C_TYPES[name_of(self.dtype)],
                 "PYAPSP_NONE_FROM": given["PYAPSP_INFINITY"],
                 "PYAPSP_NONE_TO": wanted["PYAPSP_INFINITY"],
                 "PYAPSP_CONVERTS": 1,

@@ -7,7 +7,7 @@ have the same kinds of requirements for weights.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from os import PathLike
@@ -113,6 +113,16 @@ class PathOptions(Options):
     def devices(self) -> tuple[Device, ...]:
         """All devices of the call, the main one first."""
         return self.device, *self.helpers
+
+    @property
+    def decisive(self) -> Hashable | None:
+        """The values on which the plan of a search from one source depends; otherwise None."""
+        sources, ends = self.sources, self.targets
+        one = sources is not None and sources.size == 1 and ends is None and self.cutoff is None
+        if not one or self.helpers or type(self) is not PathOptions:
+            return None
+        stays = self.device_rows is not None
+        return self.device, self.dtype, self.memory_limit, self.predecessors, self.check, stays
 
     def of_each_device(self: _Options) -> list[_Options]:
         """Return options with one device, for each; one that occurs twice has half its memory."""

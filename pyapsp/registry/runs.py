@@ -25,6 +25,7 @@ from pyapsp.device.kernels.residents import Residents, release_all, residents
 from pyapsp.graph import Graph
 from pyapsp.registry.algorithm import Method
 from pyapsp.registry.descriptor import Choice, Request
+from pyapsp.registry.planning import plan_for
 from pyapsp.registry.record import reasons, record
 from pyapsp.registry.steps import AnyPlan, Loaded, Options
 from pyapsp.registry.trials import refusal
@@ -124,7 +125,7 @@ class Candidates:
                     return
                 self._last = choice.method
                 try:
-                    plan = choice.method.plan(request.input, self._part(choice.options))
+                    plan = plan_for(choice.method, request.input, self._part(choice.options))
                 except DeviceMemoryError as error:
                     if not request.is_automatic:
                         raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
@@ -135,6 +135,11 @@ class Options:
         """The bytes of device memory that the call may use."""
         whole = self.device.capabilities.global_memory
         return whole if self.memory_limit is None else min(whole, self.memory_limit)
+
+    @property
+    def decisive(self) -> Hashable | None:
+        """The values on which a plan depends; None if later calls cannot use the plan."""
+        return None
 
     def answer_bytes(self, data: object) -> int | None:
         """Return the bytes of the answer on the host for some input; None if only a run tells."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -43,6 +44,12 @@ class ComponentOptions(Options):
     # The labels, one row, if they stay on the device. A method may return them as its labels;
     # otherwise the labels are copied to them.
     device_labels: DeviceRows | None = None
+
+    @property
+    def decisive(self) -> Hashable:
+        """The values on which a plan depends."""
+        stays = self.device_labels is not None
+        return self.device, self.dtype, self.memory_limit, self.weak, stays
 
     def on_device(self, n: int) -> ComponentOptions:
         """Return the options of labels that stay on the device; the run has the memory left.
