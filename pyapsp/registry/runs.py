@@ -75,12 +75,15 @@ class Planned:
         if not plan.device_bytes:
             return []
         for device in plan.options.devices:
-            there = residents(device.context)
-            # what the plan needs may be there already
-            attributes = getattr(plan.input, "__dict__", {}).values()
-            own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
-            spare = replace(plan.options, device=device).memory - plan.device_bytes
-            there.shrink(max(spare, 0) + own)
+            there, options = residents(device.context), plan.options
+            if device is not options.device:
+                options = replace(options, device=device)
+            spare = max(options.memory - plan.device_bytes, 0)
+            if there.nbytes > spare:
+                # what the plan needs may be there already
+                attributes = getattr(plan.input, "__dict__", {}).values()
+                own = there.bytes_of(each for each in attributes if isinstance(each, np.ndarray))
+                there.shrink(spare + own)
             all_of_them.append(there)
         return all_of_them
 

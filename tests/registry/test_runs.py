@@ -59,6 +59,18 @@ def test_memory_that_lacks_twice_is_an_error(device, there, short):
     assert short["runs"] == 3
 
 
+def test_a_run_that_has_the_memory_releases_nothing(device, there, monkeypatch):
+    needed = _bfs(device).stats["peak_device_bytes"]
+    released, shrink = [], Residents.shrink
+    monkeypatch.setattr(
+        Residents, "shrink", lambda self, most: released.append(most) or shrink(self, most)
+    )
+    _bfs(device, memory_limit=needed + there.nbytes)
+    assert not released
+    _bfs(device, memory_limit=needed + there.nbytes - 1)
+    assert released
+
+
 def test_a_run_leaves_other_graphs_the_memory_beside_its_own(device, there):
     other = generators.random_graph(3001, seed=2)
     pyapsp.bfs(other, 0, "bfs-frontier", device=device)

@@ -141,6 +141,16 @@ class Residents:
             kept[key] = _Resident(weakref.ref(array, forget), buffer)
             self._release(budget, pinned=False)
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the buffers of arrays, and of the buffers of the pool that no run uses."""
+        with self._locked():
+            return self._bytes()
+
+    def _bytes(self) -> int:
+        arrays = sum(each.bytes for each in list(self._kept.values()))
+        return arrays + self._pool.managed_bytes - self._pool.active_bytes
+
     def shrink(self, most: int) -> int:
         """Release memory until at most so many bytes are left: the pool, then unused buffers first.
 
@@ -151,8 +161,7 @@ class Residents:
         """
         with self._locked():
             pool, released = self._pool, 0
-            kept = sum(each.bytes for each in list(self._kept.values()))
-            if pool.held_blocks and pool.managed_bytes - pool.active_bytes + kept > most:
+            if pool.held_blocks and self._bytes() > most:
                 released = pool.managed_bytes
                 pool.free_held()
                 released -= pool.managed_bytes
