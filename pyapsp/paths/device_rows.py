@@ -158,7 +158,7 @@ class DeviceRows:
                 rows = np.where(rows == infinity(self.dtype), self.dtype.type(self.none), rows)
             start = self.dtype.itemsize * self._first * self.shape[1]
             rows = np.ascontiguousarray(rows)
-            cl.enqueue_copy(self.device.queue(), self.buffer, rows, dst_offset=start)
+            cl.enqueue_copy(self.device.own_queue(), self.buffer, rows, dst_offset=start)
 
     def get(self) -> np.ndarray:
         """Return a copy of the rows on the host."""
@@ -175,7 +175,7 @@ class DeviceRows:
 
     def fetch(self, rows: np.ndarray) -> None:
         """Copy the rows to an array of the host, of the same type and shape."""
-        queue = self.device.queue()
+        queue = self.device.own_queue()
         if self._whole is self and staging.suits(queue.device, rows.nbytes):
             with staging.stage(queue.context).bringing(queue, self.buffer, rows):
                 pass
@@ -185,7 +185,7 @@ class DeviceRows:
 
     def diagonal(self) -> np.ndarray:
         """Return a copy of the values of each row's own vertex, for all rows of a square."""
-        n, item, queue = self.shape[1], self.dtype.itemsize, self.device.queue()
+        n, item, queue = self.shape[1], self.dtype.itemsize, self.device.own_queue()
         found = np.empty(n, self.dtype)
         # not in one step: one driver wants the whole last row of the rectangle in the buffer
         if n > 1:
@@ -215,7 +215,7 @@ class DeviceRows:
             return 0
         group = self._group
         groups = min(_GROUPS, -(-rows * n // group))
-        queue, found = self.device.queue(), np.empty(groups, self.dtype)
+        queue, found = self.device.own_queue(), np.empty(groups, self.dtype)
         buffer = self.device.buffer(found.nbytes)
         kernel = self._program(self.dtype, whole=False).kernel("device_rows_largest")
         sizes = self._first * n, rows * n, -(-rows * n // groups)

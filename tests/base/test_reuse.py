@@ -339,7 +339,7 @@ def test_the_host_waits_for_rows_of_the_device_before_they_come(device, in_piece
         rows.get()
     queue = _Told(device.context)
     queue.waits = in_pieces
-    monkeypatch.setattr(type(device), "queue", lambda _: queue)
+    monkeypatch.setattr(type(device), "own_queue", lambda _: queue)
     np.testing.assert_array_equal(rows.get(), values)
     assert in_pieces[-2:] == ["finish", "copying"]
 

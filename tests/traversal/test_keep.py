@@ -14,6 +14,7 @@ import pyopencl.array as cl_array
 import pytest
 
 import pyapsp
+from pyapsp.device import model
 from pyapsp.errors import DeviceMemoryError, ParameterError, PrecisionError
 from pyapsp.graph import Graph
 from pyapsp.paths.device_rows import DeviceRows
@@ -259,3 +260,25 @@ def test_the_memory_of_an_answer_does_not_wait_for_the_garbage_collector(device,
         assert [each() for each in rows] == [None] * len(rows)
     finally:
         gc.enable()
+
+
+def _of_colouring(graph, **where):
+    return pyapsp.strongly_connected_components(graph, "scc-colouring", **where).labels
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda graph, **where: pyapsp.bfs(graph, 3, **where).levels,
+        lambda graph, **where: pyapsp.sssp(graph, 3, dtype="uint16", **where).distances,
+        lambda graph, **where: pyapsp.weakly_connected_components(graph, **where).labels,
+        _of_colouring,
+    ],
+)
+@pytest.mark.parametrize("keep", ["host", "device"])
+def test_later_calls_use_the_queue_of_the_first(device, monkeypatch, call, keep):
+    graph, made, new = _graph(), [], model._new_queue
+    expected = call(graph, device=device, keep=keep)
+    monkeypatch.setattr(model, "_new_queue", lambda *rest: made.append(1) or new(*rest))
+    np.testing.assert_array_equal(call(graph, device=device, keep=keep), expected)
+    assert not made

@@ -151,7 +151,7 @@ class _Search:
 
     def __init__(self, plan: Plan[Graph, Options, _Programs], watch: Stopwatch) -> None:
         graph, options, parameters = plan.input, plan.options, plan.parameters
-        self._queue, self._watch = options.device.queue(), watch
+        self._queue, self._watch = options.device.own_queue(), watch
         self._programs, self._progress = plan.state, options.progress
         self._n, self._m, self._sweeps = graph.n, graph.m, parameters.integer("sweeps")
         self._sizes = np.int32(graph.n), np.int32(graph.m)
