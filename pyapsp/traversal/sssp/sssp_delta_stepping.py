@@ -276,12 +276,9 @@ class _Entries:
         self._start(self._queue, *self._shape, *start)
         turn, batch = 0, _BATCH
         records = np.empty((_RECORDS, _RECORD), np.int32)
-        self._step.set_args(*self._fixed, np.int32(0))
-        last = len(self._fixed)
         while True:
             for _ in range(batch):
-                self._step.set_arg(last, np.int32(turn % _RECORDS))
-                cl.enqueue_nd_range_kernel(self._queue, self._step, *self._shape)
+                self._step(self._queue, *self._shape, *self._fixed, np.int32(turn % _RECORDS))
                 turn += 1
             if isinstance(row, DeviceRows) and batch == _BATCH:
                 self._queue.flush()

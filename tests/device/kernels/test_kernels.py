@@ -166,6 +166,49 @@ def test_every_kernel_file_opens_alone(name, device):
     assert built.kernel_names
 
 
+@pytest.mark.every(8)
+@pytest.mark.parametrize("name", KERNEL_FILES)
+def test_every_scalar_argument_has_a_known_type(name, device):
+    built, info = build(device, name, {}), cl.kernel_arg_info
+    for each in built._program.all_kernels():
+        for number in range(each.num_args):
+            if each.get_arg_info(number, info.ADDRESS_QUALIFIER) == program._PRIVATE:
+                kind = each.get_arg_info(number, info.TYPE_NAME).strip("\0 ")
+                assert program._scalar(kind, built.source) is not None, kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("typedef float value_t;", np.float32),
+        ("#define V float\n#ifndef V\n#define V int\n#endif\ntypedef V value_t;", np.float32),
+        ("#define value_t ulong", np.uint64),
+        ("#if A\ntypedef int value_t;\n#else\ntypedef long value_t;\n#endif", None),
+        ("typedef struct { int x; } value_t;", None),
+        ("typedef float values_t;", None),
+        ("", None),
+    ],
+)
+def test_the_type_of_a_name(text, kind):
+    assert program._scalar("value_t", f"float value_t_not;\n{text}\n") is kind
+
+
+@pytest.mark.parametrize("kind", [np.int16, np.uint16, np.int32, np.int64, np.float32])
+def test_a_scalar_of_a_named_type_arrives(kernel_root, device, kind):
+    text = (
+        "typedef KIND value_t;\n__kernel void k(__global value_t *x, const value_t y) { *x = y; }"
+    )
+    (kernel_root / "k.cl").write_text(text)
+    name = {np.int16: "short", np.uint16: "ushort", np.int32: "int", np.int64: "long"}
+    copy = build(device, "k.cl", {"KIND": name.get(kind, "float")}).kernel("k")
+    value = kind(np.finfo(kind).max if kind is np.float32 else np.iinfo(kind).max)
+    found, queue = np.zeros(1, kind), device.queue()
+    buffer = cl.Buffer(device.context, cl.mem_flags.READ_WRITE, found.nbytes)
+    copy(queue, (1,), None, buffer, value)
+    cl.enqueue_copy(queue, found, buffer)
+    assert found[0] == value
+
+
 @pytest.mark.parametrize("name", KERNEL_FILES)
 def test_every_macro_has_a_default(name):
     """Also macros in #if, where a compiler does not report an undefined macro."""
