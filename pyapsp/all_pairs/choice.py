@@ -3,8 +3,9 @@
 It depends on the graph, the options, the device and the tuning databases alone, never on the clock
 or on earlier calls: methods may round sums differently, and a call must always give the same bits.
 On a CPU one rule comes before times, because the constant time of kernels decides there: few rows
-up to a cutoff, of a graph without negative weights, are searched by ``dijkstra-cpu``, if Numba is
-installed. Their distances have the same bits: sums of a path are made from the source on.
+up to a cutoff, or few vertices in all rows, of a graph without negative weights, are searched by
+``dijkstra-cpu``, if Numba is installed. Their distances have the same bits: sums of a path are made
+from the source on.
 
 The ranking is cached by graph facts, options and database version. A method predicts its time from
 the rates of the tuning rows around n. The rate of a row is n^3 by the seconds for a graph of 4 n
@@ -26,10 +27,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from pyapsp.all_pairs.sparse.dijkstra_cpu import HostSearch
 from pyapsp.base.host import installed_memory
 from pyapsp.device import Device
 from pyapsp.device.kernels import staging
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.compressed import SearchRows
 from pyapsp.numbers.bounds import PROOFS, distance_bound
 from pyapsp.numbers.precision import narrower
 from pyapsp.paths import AllPairsMethod, AllPairsOptions
@@ -51,11 +54,17 @@ __all__ = [
 # The methods for a device without tuning rows: for the matrix, and for selected rows; and that for
 # several devices. The last method is used if no other can run.
 _DEFAULT, _DEFAULT_ROWS, _SEVERAL, _LAST = "fw-minplus", "johnson", "fw-multidevice", "fw-outofcore"
-# The method for few rows up to a cutoff if the device is a CPU, and what few means: from 4 to 64
-# sources on, the farther they search the sooner, the vectors of near-far are faster. It rounds
+# The method for few rows up to a cutoff if the device is a CPU, and what few means. It rounds
 # float16 sums otherwise than kernels do.
 _NEARBY, _FEW = "dijkstra-cpu", 16
-_RULE = "few sources and a cutoff on a CPU, where a search may take less time than a launch"
+# It is also the method for more rows if all searches visit at most so many vertices, or this part
+# of all that rows have: the vectors of near-far are faster from four times as many on. As many of
+# the searches as the last number tell.
+_VISITS, _VISITED, _TOLD = 2**14, 64, 4
+_RULES = {
+    few: f"few {what} and a cutoff on a CPU, where a search may take less time than a launch"
+    for few, what in ((True, "sources"), (False, "vertices"))
+}
 # For a device without tuning rows: a search spends the time of this many updates of a matrix on
 # one arc and one source.
 _UPDATES = 64
@@ -199,7 +208,8 @@ def choices(request: Request) -> Iterator[Choice]:
         return
     if is_near(graph, options):  # before the facts, which may take longer than such a search
         method = _method(_NEARBY)
-        yield Choice(method, suited(method, graph, options, options.dtype), f"auto, {_RULE}")
+        rule = _RULES[options.count(graph.n) <= _FEW]
+        yield Choice(method, suited(method, graph, options, options.dtype), f"auto, {rule}")
     for each in candidates(graph, options):
         used = options if each.helpers else replace(options, helpers=())
         adapted = suited(each.method, graph, used, each.dtype)
@@ -260,15 +270,28 @@ def ranked(graph: Graph, options: AllPairsOptions) -> Ranking:
     return ranking
 
 
-def is_near(graph: Graph, options: AllPairsOptions) -> bool:
-    """Return whether few rows are wanted, up to a cutoff, the device is a CPU, and the host can."""
+def is_near(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
+    """Return whether little is to be found up to a cutoff, the device is a CPU, and the host can.
+
+    That is few rows, or few vertices in all rows.
+    """
     return (
         options.cutoff is not None
-        and options.count(graph.n) <= _FEW
         and options.device.kind == "cpu"
         and options.dtype != np.float16
-        and _method(_NEARBY).unmet(graph, options) is None
+        # it asks rows for nothing but negative weights
+        and _method(_NEARBY).unmet(cast("Graph", graph), options) is None
+        and (options.count(graph.n) <= _FEW or _visits_few(graph, options))
     )
+
+
+def _visits_few(graph: Graph | SearchRows, options: AllPairsOptions) -> bool:
+    """Return whether the searches visit few vertices, if those from some of the sources do."""
+    sources = options.rows(graph.n)
+    most = max(_VISITS, sources.size * graph.n // _VISITED) * _TOLD // sources.size
+    some = sources[np.arange(_TOLD) * sources.size // _TOLD, None]
+    rows = np.empty((_TOLD, graph.n), options.dtype)
+    return HostSearch(graph, options).fill(some, rows, None, most=most + 1) <= most
 
 
 def _sounding_seconds(graph: Graph) -> float:

@@ -14,19 +14,20 @@ from pyapsp.base.host import cores
 from pyapsp.base.reuse import empty
 from pyapsp.device import choose
 from pyapsp.graph import Graph
+from pyapsp.graph.compressed import SearchRows
 from pyapsp.paths import AllPairsOptions
 
 __all__ = ["near_rows"]
 
 
 def near_rows(
-    graph: Graph, sources: np.ndarray, cutoff: float, *, predecessors: bool
+    graph: Graph | SearchRows, sources: np.ndarray, cutoff: float, *, predecessors: bool
 ) -> tuple[np.ndarray, np.ndarray | None] | None:
     """Return the distances of `solve` in float64, and predecessors, if it takes ``dijkstra-cpu``.
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or SearchRows
     sources : (k,) int64 ndarray
     cutoff : float
     predecessors : bool

@@ -81,7 +81,7 @@ def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     memory = _memory(size + _ALIGNED)
-    start = -memory.ctypes.data % _ALIGNED
+    start = -memory.__array_interface__["data"][0] % _ALIGNED  # `ctypes` makes an object for it
     return memory[start : start + size].view(dtype).reshape(shape)
 
 

@@ -14,9 +14,10 @@ from pyapsp.all_pairs.near import near_rows
 from pyapsp.all_pairs.one import from_one
 from pyapsp.all_pairs.solver import solve
 from pyapsp.graph import Graph, as_graph
+from pyapsp.graph.compressed import SearchRows
 from pyapsp.numbers.checks import too_large
 
-__all__ = ["Distances", "Predecessors", "nearest_of", "reached", "solved"]
+__all__ = ["Distances", "Predecessors", "near", "nearest_of", "reached", "solved"]
 
 Distances: TypeAlias = NDArray[np.float64]
 Predecessors: TypeAlias = NDArray[np.int32]
@@ -51,6 +52,12 @@ def solved(
         return distances
     assert before is not None
     return distances, before.reshape(shape)
+
+
+def near(arcs: SearchRows, rows: np.ndarray, cutoff: float) -> Distances | None:
+    """Return the distances from these vertices, if a search on the host is fastest."""
+    found = near_rows(arcs, rows.ravel(), cutoff, predecessors=False)
+    return None if found is None else found[0].reshape(*rows.shape, arcs.n)
 
 
 def reached(graph: Graph, rows: np.ndarray) -> Graph:

@@ -16,7 +16,15 @@ from pyapsp.graph.convert import in_scipy
 from pyapsp.graph.dense import from_array
 from pyapsp.graph.validation import array
 
-__all__ = ["Matrix", "can_hold_distances", "check_non_negative", "cutoff_of", "graph_of", "rows_of"]
+__all__ = [
+    "Matrix",
+    "can_hold_distances",
+    "check_non_negative",
+    "cutoff_of",
+    "graph_of",
+    "rows_of",
+    "search_rows_of",
+]
 
 #: What SciPy's functions take as a graph.
 Matrix: TypeAlias = Graph | ArrayLike | sparray | spmatrix
@@ -40,6 +48,13 @@ def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
                 raise
             raise GraphError(f"no matrix of weights: {error}") from None
     return graph.with_weights(np.ones(graph.m)) if unweighted else graph
+
+
+def search_rows_of(csgraph: Matrix) -> compressed.SearchRows | None:
+    """Return the rows of a CSR matrix that a search can read as they are; else None."""
+    if not issparse(csgraph) or csgraph.format != "csr":
+        return None
+    return compressed.search_rows(csgraph)
 
 
 def _in_float64(matrix: compressed.Sparse) -> compressed.Sparse:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pyapsp.base.errors import ParameterError
-from pyapsp.csgraph.answers import Distances, Predecessors, nearest_of, reached, solved
+from pyapsp.csgraph.answers import Distances, Predecessors, near, nearest_of, reached, solved
 from pyapsp.csgraph.arguments import (
     Matrix,
     can_hold_distances,
@@ -17,6 +17,7 @@ from pyapsp.csgraph.arguments import (
     cutoff_of,
     graph_of,
     rows_of,
+    search_rows_of,
 )
 from pyapsp.graph import as_graph
 from pyapsp.graph.validation import flag
@@ -215,6 +216,12 @@ def dijkstra(
     """
     directed = flag("directed", "dijkstra", directed)
     cutoff = cutoff_of(limit)
+    as_it_is = directed and not (unweighted or return_predecessors or min_only)
+    if as_it_is and cutoff is not None and indices is not None:
+        arcs = search_rows_of(csgraph)
+        found = None if arcs is None else near(arcs, rows_of(indices, arcs.n, "dijkstra"), cutoff)
+        if found is not None:
+            return found
     graph = graph_of(csgraph, unweighted)
     rows = None if indices is None else rows_of(indices, graph.n, "dijkstra")
     check_non_negative(graph)

@@ -6,7 +6,8 @@ The cores share the work on a large array.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import scipy
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyapsp.base.errors import GraphError
 from pyapsp.base.host import as_type, share
 from pyapsp.graph.rows import tails_of
-from pyapsp.graph.validation import Span, array, in_range, square, vertex_count
+from pyapsp.graph.validation import MAX_VERTICES, Span, array, in_range, square, vertex_count
 
 #: A sparse matrix of any format.
 Sparse: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix"
@@ -23,6 +24,7 @@ Sparse: TypeAlias = "scipy.sparse.sparray | scipy.sparse.spmatrix"
 _T = TypeVar("_T")
 
 __all__ = [
+    "SearchRows",
     "Sparse",
     "csr",
     "depth",
@@ -30,6 +32,7 @@ __all__ = [
     "in_blocks",
     "most_arcs",
     "rows",
+    "search_rows",
     "sparse",
     "squared_arcs",
     "whole",
@@ -122,7 +125,59 @@ def _compressed(matrix: Sparse, n: int) -> NDArray[np.int64] | None:
     return starts if matrix.format == "csr" and fall is None else None
 
 
-def _falls(starts: NDArray[np.int64]) -> bool:
+@dataclass(frozen=True, eq=False)
+class SearchRows:
+    """The arrays of a matrix for a search: those of a `Graph`, but rows may be in any order."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    has_negative: ClassVar[bool] = False
+
+    @property
+    def n(self) -> int:
+        """The number of vertices."""
+        return self.indptr.size - 1
+
+
+def search_rows(matrix: Sparse) -> SearchRows | None:
+    """Return the rows of a CSR matrix without a negative weight, for a search for distances.
+
+    Of several arcs between two vertices a search takes the shortest, in any order, and it walks no
+    arc of infinite weight. So it needs less than a `Graph`, whose checks take longer than a search
+    of few vertices. Arrays of the right types are those of the matrix, but read-only.
+
+    Returns
+    -------
+    SearchRows or None
+        None if `Graph` would refuse the matrix or convert its weights, or there is no arc.
+    """
+    arrays = matrix.indptr, matrix.indices, matrix.data
+    if not all(type(each) is np.ndarray and each.flags.c_contiguous for each in arrays):
+        return None
+    starts, heads, weights = arrays
+    wide = np.int32, np.int64
+    if starts.dtype not in wide or heads.dtype not in wide or weights.dtype != np.float64:
+        return None
+    n, m = starts.size - 1, heads.size
+    if matrix.shape != (n, n) or not 0 < n <= MAX_VERTICES or heads.shape != weights.shape or not m:
+        return None
+    if starts.ndim != 1 or heads.ndim != 1 or starts[0] != 0 or starts[-1] != m or _falls(starts):
+        return None
+
+    def fits(start: int, stop: int) -> bool:
+        # the minimum of NaN and a number is NaN
+        return in_range(heads[start:stop], n) and bool(weights[start:stop].min() >= 0)
+
+    if not all(in_blocks(fits, m)):
+        return None
+    views = as_type(starts, np.int64).view(), as_type(heads, np.int32).view(), weights.view()
+    for view in views:
+        view.flags.writeable = False
+    return SearchRows(*views)
+
+
+def _falls(starts: NDArray[np.signedinteger]) -> bool:
     """Return whether a row pointer is below the one before it."""
 
     def falls_in(start: int, stop: int) -> bool:

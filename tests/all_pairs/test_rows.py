@@ -242,6 +242,7 @@ def test_mapped_rows_are_written_while_the_run_goes_on(graph, monkeypatch, devic
 def test_out_of_a_narrow_run_is_converted_block_by_block(graph, monkeypatch, device):
     """What `auto` holds in 16 bits goes into the caller's floats, with no matrix between."""
     monkeypatch.setattr(choice, "_UPDATES", 0)  # it takes a sparse method
+    monkeypatch.setattr(choice, "_VISITS", 0)  # of the device
     out = np.empty((150, 150))
     result = pyapsp.solve(
         graph, sources=np.arange(150), out=out, cutoff=30, predecessors=True, device=device

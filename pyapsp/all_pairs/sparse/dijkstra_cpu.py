@@ -21,6 +21,7 @@ from pyapsp.base.errors import CapabilityError, PyApspError
 from pyapsp.base.host import cores
 from pyapsp.device.kernels import Stopwatch
 from pyapsp.graph import Facts, Graph
+from pyapsp.graph.compressed import SearchRows
 from pyapsp.graph.rows import sealed
 from pyapsp.numbers.arithmetic import arithmetic_defines
 from pyapsp.numbers.precision import infinity
@@ -34,6 +35,8 @@ __all__ = ["DijkstraCpu", "HostSearch", "Threads", "has_numba"]
 _CHUNK, _TURNS = 8, 8
 # Searches that visit fewer vertices than this in all, about 0.3 ms, use no other threads.
 _ALONE = 4096
+# More visits than any search makes.
+_ALL = 2**63 - 1
 # The type of sums, for types without arithmetic in Numba or with too small a range.
 _WIDER = {
     np.dtype(narrow): np.dtype(wide)
@@ -106,12 +109,12 @@ class HostSearch:
 
     Parameters
     ----------
-    graph : Graph
+    graph : Graph or SearchRows
         Without negative weights.
     options : PathOptions
     """
 
-    def __init__(self, graph: Graph, options: PathOptions) -> None:
+    def __init__(self, graph: Graph | SearchRows, options: PathOptions) -> None:
         compiled = _compiled(_type_of_sums(options.dtype))
         self._search, self._dtype = compiled.search, compiled.dtype
         weights = graph.weights.astype(options.dtype, copy=False)
@@ -126,6 +129,7 @@ class HostSearch:
         predecessors: np.ndarray | None,
         *,
         cells: bool = False,
+        most: int = _ALL,
     ) -> int:
         """Compute rows; return the number of vertices that were visited.
 
@@ -138,11 +142,13 @@ class HostSearch:
         cells : bool
             Whether `predecessors` is an array for the nearest sources instead: of several the
             smallest, if every arc makes a path longer.
+        most : int
+            The number of visits after which the search stops; then rows are not complete.
         """
         right = distances.dtype == self._dtype
         wide = distances if right else np.empty(distances.shape, self._dtype)
         before = _NOTHING if predecessors is None else predecessors
-        visited = self._search(*self._arcs, sources, wide, before, cells, *self._ends)
+        visited = self._search(*self._arcs, sources, wide, before, cells, *self._ends, most)
         if not right:
             with np.errstate(over="ignore"):  # a distance too large for float16 becomes inf
                 distances[...] = wide
@@ -152,7 +158,7 @@ class HostSearch:
 class Threads:
     """Searches from the sources of a block, one in each thread."""
 
-    def __init__(self, graph: Graph, options: PathOptions, threads: int) -> None:
+    def __init__(self, graph: Graph | SearchRows, options: PathOptions, threads: int) -> None:
         self._search, self._threads = HostSearch(graph, options), threads
         self.size = threads * _CHUNK * _TURNS
 
@@ -226,7 +232,7 @@ def _compile(dtype: np.dtype) -> _Compiled:
     alone = Graph.from_arcs(1, [], [])
     arcs = alone.indptr, alone.indices, sealed(np.empty(0, dtype))
     row, ends = np.empty((1, 1), dtype), (dtype.type(1), dtype.type(1))
-    search(*arcs, np.zeros((1, 1), np.int64), row, _NOTHING, False, *ends)
+    search(*arcs, np.zeros((1, 1), np.int64), row, _NOTHING, False, *ends, _ALL)
     return _Compiled(search, dtype, f"numba {numba.__version__}")
 
 
@@ -240,17 +246,21 @@ def _search(
     cells: bool,
     infinity: np.generic,
     farthest: np.generic,
+    most: int,
 ) -> int:
     """Do the searches of `HostSearch.fill`, up to the distance `farthest`.
 
     With an array of shape (0, 0) predecessors are not computed. The heap holds vertices and their
-    distances; `place` is the index of a vertex in it, or n. Indices are unsigned: at each access,
-    Numba looks whether an index with a sign is below zero, which takes a third of the time.
+    distances; `place` is the index of a vertex in it. It is read only if a shorter distance than a
+    finite one was found: then the vertex is in the heap, because weights are not negative. So it
+    need not be cleared, which would take longer than a search of few vertices. Indices are
+    unsigned: at each access, Numba looks whether an index with a sign is below zero, which takes a
+    third of the time.
     """
     n = np.uintp(first.size - 1)
     keys = np.empty(n, distances.dtype)
     heap = np.empty(n, np.uint32)
-    place = np.full(n, n, np.uint32)
+    place = np.empty(n, np.uint32)
     visited = 0
     for row in range(len(sources)):
         distance = distances[row]
@@ -264,9 +274,8 @@ def _search(
                 predecessors[row, source] = source
             heap[size], keys[size], place[source] = source, 0, size
             size += _ONE
-        while size > _ZERO:
+        while size > _ZERO and visited < most:
             u, nearest = np.uintp(heap[0]), keys[0]
-            place[u] = n
             size -= _ONE
             visited += 1
             last, key, hole = heap[size], keys[size], _ZERO
@@ -292,12 +301,11 @@ def _search(
                     if cells and length == distance[v]:
                         predecessors[row, v] = min(predecessors[row, u], predecessors[row, v])
                 else:
+                    hole = size if distance[v] == infinity else np.uintp(place[v])
                     distance[v] = length
                     if predecessors.size > 0:
                         predecessors[row, v] = predecessors[row, u] if cells else u
-                    hole = np.uintp(place[v])
-                    if hole == n:
-                        hole = size
+                    if hole == size:
                         size += _ONE
                     while hole > _ZERO:
                         parent = (hole - _ONE) // _CHILDREN

@@ -84,7 +84,7 @@ def test_threads_run_at_the_same_time(device):
     rows = np.full((2000, 2000), -1.0)
     search, before = plan.state.search, np.empty((0, 0), np.int32)
     arcs = graph.indptr, graph.indices, graph.weights.astype(float)
-    ends = np.float64(np.inf), np.float64(np.inf)
+    ends = np.float64(np.inf), np.float64(np.inf), 2**63 - 1
     thread = threading.Thread(
         target=search, args=(*arcs, np.arange(2000)[:, None], rows, before, False, *ends)
     )
@@ -146,6 +146,15 @@ def test_a_row_of_several_sources_has_the_nearest_of_them(cutoff, device):
     assert (rows[~there] == infinity(np.dtype("i4"))).all()
     np.testing.assert_array_equal(cells, np.where(there, smallest, -9999))
     assert visited == there.sum()
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 1000])
+def test_a_search_stops_after_so_many_visits(most, device):
+    graph = generators.random_graph(203, 900, 9, seed=2)
+    search = dijkstra_cpu.HostSearch(graph, AllPairsOptions(device, np.dtype("f8")))
+    rows = np.empty((2, 203))
+    visited = search.fill(np.array([[5], [6]]), rows, None, most=most)
+    assert visited == min(most, np.isfinite(rows).sum())
 
 
 INTERRUPTED = """
