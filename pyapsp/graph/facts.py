@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pyapsp.graph import compressed
 
-__all__ = ["Facts", "family_of", "has_many_arcs", "soundings"]
+__all__ = ["Facts", "family_of", "has_many_arcs", "soundings", "spread_of"]
 
 # A graph is power-law if a vertex has more than this multiple of the mean number of arcs. In a mesh
 # a vertex has at most this many arcs, and the standard deviation is below this part of the mean.
@@ -22,6 +22,8 @@ _SOME = 2**16
 
 # Where among the vertices the sources of searches are, in their order.
 _PLACES = [(3 * number % 8 + 0.5) / 8 for number in range(8)]
+# Vertices of a run from such a place on, whose arcs are looked at.
+_RUN = 256
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class Facts:
     depth : int or None
         The number of arcs to the farthest vertex that a source reaches; None if it is not
         estimated.
+    spread : float or None
+        The mean difference between the numbers of the two ends of an arc, as a part of n, estimated
+        with the depth: one third if vertices are numbered at random.
     """
 
     n: int
@@ -49,6 +54,20 @@ class Facts:
     family: str = "uniform"
     reach: float = 1.0
     depth: int | None = None
+    spread: float | None = None
+
+
+def spread_of(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> float:
+    """Return `Facts.spread` of a graph with arcs, from runs of vertices, rounded like the depth."""
+    n = indptr.size - 1
+    apart, arcs = 0.0, 0
+    for place in _PLACES:
+        first = int(place * n)
+        rows = indptr[first : first + _RUN + 1]
+        heads = indices[rows[0] : rows[-1]].astype(np.int64)
+        tails = first + np.repeat(np.arange(rows.size - 1), np.diff(rows))
+        apart, arcs = apart + float(np.abs(heads - tails).sum()), arcs + heads.size
+    return _rounded(max(apart, 1.0) / (n * max(arcs, 1)))
 
 
 def soundings(n: int, search: Callable[[int], tuple[int, int]]) -> tuple[float, int]:

@@ -18,7 +18,7 @@ from pyapsp.base.errors import GraphError, ParameterError
 from pyapsp.base.host import as_type
 from pyapsp.base.shown import table
 from pyapsp.graph import compressed, exports, validation
-from pyapsp.graph.facts import Facts, family_of, soundings
+from pyapsp.graph.facts import Facts, family_of, soundings, spread_of
 from pyapsp.graph.rows import (
     frozen,
     placed,
@@ -429,7 +429,7 @@ class Graph:
 
     @cached_property
     def sounded(self) -> Facts:
-        """The facts with estimates of reach and depth, by searches from a few vertices."""
+        """The facts with estimates of reach, depth and spread, by searches from a few vertices."""
         if not self.m:
             return self.facts
 
@@ -437,10 +437,12 @@ class Graph:
             return compressed.depth(self.indptr, self.indices, vertex, backwards=False)
 
         reach, depth = soundings(self.n, search)
-        return replace(self.facts, reach=reach, depth=depth)
+        return replace(self.facts, reach=reach, depth=depth, spread=self._spread)
 
     def sounded_within(self, cutoff: float) -> Facts:
-        """Return the facts with estimates of reach, and depth if unweighted, up to a distance.
+        """Return the facts with estimates of reach, and of depth and spread if unweighted.
+
+        The searches go up to a distance.
 
         Searches with negative weights go farther: then this is `sounded`.
         """
@@ -448,7 +450,13 @@ class Graph:
             return self.sounded
         search = compressed.within(self.indptr, self.indices, self.weights, cutoff)
         reach, depth = soundings(self.n, search)
-        return replace(self.facts, reach=reach, depth=depth if self.is_unweighted else None)
+        if not self.is_unweighted:
+            return replace(self.facts, reach=reach)
+        return replace(self.facts, reach=reach, depth=depth, spread=self._spread)
+
+    @cached_property
+    def _spread(self) -> float:
+        return spread_of(self.indptr, self.indices)
 
     @cached_property
     def family(self) -> str:

@@ -424,6 +424,46 @@ def test_sources_that_are_far_apart_in_a_mesh_share_no_visits(rows, device, set_
         assert least <= apart / predicted(device, "near-far", uniform, count) <= most
 
 
+@pytest.mark.parametrize("scalar", [True, False])
+@pytest.mark.parametrize(("name", "least", "most"), [("ms-bfs", 2, 5), ("near-far", 2.5, 4)])
+def test_deep_graphs_that_are_numbered_at_random_take_longer(
+    rows, device, set_scalar, scalar, name, least, most
+):
+    """A grid of 70 x 70 took 3 times as long by ms-bfs on a CPU, and 3.6 by near-far."""
+    set_scalar(scalar)
+    rows((name, "float32", 4900, 1e12))
+    grid = grid_2d(70, 70, seed=0).unweighted()
+    tails, heads, ones = grid.arcs()
+    other = np.random.default_rng(1).permutation(grid.n)
+    mixed = Graph.from_arcs(grid.n, other[tails], other[heads], ones)
+    assert grid.sounded.spread < 1 / 64 < 1 / 4 < mixed.sounded.spread
+    deep = replace(grid.sounded, depth=128)
+    ordered, random = (
+        predicted(device, name, replace(deep, spread=each.sounded.spread), grid.n)
+        for each in (grid, mixed)
+    )
+    if scalar:
+        assert least < random / ordered < most
+    else:
+        assert random == ordered
+    # a search that is not deep meets most vertices within few levels
+    short = replace(deep, depth=12)
+    one, two = (
+        predicted(device, name, replace(short, spread=each), grid.n) for each in (1e-3, 1 / 3)
+    )
+    assert one == two
+
+
+def test_bits_that_leave_the_caches_take_longer(rows, device, set_scalar):
+    set_scalar(True)
+    rows(("ms-bfs", "float32", 4900, 1e12), ("ms-bfs", "float32", 40000, 1e12 * (400 / 49) ** 3))
+    facts = replace(random_graph(4900, 19600, 1, seed=0).facts, depth=128, spread=1 / 3)
+    few, many = (
+        predicted(device, "ms-bfs", replace(facts, n=n, m=4 * n), n) for n in (4900, 40000)
+    )
+    assert 2 < many / few < 4  # the rows alone would tell the same time
+
+
 def test_sources_that_occur_often_take_their_time(rows, device, set_scalar):
     """More rows than vertices: the constant of a call is not below 0, and no vector is shorter."""
     set_scalar(True)

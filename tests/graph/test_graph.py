@@ -603,6 +603,13 @@ def test_reach_and_depth_from_a_few_searches() -> None:
     assert 0.1 < few.sounded.reach < 0.5
     for without in (Graph.from_arcs(3, [], []), Graph.from_arcs(0, [], [])):
         assert without.sounded == without.facts
+    other = np.random.default_rng(1).permutation(64)
+    mixed = Graph.from_arcs(64, other, np.roll(other, -1))
+    assert one_way.facts.spread is None
+    assert one_way.sounded.spread < 1 / 16
+    assert 0.2 < mixed.sounded.spread < 0.5
+    loops = Graph.from_arcs(4096, np.arange(4096), np.arange(4096))
+    assert loops.sounded.spread < 1e-3
     dense = DenseGraph(np.ones((3, 3)))
     assert dense.sounded == dense.facts == dense.sounded_within(1)
 

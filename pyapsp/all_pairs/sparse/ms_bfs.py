@@ -30,6 +30,7 @@ from pyapsp.all_pairs.sparse.source_blocks import (
     Programs,
     TunableBlocks,
     levels_of,
+    lone_levels,
     random_levels,
 )
 from pyapsp.all_pairs.sparse.totals import Totals
@@ -60,6 +61,8 @@ _FEW = {True: (16, 2**31), False: (16, 1024)}
 _STATE = 16
 # Work-items for each compute unit, in rows of them.
 _ITEMS = {True: 16, False: 512}
+# Arrays of bits beside the planes.
+_ARRAYS = 3
 # Number of bit planes at the start; if distances are longer, this many are added at a time.
 _PLANES = 4
 # Ranges of vertices whose sums are computed in parallel, and blocks of a launch: drivers limit the
@@ -79,6 +82,10 @@ _ARC = {True: 0.2, False: 0.125}
 # many vertices are incomplete, and of all others, measured on a tree and a mesh. On a GPU the rows
 # take longest.
 _WAVE, _VISIT = {True: 2.4, False: 0.0}, {True: 0.8, False: 0.4}
+# On CPUs, the time of a level of `lone_levels` for each vertex that is reached, in the same unit.
+# Then its row changes at almost every level, and so do those that it reads, which are anywhere in
+# memory. Longer if the bits of a core do not stay in the caches.
+_LONE = 3.0
 
 
 @register
@@ -162,8 +169,9 @@ class MsBfs(TunableBlocks):
 
         A distance is written for each source and vertex. To it come the times of arcs and levels.
         Rows tell the time of random graphs with `ARCS` arcs a vertex; with more arcs, there are
-        fewer levels. Rows tell the time without predecessors, which are added. Cores that search
-        alone do not wait for launches of levels. On a GPU few sources take at least these.
+        fewer levels. In a deep graph whose sources are far apart, more rows change in a level.
+        Rows tell the time without predecessors, which are added. Cores that search alone do not
+        wait for launches of levels. On a GPU few sources take at least these.
         """
         rate = tuned_rate(self, graph.n, options, graph.family)
         if rate is None:
@@ -172,6 +180,9 @@ class MsBfs(TunableBlocks):
         levels, usual = levels_of(graph), random_levels(graph.n, degree)
         words = _BITS + _ARC[scalar] * graph.reach * degree
         words += _WAVE[scalar] * min(levels, usual) + _VISIT[scalar] * max(levels - usual, 0)
+        if scalar:
+            bits = graph.n * LINE * 4 * (_ARRAYS + int(levels).bit_length())
+            words += _LONE * max(bits / _CACHE, 1.0) * graph.reach * lone_levels(graph)
         words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]

@@ -20,6 +20,7 @@ from pyapsp.all_pairs.sparse.source_blocks import (
     Programs,
     TunableBlocks,
     levels_of,
+    lone_levels,
     usual_sources,
 )
 from pyapsp.device.kernels import Stopwatch, build
@@ -50,6 +51,9 @@ _ALONE, _SHARED = 4e-8, {True: 0.8, False: 1 / 3}
 # A source of n/x in a mesh takes x ** _APART times as long as one of n, up to x = _FAR: 2.5 to 3.5
 # times on a CPU for 256 sources of 2,500 to 40,000 vertices, 3.5 on a GPU for 4,096 of 40,000.
 _APART, _FAR = 0.4, 23
+# On CPUs, so many of `lone_levels` are as if sources were one n-th farther apart: measured on grids
+# and on nearest neighbours, of 3 to 16 arcs, numbered at random.
+_LONE = 4
 # Sources of a group on a GPU.
 _SOURCES = 8
 
@@ -92,15 +96,19 @@ class NearFar(TunableBlocks):
     def steps(self, graph: Facts, options: AllPairsOptions, rows: int) -> float:
         """Return the steps of a search; on CPUs they are not in proportion to arcs.
 
-        The more arcs, the fewer lead to a vertex that is not in a list already. And in a mesh, the
-        sources of a vector or group share fewer visits the farther apart they are.
+        The more arcs, the fewer lead to a vertex that is not in a list already. And in a mesh, or
+        another deep graph, the sources of a vector or group share fewer visits the farther apart
+        they are.
         """
+        apart = 1.0
         steps = super().steps(graph, options, rows)
         if options.device.traits.scalar_groups and graph.m > ARCS * graph.n:
             steps = max(graph.reach * math.sqrt(ARCS * graph.n * graph.m), graph.n)
         if graph.family == "mesh":
-            steps *= min(max(graph.n / max(rows, 1), 1), _FAR) ** _APART
-        return steps
+            apart = max(graph.n / max(rows, 1), apart)
+        if options.device.traits.scalar_groups:
+            apart = max(1 + lone_levels(graph) / _LONE, apart)
+        return float(steps * min(apart, _FAR) ** _APART)
 
     def candidates(self, options: AllPairsOptions) -> Iterator[Mapping[str, int | str]]:
         """Yield the usual parameters for this kind of device: on GPUs the largest group size."""

@@ -42,6 +42,7 @@ __all__ = [
     "SourceBlocks",
     "TunableBlocks",
     "levels_of",
+    "lone_levels",
     "random_levels",
     "usual_sources",
 ]
@@ -58,6 +59,9 @@ LEVEL = 1e-4
 # of a byte of rows that come from several devices with memory of their own: measured on four GPUs,
 # 2 GiB took 0.12 s, and from one of them 0.1.
 _ANOTHER, _LANDING = 1e-3, 5.5e-11
+# The spread from which on sources with consecutive numbers are far apart; and the largest depth of
+# all sources, in that of a source: it is between one and two.
+_SPREAD, _DEEPEST = 1 / 16, 4 / 3
 # A mapped file is flushed after this many bytes.
 _UNWRITTEN = 64 * 2**20
 
@@ -171,6 +175,19 @@ def levels_of(graph: Facts) -> float:
         levels = graph.n if graph.m <= 2 * graph.n else 2 * graph.n**0.5
         return min(levels, max(graph.reach * graph.n, 1))
     return random_levels(graph.n, graph.m / max(graph.n, 1))
+
+
+def lone_levels(graph: Facts) -> float:
+    """Return in how many levels the sources of a block find different vertices.
+
+    Sources of a block have consecutive numbers. In a deep graph whose vertices are numbered at
+    random they are far apart, and so are their frontiers at all times. In a random graph, however,
+    most vertices are found within a few levels from all sources. Some source of a block is deeper
+    than the one that the depth was estimated from, which may be in the middle.
+    """
+    if graph.depth is None or (graph.spread or 0.0) < _SPREAD:
+        return 0.0
+    return max(_DEEPEST * graph.depth - 2 * random_levels(graph.n, graph.m / max(graph.n, 1)), 0.0)
 
 
 class TunableBlocks(BufferedMethod, SourceBlocks):
