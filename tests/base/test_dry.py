@@ -156,8 +156,8 @@ def test_a_file_of_an_answer_is_not_made(device, monkeypatch):
 
 @pytest.mark.parametrize(("levels", "distances"), [(5, 9), (9, 5)])
 def test_betweenness_needs_the_larger_of_its_ways(levels, distances, device, monkeypatch):
-    """A search with many levels leaves its source to the other way."""
-    parts = {"sums_by_levels": levels, "_by_distances": distances}
+    """Sources may be left to the other way."""
+    parts = {"_together": levels, "_by_distances": distances}
     for name, size in parts.items():
         monkeypatch.setattr(betweenness, name, lambda *_, size=size, **__: needed(size, None))
     found = pyapsp.dry_run(pyapsp.betweenness_centrality, GRAPH, device=device)

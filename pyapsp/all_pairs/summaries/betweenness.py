@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +12,8 @@ import numpy as np
 import pyopencl as cl
 
 from pyapsp.all_pairs.summaries.counting import Kind, check_counts, sums_by_rows
+from pyapsp.all_pairs.summaries.lanes import sums_by_lanes
+from pyapsp.all_pairs.summaries.launches import in_launches
 from pyapsp.all_pairs.summaries.levels import sums_by_levels
 from pyapsp.all_pairs.summaries.sharing import Team, shared, team_of
 from pyapsp.base.dry import dry_run, is_dry, needed
@@ -35,10 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["betweenness_centrality", "edge_betweenness_centrality", "sampled"]
 
 # Work-items on devices with scalar groups (CPUs), and on others in a group and for each compute
-# unit; the part of the memory that they have; and the seconds of a launch, which the host cannot
-# stop: shorter ones are followed by longer ones.
+# unit; the part of the memory that they have.
 _SLOTS, _GROUP, _GROUPS, _PART = 32, 32, 4, 2
-_SHORT, _LONG = 0.05, 0.2
 _DOUBLE = np.dtype(np.float64)
 
 
@@ -312,21 +311,33 @@ def _on_one(
     graph: Graph, sources: np.ndarray, options: Options, tell: Tell | None, kind: Kind
 ) -> np.ndarray:
     """Return the sums over some sources, of one device."""
-    before = None
-    if not kind.weighted and not kind.arcs:
-        if is_dry():  # a search with many levels leaves its source to the other way
-            calls = (
-                lambda: sums_by_levels(graph, sources, options, None, endpoints=kind.endpoints),
-                lambda: _by_distances(graph, sources, options, None, kind),
-            )
-            needed(max(dry_run(each).device_bytes for each in calls), 8 * graph.n)
-        before = sums_by_levels(graph, sources, options, tell, endpoints=kind.endpoints)
+    if kind.weighted:
+        return _by_distances(graph, sources, options, tell, kind)
+    if is_dry():  # a search may leave its source to the other way
+        calls = (
+            lambda: _together(graph, sources, options, None, kind),
+            lambda: _by_distances(graph, sources, options, None, kind),
+        )
+        size = graph.m if kind.arcs else graph.n
+        needed(max(dry_run(each).device_bytes for each in calls), 8 * size)
+    before = _together(graph, sources, options, tell, kind)
     if before is None:
         return _by_distances(graph, sources, options, tell, kind)
     sums, left = before
     if left.size:
         sums += _by_distances(graph, left, options, _after(tell, sources.size - left.size), kind)
     return sums
+
+
+def _together(
+    graph: Graph, sources: np.ndarray, options: Options, tell: Tell | None, kind: Kind
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Search from several sources at once; return sums and the sources left, or None."""
+    if options.device.traits.scalar_groups:
+        return sums_by_lanes(graph, sources, options, tell, kind)
+    if kind.arcs:
+        return None
+    return sums_by_levels(graph, sources, options, tell, endpoints=kind.endpoints)
 
 
 def _after(
@@ -401,19 +412,14 @@ def _added(
     cl.enqueue_copy(queue, state, clipped)
     cleared = np.int64(slots * graph.n), np.int64(sizes[4] // 8)
     program.kernel("clear_sums")(queue, *shape, costs, totals, *cleared)
-    kernel, done, wanted = program.kernel("betweenness"), 0, slots
-    while done < sources.size:
-        started, end = time.perf_counter(), min(done + wanted, sources.size)
-        limits = np.int32(done), np.int32(end), np.int32(graph.n), np.int64(graph.m)
+    kernel = program.kernel("betweenness")
+
+    def run(begin: int, end: int) -> None:
+        limits = np.int32(begin), np.int32(end), np.int32(graph.n), np.int64(graph.m)
         memory = costs, order, counts, shares, totals, state
         kernel(queue, *shape, *rows, given, *limits, *memory, np.int32(endpoints))
-        queue.finish()
-        seconds = time.perf_counter() - started
-        done = end
-        if seconds < _LONG:  # a multiple of the slots, so that a source has the same one
-            wanted *= 4 if seconds < _SHORT else 2
-        if tell is not None:
-            tell(done, sources.size)
+
+    in_launches(queue, sources.size, slots, run, tell)
     sums = np.empty(sizes[4] // 8 // slots)
     program.kernel("add_sums")(queue, *shape, totals, np.int32(slots), np.int64(sums.size))
     cl.enqueue_copy(queue, sums, totals)

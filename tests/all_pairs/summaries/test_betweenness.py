@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pyapsp
-from pyapsp.all_pairs.summaries import betweenness, counting, levels
+from pyapsp.all_pairs.summaries import betweenness, counting, lanes, launches, levels
 from pyapsp.errors import DeviceMemoryError, GraphError, ParameterError, PrecisionError
 from pyapsp.graph import Graph, generators
 
@@ -43,10 +43,20 @@ def wide(device, monkeypatch):
     monkeypatch.setattr(betweenness, "_added", None)
 
 
-@pytest.fixture(params=["own groups", "by levels", "by rows"])
+@pytest.fixture
+def by_lanes(device, monkeypatch):
+    """Let kernels have groups as on a CPU; sources are searched together, however few or far."""
+    monkeypatch.setattr(type(device), "traits", replace(device.traits, scalar_groups=True))
+    monkeypatch.setattr(lanes, "_FEW", 1)
+    monkeypatch.setattr(lanes, "_TOGETHER", 0)
+
+
+@pytest.fixture(params=["own groups", "by lanes", "by levels", "by rows"])
 def form(request, monkeypatch):
-    """Let kernels have groups as on the device, or as on a GPU, with searches of any depth."""
-    if request.param != "own groups":
+    """Let kernels have groups as on the device, a CPU or a GPU, with searches of any depth."""
+    if request.param == "by lanes":
+        request.getfixturevalue("by_lanes")
+    elif request.param != "own groups":
         request.getfixturevalue("wide")
         monkeypatch.setattr(levels, "_LEVELS", 2000 if request.param == "by levels" else 0)
 
@@ -143,6 +153,82 @@ def test_rows_in_several_launches(device, monkeypatch):
         np.testing.assert_allclose(found, values, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("by_lanes")
+@pytest.mark.parametrize("directed", [True, False])
+def test_sources_near_each_other_are_searched_together(directed, device, monkeypatch):
+    """Also if the last vector is not full, and if some sources reach nothing."""
+    graph = generators.small_world(330, 4, seed=3)
+    tails, heads, _ = graph.arcs()
+    graph = Graph.from_arcs(350, tails, heads, directed=directed)
+    functions = pyapsp.betweenness_centrality, pyapsp.edge_betweenness_centrality
+    sources = np.random.default_rng(0).permutation(350)[:299]
+    monkeypatch.setattr(lanes, "_FEW", 300)
+    expected = [each(graph, sources=sources, device=device) for each in functions]
+    monkeypatch.setattr(lanes, "_FEW", 299)
+    monkeypatch.setattr(lanes, "_TOGETHER", 1)
+    monkeypatch.setattr(betweenness, "_by_distances", None)
+    for function, values in zip(functions, expected, strict=True):
+        told = []
+        found = function(
+            graph, sources=sources, device=device, progress=lambda *now, told=told: told.append(now)
+        )
+        np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-15)
+        assert told == sorted(told)
+        assert told[-1] == (299, 299)
+
+
+@pytest.mark.usefixtures("by_lanes")
+def test_sources_are_ordered_and_the_first_launch_is_a_sample(device, monkeypatch):
+    """Neighbours have far numbers, and those in small components reach little together."""
+    place = np.random.default_rng(0).permutation(1201)
+    at, step = np.arange(900), np.arange(1, 11)[:, None]
+    three = 900 + np.arange(300)
+    tails = [*np.tile(at, 10), *three, 0]
+    heads = [*((at + step) % 900).ravel(), *(three // 3 * 3 + (three + 1) % 3), 1200]
+    graph = Graph.from_arcs(1201, place[tails], place[heads], directed=False)
+    monkeypatch.setattr(lanes, "_FEW", 1202)
+    expected = pyapsp.betweenness_centrality(graph, device=device)
+    monkeypatch.setattr(lanes, "_FEW", 1201)
+    monkeypatch.setattr(lanes, "_TOGETHER", 2)
+    monkeypatch.setattr(betweenness, "_by_distances", None)
+    found = pyapsp.betweenness_centrality(graph, device=device)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("by_lanes")
+def test_sources_far_from_each_other_are_searched_alone(device, monkeypatch):
+    """Those of a path reach each vertex in different levels. The first launch finds it."""
+    graph, called, told = generators.path(400), [], []
+    by_distances = betweenness._by_distances
+
+    def alone(graph, sources, *others):
+        called.extend(sources.tolist())
+        return by_distances(graph, sources, *others)
+
+    monkeypatch.setattr(lanes, "_TOGETHER", 2)
+    monkeypatch.setattr(betweenness, "_by_distances", alone)
+    found = pyapsp.betweenness_centrality(
+        graph, normalized=False, device=device, progress=lambda *now: told.append(now)
+    )
+    np.testing.assert_array_equal(found, np.arange(400) * np.arange(399, -1, -1))
+    assert 320 < len(set(called)) == len(called) < 400
+    assert told == sorted(told)
+    assert told[-1] == (400, 400)
+
+
+@pytest.mark.usefixtures("by_lanes")
+def test_vectors_need_more_memory_than_single_searches(device, monkeypatch):
+    graph = generators.small_world(300, 4, seed=3)
+    expected = pyapsp.betweenness_centrality(graph, device=device)
+    single, limit = betweenness._by_distances, 120 * 300
+    monkeypatch.setattr(betweenness, "_by_distances", None)
+    with pytest.raises(TypeError):
+        pyapsp.betweenness_centrality(graph, device=device, memory_limit=limit)
+    monkeypatch.setattr(betweenness, "_by_distances", single)
+    found = pyapsp.betweenness_centrality(graph, device=device, memory_limit=limit)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_as_igraph_does(device):
     graph = generators.small_world(300, 6, seed=1).symmetrized()
     found = pyapsp.betweenness_centrality(graph, normalized=False, weight=..., device=device)
@@ -157,7 +243,7 @@ def test_the_same_bits(monkeypatch, device):
     graph = generators.power_law(400, seed=2)
     first = pyapsp.betweenness_centrality(graph, device=device)
     np.testing.assert_array_equal(pyapsp.betweenness_centrality(graph, device=device), first)
-    monkeypatch.setattr("pyapsp.all_pairs.summaries.betweenness._LONG", 0.0)
+    monkeypatch.setattr(launches, "_LONG", 0.0)
     told = []
     found = pyapsp.betweenness_centrality(
         graph, device=device, progress=lambda *each: told.append(each)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 import pyapsp
+from pyapsp.all_pairs.summaries import lanes
 from pyapsp.device import model, quirks
 from pyapsp.graph import generators
 from pyapsp.queries import range_rows
@@ -48,3 +49,7 @@ for scalar in (True, False):
     once = between if once is None else once
     for one, other in zip(once, between, strict=True):
         np.testing.assert_allclose(one, other)
+    if scalar:
+        lanes._FEW, lanes._TOGETHER = 1, 0
+        np.testing.assert_allclose(pyapsp.betweenness_centrality(graph), once[0])
+        np.testing.assert_allclose(pyapsp.edge_betweenness_centrality(graph), once[2])
