@@ -76,12 +76,19 @@ class Solved:
 
     def results(self) -> Iterator[tuple[int, Result]]:
         """Yield the number and the result of each graph."""
-        every = np.arange(self.group.distances.shape[1])
+        group, every = self.group, np.arange(self.group.distances.shape[1])
         every.flags.writeable = False
-        for place, number in enumerate(self.group.numbers):
-            distances, before = self.group.answer(place)
-            labels, rows = self.group.labels(place), every[: len(distances)]
-            yield number, Result(distances, before, rows, labels, self.stats, self.reasons)
+        rows = [every[:size] for size in range(every.size + 1)]
+        shared: dict[str, object] = {"stats": self.stats, "reasons": self.reasons}
+        for place, number in enumerate(group.numbers):
+            distances, before = group.answer(place)
+            own: dict[str, object] = {
+                "distances": distances,
+                "predecessors": before,
+                "sources": rows[len(distances)],
+                "labels": group.labels(place),
+            }
+            yield number, Result.of(own | shared)
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,16 @@ class Result(Explained, Tabular):
     stats: Recorded = RECORDED
     reasons: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, fields: dict[str, object]) -> Result:
+        """Return the result with all these fields.
+
+        The constructor of a frozen dataclass takes longer than the search in a very small graph.
+        """
+        made = cls.__new__(cls)
+        made.__dict__.update(fields)
+        return made
+
     @property
     def infinity(self) -> int | float:
         """The distance of an unreachable vertex in this dtype."""

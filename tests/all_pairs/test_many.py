@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import networkx as nx
@@ -11,6 +12,7 @@ from scipy.sparse import csgraph, csr_array
 
 import pyapsp
 from pyapsp.all_pairs import batch
+from pyapsp.all_pairs.dense.batch import jobs
 from pyapsp.errors import (
     CapabilityError,
     DeviceMemoryError,
@@ -350,6 +352,27 @@ def test_an_arc_that_is_refused_names_its_graph(weight, dtype, error, device):
     assert [each.distances.shape for each in pyapsp.solve_many(Graphs([], [], [], []))] == []
     with pytest.raises(ParameterError, match="absent for an array or `Graphs`"):
         pyapsp.solve_many(graphs, weight="km", device=device)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("predecessors", [False, True])
+def test_weights_have_the_memory_of_the_distances(negative, predecessors, device, monkeypatch):
+    """So a call has half the new memory; a search for predecessors needs both."""
+    graphs, seen = packed(weighted=True), []
+    graphs.weights[:] = np.where(negative & (graphs.tails < graphs.heads), -1, 40)
+
+    def watched(job):
+        seen.append(np.shares_memory(found := filled(job), job.distances))
+        return found
+
+    filled = jobs.Packed.weights
+    monkeypatch.setattr(jobs.Packed, "weights", watched)
+    results = pyapsp.solve_many(graphs, predecessors=predecessors, device=device)
+    assert set(seen) == {not predecessors}
+    for result, graph in zip(results, graphs, strict=True):
+        np.testing.assert_array_equal(result.distances, pyapsp.solve(graph).distances)
+    names = {each.name for each in dataclasses.fields(results[0])}
+    assert set(vars(results[0])) == names
 
 
 def test_each_size_is_padded_once(device, monkeypatch):

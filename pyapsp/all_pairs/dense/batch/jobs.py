@@ -122,8 +122,12 @@ class Padded(Group):
         return self.distances[place, :n, :n], before
 
     def _filled(self, value: float, dtype: np.dtype) -> np.ndarray:
-        """Return matrices of one value, in memory of earlier groups."""
-        matrices = empty(self.distances.shape, dtype)
+        """Return matrices of one value; in the memory of the distances, if weights may be there.
+
+        To use new memory for the first time takes longer than to solve the graphs.
+        """
+        there = self.before is None and dtype == self.distances.dtype
+        matrices = self.distances if there else empty(self.distances.shape, dtype)
         matrices.fill(value)
         return matrices
 

@@ -69,7 +69,8 @@ class Job(ABC):
     def weights(self) -> np.ndarray:
         """Return the weights, a C-contiguous (m, n, n) array of the dtype of the distances.
 
-        It is called in another thread, and a second time if there are negative weights.
+        It may be `distances` itself, if there are no predecessors. This function is called in
+        another thread, and a second time if there are negative weights.
         """
 
 

@@ -204,10 +204,13 @@ class Sharing(Slot):
     def _bring(self) -> Buffers:
         flags = cl.mem_flags
         read, write = flags.READ_ONLY | flags.USE_HOST_PTR, flags.READ_WRITE | flags.USE_HOST_PTR
-        self._mine = [cl.Buffer(self._context, read, hostbuf=self._weights)]
-        for each in self._answers:
-            self._mine.append(cl.Buffer(self._context, write, hostbuf=each))
-        weights, distances, *before = self._mine
+        self._mine = [cl.Buffer(self._context, write, hostbuf=each) for each in self._answers]
+        weights, *before = self._mine
+        distances = weights
+        # two buffers may not have the same memory
+        if self._weights is not self._answers[0]:
+            weights = cl.Buffer(self._context, read, hostbuf=self._weights)
+            self._mine.append(weights)
         return Buffers(weights, distances, self._remarks, self._scratch, *before)
 
     def _send_back(self) -> None:
