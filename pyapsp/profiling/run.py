@@ -34,11 +34,20 @@ _TRACED = 6
 
 @dataclass
 class _Kernel:
-    """A kernel, its launches so far, and the traces of some, each with its seconds."""
+    """A kernel, its launches so far, and the traces of some."""
 
     launches: int = 0
-    traces: list[tuple[LaunchTrace, float]] = field(default_factory=list)
+    traces: list[_Traced] = field(default_factory=list)
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """A launch that was traced."""
+
+    number: int  # of the launches of its kernel, from 1
+    trace: LaunchTrace
+    seconds: float  # without probes
 
 
 def profile_run(
@@ -70,7 +79,8 @@ def profile_run(
     record : dict
         ``seconds`` from the start of the first command to the end of the last, ``kernels``
         (largest sum of ``seconds`` first; ``trace``: as `described` has it, of the longest launch
-        that was traced, with the mean of the criteria; ``error``: why it could not be traced),
+        that was traced, with the mean of the criteria; ``traced``: the number of this launch, from
+        1; ``error``: why it could not be traced),
         ``commands`` of other kinds, ``host_sync`` and ``transfer``.
     timeline : Timeline
     """
@@ -98,7 +108,7 @@ def profile_run(
             "launches": len(mine),
             "seconds": _seconds(mine),
             "error": tracer.error(name) if traces else None,
-            "trace": _described(tracer.kernels.get(name), characterisation, waited),
+            **_described(tracer.kernels.get(name), characterisation, waited),
         }
         for name, mine in timeline.launches.items()
     ]
@@ -164,7 +174,7 @@ class _Tracer:
         if not traced or len(found.traces) >= _TRACED or found.error is not None:
             return
         try:
-            found.traces.append(self._traced(launch))
+            found.traces.append(_Traced(found.launches, *self._traced(launch)))
         except (PyApspError, cl.Error) as error:
             found.error = str(error)
 
@@ -244,11 +254,13 @@ def typed(parameters: Sequence[Parameter], arguments: Sequence[Argument]) -> lis
     ]
 
 
-def _described(
-    kernel: _Kernel | None, device: Characterisation | None, waited: float
-) -> Record | None:
+def _described(kernel: _Kernel | None, device: Characterisation | None, waited: float) -> Record:
     if kernel is None or not kernel.traces:
-        return None
-    longest, seconds = max(kernel.traces, key=lambda pair: pair[1])
-    values = mean([(trace.criteria, taken) for trace, taken in kernel.traces])
-    return described(replace(longest, criteria=values), seconds, device, waited)
+        return {"traced": None, "trace": None}
+    longest = max(kernel.traces, key=lambda each: each.seconds)
+    values = mean([(each.trace.criteria, each.seconds) for each in kernel.traces])
+    trace = replace(longest.trace, criteria=values)
+    return {
+        "traced": longest.number,
+        "trace": described(trace, longest.seconds, device, waited),
+    }

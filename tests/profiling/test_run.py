@@ -141,6 +141,7 @@ def test_only_the_kernels_that_take_most_time_are_traced(device, monkeypatch):
     first, *others = record["kernels"]
     assert (first["kernel"], first["error"]) == ("most", None)
     assert first["trace"]["operations"]["atomic"] == 64 * 1000
+    assert [each["traced"] for each in record["kernels"]] == [3, None, None]
     assert {each["error"] for each in others} == {"others take more time"}
     record, _ = profile_run(call, most=2)
     assert [each["kernel"] for each in record["kernels"] if each["trace"]] == ["most", "some"]

@@ -16,9 +16,10 @@ from papers.busato_profiling import criteria, experiments, predictions, programs
 from papers.busato_profiling.programs import Numbers, Reduction, Shape, Transpose
 from papers.busato_traversal.partition import experiments as partition
 
+from pyapsp.device.kernels import Program
 from pyapsp.device.kernels.source import headed
 from pyapsp.errors import ParameterError, VerificationError
-from pyapsp.profiling import primitives
+from pyapsp.profiling import observe, primitives
 from pyapsp.profiling.suite import profile_device
 
 NAME = "busato-profiling"
@@ -247,6 +248,30 @@ def test_a_wrong_benchmark_is_an_error(device, monkeypatch):
     monkeypatch.setattr(suite, "profile_device", lambda *_, **__: {**about, "failed": failed})
     with pytest.raises(VerificationError, match="place 0 has 1"):
         papers.measure(f"{NAME}-device", 1, device=device)
+
+
+def test_the_measured_time_is_that_of_a_launch_in_a_call(device, monkeypatch, short):
+    some = {"all-pairs": ("uniform", 2, ("fw-naive",))}
+    monkeypatch.setattr(predictions, "METHODS", some)
+    monkeypatch.setattr(observe, "event_times", lambda _: (1000, 8000))
+    document = papers.measure(f"{NAME}-predictions", 256, device=device)
+    assert [run["seconds"]["kernel"] for run in document["runs"]] == [pytest.approx(7e-6)]
+
+
+def test_of_a_call_with_fewer_launches_the_last_one_is_timed(device, monkeypatch):
+    program, queue = (
+        Program(device, "__kernel void one(__global int *x) { *x = 1; }"),
+        device.queue(),
+    )
+    out = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, 4)
+    ends = iter((1000, 2000, 4000))
+    monkeypatch.setattr(observe, "event_times", lambda _: (0, next(ends)))
+
+    def call():
+        for _ in range(3):
+            program.kernel("one")(queue, (1,), (1,), out)
+
+    assert predictions.launch_seconds(call, "one", 5) == pytest.approx(4e-6)
 
 
 @pytest.fixture
