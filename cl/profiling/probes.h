@@ -1,7 +1,8 @@
 /* Probes: what a program calls where its source was instrumented.
  *
- * Purpose   One of three traces of a launch: how often each item executes each basic block, when each
- *           item begins and ends and how long it waits at barriers, or which addresses it accesses.
+ * Purpose   One of four traces of a launch: how often each item executes each basic block, when each
+ *           item begins and ends and how long it waits at barriers, which addresses it accesses, or
+ *           in which order it executes its blocks.
  *
  * Layout    An item with a place P in the trace writes
  *
@@ -10,17 +11,19 @@
  *               addresses   out[0]                the number of accesses so far, of all items; then
  *                           rows of ulong, one column for each access: its moment, its address, and
  *                           phase << 48 | site << 32 | P
+ *               order       out[0]                the number of blocks so far, of all items; then a
+ *                           ulong for each execution of a block k: P << 32 | k
  *
  *           Groups 0, every, 2 every ... have places; the other groups are not recorded. The moment
  *           of an access is a number of its site, the turns of the loops around it and the calls
  *           that lead to it: items of a warp with the same moment access memory together. Its phase
  *           is the number of barriers that its item has passed, at most 65535.
  *
- * Parameters  PYAPSP_PROBE   1   the trace: 1 blocks, 2 warps, 3 addresses
+ * Parameters  PYAPSP_PROBE   1   the trace: 1 blocks, 2 warps, 3 addresses, 4 order
  *             and clock.cl, or that of a vendor, before this file if PYAPSP_PROBE is 2
  *
  * Cost      an increment in global memory for each block; an atomic increment and three stores for
- *           each access.
+ *           each access; an atomic increment and a store for each block of the order.
  *
  * Source    F. Busato, High-Performance and Power-Aware Graph Processing on GPUs, thesis, Verona
  *           2018, chapter 12 (what is counted).
@@ -130,5 +133,17 @@ static inline void profile_go(profile_t *profile)
 static inline ulong profile_at(const long index, const ulong address, const uint size)
 {
     return address + index * size;
+}
+#endif
+
+#if PYAPSP_PROBE == 4
+static inline void profile_block(const profile_t *profile, const uint block)
+{
+    if (profile->on) {
+        __global ulong *log = (__global ulong *)profile->out + 1;
+        const size_t slot = atomic_inc((volatile __global uint *)profile->out);
+        if (slot < profile->room)
+            log[slot] = (ulong)profile->place << 32 | block;
+    }
 }
 #endif

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 from pyapsp.device import Device
 from pyapsp.profiling import criteria, traces
 from pyapsp.profiling.blocks import Block, Site
+from pyapsp.profiling.branches import wrong_predictions
 from pyapsp.profiling.criteria import Accesses, Activity, Criteria, Launch, Units
-from pyapsp.profiling.record import AddressLog, Argument, BlockCounts, Recorder, Shape, WarpTimes
+from pyapsp.profiling.record import (
+    AddressLog,
+    Argument,
+    BlockCounts,
+    BlockOrder,
+    Recorder,
+    Shape,
+    WarpTimes,
+)
 from pyapsp.profiling.units import units_of, width_of
 from pyapsp.profiling.waits import Waits, waits_of
 from pyapsp.profiling.work import Work, far_accesses, shared_accesses, work_of
@@ -133,13 +142,17 @@ class Analyst:
         restore()
         log = recorder.addresses(queue, shape, arguments, counts)
         restore()
+        order = None
+        if self.device.kind == "cpu":
+            order = recorder.order(queue, shape, arguments, counts)
+            restore()
         if clean is not None:
             for _ in range(_TIMED):
                 clean()
                 restore()
         queue.finish()
         memory = float(sum(buffer.size for buffer, _ in saved))
-        return self._reduced(recorder.kernel, shape, local_bytes, memory, counts, times, log)
+        return self._reduced(recorder.kernel, shape, local_bytes, memory, counts, times, log, order)
 
     def _reduced(
         self,
@@ -150,6 +163,7 @@ class Analyst:
         counts: BlockCounts,
         times: WarpTimes,
         log: AddressLog,
+        order: BlockOrder | None,
     ) -> LaunchTrace:
         sizes_of_memory = self._line, self._sector, self._banks
         places = len(counts.program.sites)
@@ -198,7 +212,7 @@ class Analyst:
             None
             if scalar
             else waits_of(counts, log, self._line, self._sector, width, launch, units),
-            _work(counts, log, self.width) if self.device.kind == "cpu" else None,
+            None if order is None else _work(counts, log, order, self.width),
         )
 
     def _sites(
@@ -271,14 +285,59 @@ def _atomics(
     return float(np.dot(sectors * atomic, log.scales)), float(most)
 
 
-def _work(counts: BlockCounts, log: AddressLog, width: int) -> Work:
+def _work(counts: BlockCounts, log: AddressLog, order: BlockOrder, width: int) -> Work:
     shape, program = counts.shape, counts.program
-    warps = -(-shape.in_group // width)
-    writes = np.array([each.kind != "load" for each in program.sites], bool)[log.site]
-    far = log.scales[far_accesses(log.trace, log.site, warps)].sum()
-    shared = log.scales[shared_accesses(log.trace, log.site, writes, warps)].sum()
-    size = shape.in_group, shape.groups
-    return work_of(counts.counts, program.blocks, *size, float(far), float(shared))
+    warps, places = -(-shape.in_group // width), len(program.sites)
+    kinds = np.array([each.kind for each in program.sites], str)[log.site]
+    # the stores of updates follow at the end: they are to the lines of the loads
+    once = np.arange(len(kinds)) < len(kinds) - np.count_nonzero(kinds == "update") // 2
+    site, sizes = far_accesses(log.trace.where(once), log.site[once], warps)
+    far = _by_size(site, sizes, log.scales, places)
+    shared = log.scales[shared_accesses(log.trace, log.site, kinds != "load", warps)].sum()
+    return work_of(
+        *(counts.counts, program.blocks, shape.in_group, shape.groups),
+        wrong_predictions(order.blocks, program.blocks),
+        _chains(counts, far),
+        {size: float(some.sum()) for size, some in far.items()},
+        float(shared),
+    )
+
+
+def _by_size(
+    site: NDArray[np.int64], sizes: NDArray[np.float64], scales: NDArray[np.float64], sites: int
+) -> dict[float, NDArray[np.float64]]:
+    """Return how many accesses of each site there are, by powers of two of a size."""
+    power = np.round(np.log2(np.maximum(sizes, 1))).astype(np.int64)
+    return {
+        2.0 ** int(each): np.bincount(site[mine], scales[site[mine]], sites)
+        for each in np.unique(power)
+        for mine in [power == each]
+    }
+
+
+def _chains(
+    counts: BlockCounts, far: Mapping[float, NDArray[np.float64]]
+) -> list[dict[float, float]]:
+    """Return the loads of each block that wait for each other, by the size of `Work.awaited`.
+
+    Of several that wait for the same one, it is that with most far accesses.
+    """
+    program = counts.program
+    chains: list[dict[float, float]] = [{} for _ in program.blocks]
+    slowest: dict[tuple[int, int], dict[float, float]] = {}
+    for number, site in enumerate(program.sites):
+        if site.level is None:
+            continue
+        executions = max(float(counts.executions[site.block]), 1.0)
+        mine = {size: float(some[number]) / executions for size, some in far.items()}
+        mine[0.0] = max(1 - sum(mine.values()), 0.0)
+        place = site.block, site.level
+        if place not in slowest or mine[0.0] < slowest[place][0.0]:
+            slowest[place] = mine
+    for (block, _), some in slowest.items():
+        for size, share in some.items():
+            chains[block][size] = chains[block].get(size, 0.0) + share
+    return chains
 
 
 def _divergent(

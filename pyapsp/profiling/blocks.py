@@ -10,8 +10,8 @@ from pyapsp.profiling.opencl_types import Parameter
 
 __all__ = ["PROBES", "Block", "Branch", "Instrumented", "Probe", "Site"]
 
-Probe = Literal["blocks", "warps", "addresses"]
-PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses")
+Probe = Literal["blocks", "warps", "addresses", "order"]
+PROBES: tuple[Probe, ...] = ("blocks", "warps", "addresses", "order")
 _ARITHMETIC = ("int", "float", "double", "half", "special")
 
 
@@ -46,6 +46,8 @@ class Block:
     control: int | None = None  # the body of the loop of which it is the condition or the step
     # The block around the outermost loop with `#pragma unroll` that it is in.
     around: int | None = None
+    # Minima and maxima of vectors that `vectors` has twice: as a comparison and as a choice.
+    minima: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def size(self) -> int:

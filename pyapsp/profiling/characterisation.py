@@ -72,10 +72,16 @@ class Core:
     # Bytes of the private values of a group that are live across a barrier, and what a byte needs
     # beyond the barrier.
     saved: tuple[tuple[float, float], ...] = ()
+    # Bytes that are read at random, and how long the value of a load takes.
+    loads: tuple[tuple[float, float], ...] = ()
 
-    def far_seconds(self, footprint: float) -> float:
-        """Return what a load at random needs beyond one from the first cache."""
-        return _at_size(self.far, footprint)
+    def far_seconds(self, size: float) -> float:
+        """Return what a load at random from so many bytes needs beyond one from the first cache."""
+        return _at_size(self.far, size)
+
+    def load_seconds(self, size: float) -> float:
+        """Return how long the value of a load from so many bytes takes."""
+        return _at_size(self.loads, size) if self.loads else 0.0
 
     def saved_seconds(self, state: float) -> float:
         """Return what a byte needs that is live across a barrier, beyond the barrier."""
@@ -234,6 +240,7 @@ def _core(rows: _Rows, units: int) -> Core:
         each("groups"),
         max(each("shared word", counters="one") - each("shared word", counters=_EACH), 0.0),
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
+        tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
     )
 
 

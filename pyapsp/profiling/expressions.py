@@ -24,6 +24,7 @@ __all__ = ["Expressions", "OpenBlock", "computes"]
 
 
 _K = CursorKind
+_OF_BLOCKS = ("blocks", "order")
 _GENERIC = 5
 _ARRAYS = (
     TypeKind.CONSTANTARRAY,
@@ -61,6 +62,7 @@ class OpenBlock:
     branch: Branch | None = None
     operations: Counter[str] = field(default_factory=Counter)
     vectors: Counter[str] = field(default_factory=Counter)
+    minima: Counter[str] = field(default_factory=Counter)
     saved: int = 0
     control: int | None = None
     around: int | None = None
@@ -80,7 +82,7 @@ class Expressions:
     ----------
     unit : Unit
         The program.
-    probe : {"blocks", "warps", "addresses"}
+    probe : {"blocks", "warps", "addresses", "order"}
     """
 
     def __init__(self, unit: Unit, probe: Probe) -> None:
@@ -115,7 +117,7 @@ class Expressions:
         return self._block
 
     def _count_here(self, place: int) -> None:
-        if self._probe == "blocks":
+        if self._probe in _OF_BLOCKS:
             self.edits.before(place, f"profile_block(profile_, {self._block}); ")
 
     def _counted(self, node: Cursor, branch: Branch | None = None) -> None:
@@ -124,7 +126,7 @@ class Expressions:
             self._value(node)
             return
         self._new(node, branch)
-        wrapped = self._probe == "blocks"
+        wrapped = self._probe in _OF_BLOCKS
         if wrapped:
             self._around(node, f"(profile_block(profile_, {self._block}), ")
         self._value(node)
@@ -169,6 +171,7 @@ class Expressions:
         elif kind == _K.CONDITIONAL_OPERATOR:
             self._value(children[0])
             self._add_typed(children[1].type)
+            self._note_minimum(*children)
             block = self._block
             for each in children[1:]:
                 self._counted(each)
@@ -183,6 +186,23 @@ class Expressions:
             for each in children:
                 if each.kind != _K.TYPE_REF:
                     self._value(each)
+
+    def _note_minimum(self, condition: Cursor, *ways: Cursor) -> None:
+        """Note that the comparison and the choice of a minimum of vectors are one operation."""
+        while condition.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+            (condition,) = condition.get_children()
+        if condition.kind != _K.BINARY_OPERATOR:
+            return
+        compared = tuple(condition.get_children())
+        name, many = class_of(ways[0].type)
+        if many > 1 and {*map(self._bare, compared)} == {*map(self._bare, ways)}:
+            self.blocks[self._block].minima[name] += many
+
+    def _bare(self, node: Cursor) -> str:
+        """Return the source of an expression without parentheses around it."""
+        while node.kind in (_K.UNEXPOSED_EXPR, _K.PAREN_EXPR):
+            (node,) = node.get_children()
+        return self._source[begin(node) : stop(node)]
 
     def _is_part(self, node: Cursor, children: list[Cursor]) -> bool:
         """Whether an expression is some elements of a vector, such as v.xy."""
@@ -397,7 +417,7 @@ class Expressions:
                 self._around(node, "(")
             for each in given:
                 self._value(each)
-            if of_group and self._probe != "blocks":
+            if of_group and self._probe not in _OF_BLOCKS:
                 self.edits.after(stop(node), ", profile_go(profile_))")
         elif match := _VECTOR_ACCESS.fullmatch(name):
             self._vector_access(node, given, match[1], match[2] or "", int(match[3] or 1))

@@ -38,7 +38,7 @@ def instrument(
     ----------
     source : str
         OpenCL C; ``#include`` must have been replaced.
-    probe : {"blocks", "warps", "addresses"}
+    probe : {"blocks", "warps", "addresses", "order"}
         What is recorded; `cl/profiling/probes.h` says how.
     kernel : str
         The kernel.
@@ -100,6 +100,7 @@ def _instrumented(
                 each.saved,
                 each.control,
                 each.around,
+                dict(each.minima),
             )
             for each in writer.blocks
         ),

@@ -147,7 +147,7 @@ def _of_cores(
     """Return the seconds of the parts of the work of a processor, and of the whole."""
     if trace.work is None:
         raise ParameterError("the device profile is of a CPU, and the kernel ran on none")
-    parts = trace.work.seconds(core, trace.footprint, device.units)
+    parts = trace.work.seconds(core, device.units)
     memory = trace.footprint / device.bytes_per_second(trace.footprint)
     whole = max(parts.pop("cores"), memory)
     return {"memory": memory, "local": 0.0, **parts}, whole

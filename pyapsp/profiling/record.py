@@ -20,7 +20,7 @@ from pyapsp.profiling.blocks import Instrumented, Probe
 from pyapsp.profiling.instrument import instrument
 from pyapsp.profiling.traces import AddressTrace
 
-__all__ = ["AddressLog", "Argument", "BlockCounts", "Recorder", "Shape", "WarpTimes"]
+__all__ = ["AddressLog", "Argument", "BlockCounts", "BlockOrder", "Recorder", "Shape", "WarpTimes"]
 
 # What a kernel gets: buffers, local memory, numbers.
 Argument: TypeAlias = "cl.Buffer | cl.LocalMemory | np.generic | None"
@@ -28,6 +28,7 @@ Argument: TypeAlias = "cl.Buffer | cl.LocalMemory | np.generic | None"
 # analysis of traces takes most of the time of a profile.
 _LIMIT = 1 << 26
 _OF_ACCESS = 24
+_OF_BLOCK = 8
 # Launches that follow each other may differ by this factor in their accesses.
 _SPARE = 2
 
@@ -89,6 +90,13 @@ class BlockCounts:
             for kind, number in block.operations.items():
                 total[kind] = total.get(kind, 0.0) + number * float(count)
         return total
+
+
+@dataclass(frozen=True)
+class BlockOrder:
+    """The blocks that groups executed, one group after the other; not all, if there are many."""
+
+    blocks: NDArray[np.int64]  # numbers of the blocks
 
 
 @dataclass(frozen=True)
@@ -233,6 +241,31 @@ class Recorder:
             scales = executions / np.maximum(np.bincount(site, minlength=len(sites)), 1)
         facts, columns = sites_of(program), (site, place, moment, address, phase)
         return _log(facts, *columns, shape, self.width, scales, every)
+
+    def order(
+        self,
+        queue: cl.CommandQueue,
+        shape: Shape,
+        arguments: Sequence[Argument],
+        counts: BlockCounts,
+    ) -> BlockOrder:
+        """Launch the kernel, which records in which order it executes its blocks.
+
+        Parameters
+        ----------
+        queue, shape, arguments, counts
+            As for the addresses.
+        """
+        _, built = self.program("order")
+        expected = counts.counts.sum() * _SPARE
+        most = self._limit // _OF_BLOCK
+        step = min(ceil(expected / most) or 1, len(counts.counts) // shape.in_group)
+        room = int(min(expected, most))
+        size = 8 + _OF_BLOCK * room
+        out = self._launch(queue, built, shape, arguments, size, room, counts.every * step)
+        used = min(int(out[:8].view(np.uint32)[0]), room)
+        place, block = np.divmod(out[8 : 8 + _OF_BLOCK * used].view(np.int64), 1 << 32)
+        return BlockOrder(block[np.argsort(place // shape.in_group, kind="stable")])
 
     @property
     def _limit(self) -> int:

@@ -2,24 +2,22 @@
 
 A core runs a group at a time, as a loop over its work-items. Its time is
 
-    max(scalar s, vectors v) + surprises b + atomics a + barriers w + saved r + far f + shared t + g
+    max(scalar s, vectors v) + surprises (b + awaited l) + atomics a + barriers w + saved r + far f
+    + shared t + g
 
 Operations of single values and of vectors have units of their own, which work at the same time. A
-branch that is predicted wrongly stops both. A barrier ends the loop over the work-items: their
-private values are saved (`liveness`). A line that another core has written comes from its cache.
-`Core` has the seconds s, v, b, a, w, r, f, t and g of each, from a profile of the device; this
-module counts.
-
-A branch counts as a surprise as often as it goes its rarer way in a group: no predictor that knows
-only how often it goes each way does better (A. Fog, Optimization manuals 3: microarchitecture,
-chapter 3). A loop goes its rarer way when it ends. It is no surprise if it always has the
-same number of turns.
+branch that is predicted wrongly (`branches`) stops both, until the values that it needs have been
+loaded. A barrier ends the loop over the work-items: their private values are saved (`liveness`). A
+line that another core has written comes from its cache. `Core` has the seconds s, v, b, l, a, w, r,
+f, t and g of each, from a profile of the device; this module counts. What a load takes depends on
+how much was accessed since the last access to its line (`reuse`).
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +25,7 @@ from numpy.typing import NDArray
 
 from pyapsp.profiling.blocks import Block
 from pyapsp.profiling.characterisation import Core
+from pyapsp.profiling.reuse import lines_between
 from pyapsp.profiling.traces import AddressTrace
 
 __all__ = ["Work", "far_accesses", "is_regular", "makespan", "shared_accesses", "work_of"]
@@ -49,37 +48,38 @@ class Work:
     barriers: _Each
     saved: _Each
     state: float  # bytes of a group that are live across a barrier, at most
-    # Accesses of the launch that are neither in the line of the access before it at the same place
-    # of the program, nor in the next one.
-    far: float
+    # Loads that each of the branches that are predicted wrongly waits for, one after the other, by
+    # the bytes that were accessed since the last access to their line: 0 if it is near.
+    awaited: Mapping[float, float]
+    # Accesses of the launch, by these bytes, that are neither in the line of the access before it
+    # at the same place of the program, nor in the next one.
+    far: Mapping[float, float]
     # Accesses of the launch to lines that another group has accessed before, of which one has
     # written.
     shared: float
     groups: int  # groups of the launch
 
-    def seconds(self, core: Core, footprint: float, units: int) -> dict[str, float]:
+    def seconds(self, core: Core, units: int) -> dict[str, float]:
         """Return the seconds of each part, and those of the whole as ``cores``.
 
         Parameters
         ----------
         core : Core
-        footprint : float
-            Bytes that are accessed.
         units : int
             Cores.
         """
+        awaited = sum(core.load_seconds(size) * some for size, some in self.awaited.items())
+        far = sum(core.far_seconds(size) * some for size, some in self.far.items())
         vectors = sum(
             (core.vectors.get(name, core.scalar) * some for name, some in self.vectors.items()),
             np.zeros_like(self.scalars),
         )
         parts = {
             "arithmetic": np.maximum(core.scalar * self.scalars, vectors),
-            "branches": core.surprise * self.surprises,
+            "branches": (core.surprise + awaited) * self.surprises,
             "atomics": core.atomic * self.atomics,
             "barriers": core.barrier * self.barriers + core.saved_seconds(self.state) * self.saved,
-            "caches": np.full_like(
-                self.scalars, core.far_seconds(footprint) * self.far / self.groups
-            ),
+            "caches": np.full_like(self.scalars, far / self.groups),
             # the other group ran on any of the cores
             "sharing": np.full_like(
                 self.scalars, core.transfer * self.shared / self.groups * (1 - 1 / units)
@@ -98,7 +98,9 @@ def work_of(
     blocks: Sequence[Block],
     in_group: int,
     groups: int,
-    far: float,
+    wrong: _Each,
+    loads: Sequence[Mapping[float, float]],
+    far: Mapping[float, float],
     shared: float,
 ) -> Work:
     """Return the work of the groups of a launch.
@@ -110,7 +112,11 @@ def work_of(
     blocks : sequence of Block
     in_group, groups : int
         Items of a group, and groups of the launch, of which some were recorded.
-    far, shared : float
+    wrong : ndarray of shape (blocks,)
+        See `wrong_predictions`.
+    loads : sequence of mappings
+        Of each block, the loads that follow each other, as `Work.awaited`.
+    far, shared
         As those of `Work`.
     """
     of_groups = counts.reshape(-1, in_group, len(blocks)).sum(1)
@@ -119,46 +125,60 @@ def work_of(
         return np.asarray(of_groups @ np.array(numbers, float))
 
     classes = {name for each in blocks for name in each.vectors}
+    surprises, awaited = _surprises(of_groups, blocks, wrong, loads)
     return Work(
         total([_scalars(each) for each in blocks]),
         {
-            name: total([each.vectors.get(name, 0) for each in blocks])
+            name: total([each.vectors.get(name, 0) - each.minima.get(name, 0) for each in blocks])
             for name in sorted(classes - {"load", "store", "local load", "local store"})
         },
-        _surprises(counts, of_groups, blocks),
+        surprises,
         total([each.operations.get("atomic", 0) for each in blocks])
         + total([each.operations.get("local atomic", 0) for each in blocks]),
         # a group of one item has no loop over its items that a barrier would cut in two
         total([each.operations.get("barrier", 0) for each in blocks]) * (in_group > 1),
         total([each.saved for each in blocks]) * (in_group > 1),
         in_group * max(map(_saved, blocks), default=0.0),
+        awaited,
         far,
         shared,
         groups,
     )
 
 
-def far_accesses(trace: AddressTrace, site: NDArray[np.int64], warps: int = 1) -> NDArray[np.int64]:
+def far_accesses(
+    trace: AddressTrace, site: NDArray[np.int64], warps: int = 1
+) -> tuple[NDArray[np.int64], _Each]:
     """Return the sites of the accesses to global memory that are far from the one before.
 
-    A core runs the work-items of a group one after the other.
+    A core runs the work-items of a group one after the other, and groups one after the other.
 
     Parameters
     ----------
     trace : AddressTrace
-        In the order of the accesses of each warp.
+        In the order of the accesses of each group.
     site : ndarray of int64
         The place of the program of each access.
     warps : int
         Those of a group.
+
+    Returns
+    -------
+    sites : ndarray of int64
+    sizes : ndarray of float64
+        The bytes that were accessed since the last access to the line of each; those of all lines
+        if there was none.
     """
-    outside = ~trace.local
-    place = site[outside], trace.warp[outside] // warps
-    line = trace.address[outside] // _LINE
-    order = np.lexsort(place)
+    order = np.flatnonzero(~trace.local)
+    order = order[np.argsort(trace.warp[order] // warps, kind="stable")]
+    site, group = site[order], trace.warp[order] // warps
+    line = trace.address[order] // _LINE
+    sizes = _LINE * lines_between(line)
+    order = np.lexsort((site, group))
     step = np.diff(line[order], prepend=line[order][:1])
-    first = np.logical_or.reduce([np.diff(each[order], prepend=-1) != 0 for each in place])
-    return np.asarray(site[outside][order][first | (step < 0) | (step > 1)])
+    first = np.logical_or.reduce([np.diff(each[order], prepend=-1) != 0 for each in (site, group)])
+    far = order[first | (step < 0) | (step > 1)]
+    return site[far], sizes[far]
 
 
 def shared_accesses(
@@ -209,19 +229,34 @@ def _scalars(block: Block) -> int:
 
 
 def _surprises(
-    counts: NDArray[np.int64], of_groups: NDArray[np.int64], blocks: Sequence[Block]
-) -> _Each:
-    total = np.zeros(len(of_groups))
+    of_groups: NDArray[np.int64],
+    blocks: Sequence[Block],
+    wrong: _Each,
+    loads: Sequence[Mapping[float, float]],
+) -> tuple[_Each, dict[float, float]]:
+    """Return how often branches are predicted wrongly, and the loads that each waits for."""
+    total, awaited = np.zeros(len(of_groups)), Counter[float]()
+    control: dict[int, list[int]] = {}
     for number, block in enumerate(blocks):
-        if block.branch is None:
+        if block.control is not None:
+            control.setdefault(block.control, []).append(number)
+    for number, block in enumerate(blocks):
+        if block.branch is None or not wrong[number]:
             continue
-        outer = block.branch.outer
-        runs, chances = of_groups[:, number], of_groups[:, outer]
-        if not block.branch.loop:
-            total += np.minimum(runs, np.maximum(chances - runs, 0))
-        elif not is_regular(counts[:, number], counts[:, outer]):
-            total += np.minimum(runs, chances)
-    return total
+        decisions = of_groups[:, block.branch.outer]
+        deciding = [block.branch.outer]
+        if block.branch.loop:
+            decisions = decisions + of_groups[:, number]
+            deciding = control.get(number, [])
+        mine = wrong[number] * decisions
+        total += mine
+        chain = max(
+            (loads[each] for each in deciding), key=lambda some: sum(some.values()), default={}
+        )
+        for size, some in chain.items():
+            awaited[size] += float(mine.sum()) * some
+    whole = total.sum() or 1.0
+    return total, {size: some / whole for size, some in awaited.items()}
 
 
 def is_regular(turns: NDArray[np.int64], entries: NDArray[np.int64]) -> bool:

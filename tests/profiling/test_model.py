@@ -90,11 +90,12 @@ def work(**some):
     none = np.zeros(2)
     names = ("scalars", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), **some}
-    return Work(**{"vectors": {}, "far": 0.0, "shared": 0.0, "groups": 2, "state": 0.0, **given})
+    empty = {"vectors": {}, "awaited": {}, "far": {}}
+    return Work(**{**empty, "shared": 0.0, "groups": 2, "state": 0.0, **given})
 
 
 def test_the_parts_of_a_cpu_take_turns():
-    both = work(surprises=np.array([1e5, 1e5]), scalars=np.array([1e6, 1e6]), far=1e5)
+    both = work(surprises=np.array([1e5, 1e5]), scalars=np.array([1e6, 1e6]), far={4.0: 1e5})
     found = analyse(trace({}, work=both), 1.0, device(core=CORE, units=2, launch=1e-5))
     assert found.bound == "arithmetic"
     assert found.times["arithmetic"] == pytest.approx(1e-3)
@@ -242,6 +243,7 @@ def test_a_profile_of_a_processor():
         group=6 / 60,
         transfer=6 / 4 - 6 / 12,
         saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
+        loads=((4.0, 0.1),),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -120,6 +121,21 @@ def test_blocks(device, body, expected):
     assert found == expected
 
 
+def test_the_order_of_blocks(device, monkeypatch):
+    """One group after the other, of one item each; and of a large launch not all."""
+    body = "if (i % 2) x[i] = 1; for (int j = 0; j < 3; j++) x[i] += j;"
+    queue, recorder, shape = device.queue(), Recorder(device, KERNEL % body, "k"), Shape((4,), (1,))
+    x = buffer_of(queue, np.zeros(4, np.int32))
+    counts = recorder.blocks(queue, shape, [x])
+    # 0: the kernel, 1: what the branch leads to; condition, body and step of the loop
+    loop = [2, 3, 4] * 3 + [2]
+    order = recorder.order(queue, shape, [x], counts).blocks.tolist()
+    assert order == 2 * [0, *loop, 0, 1, *loop]
+    monkeypatch.setattr(record_module, "_LIMIT", 8 * 40)
+    fewer = recorder.order(queue, shape, [x], counts).blocks
+    assert 0 < len(fewer) < len(order)
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
@@ -215,7 +231,7 @@ def test_answers_stay(device):
     counts = None
     for probe in PROBES:
         x = buffer_of(queue, np.arange(4 * ITEMS, dtype=np.int32))
-        more = (counts,) if probe == "addresses" else ()
+        more = (counts,) if probe in ("addresses", "order") else ()
         found = getattr(recorder, probe)(queue, shape, [x], *more)
         counts = counts or found
         out = np.empty(4 * ITEMS, np.int32)
@@ -589,3 +605,63 @@ def test_all_our_kernels_can_be_instrumented(probe, standard, defines):
             for kernel in kernels:
                 made = instrument(source, probe, kernel, defines, name=name, standard=standard)
                 opencl_c.parse(made.text, (), standard, name)
+
+
+MINIMUM = """
+__kernel void k(__global float4 *x, __global float *y)
+{
+    const size_t i = get_global_id(0);
+    const float4 a = x[i], b = x[i + 1];
+    %s
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "vectors", "minima"),
+    [
+        ("x[i] = (a < b) ? a : b;", 8, 4),
+        ("x[i] = a >= b ? (b) : a;", 8, 4),
+        ("x[i] = a < b ? a : b + 1;", 12, 0),  # no minimum
+        ("y[i] = y[i] < y[i + 1] ? y[i] : y[i + 1];", 0, 0),  # no vector
+    ],
+)
+def test_minima_of_vectors(body, vectors, minima):
+    """One operation for each element, which are counted as two: a comparison and a choice."""
+    blocks = instrument(MINIMUM % body, "blocks", "k").blocks
+    operations = sum((Counter(each.vectors) for each in blocks), Counter())
+    assert operations["float"] + operations["int"] == vectors
+    assert sum((Counter(each.minima) for each in blocks), Counter())["float"] == minima
+
+
+CHASE = """
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void k(__global const uint *next, __global uint *out, const uint n)
+{
+    uint found = 0;
+    for (uint i = 0; i < n; i++) {
+        if (next[next[i * 16807 % n]] > n / 2)
+            found++;
+        out[i * 5003 % n] += 1;
+    }
+    out[0] = found;
+}
+"""
+
+
+def test_the_work_of_a_core(device):
+    """A branch at random, which waits for two loads, one after the other."""
+    if device.kind != "cpu":
+        pytest.skip("of CPUs")
+    n, queue = 2**12, device.queue()
+    numbers = np.random.default_rng(0).permutation(n).astype(np.uint32)
+    arguments = [buffer_of(queue, numbers), buffer_of(queue, np.zeros(n, np.uint32)), np.uint32(n)]
+    recorder = Recorder(device, CHASE, "k")
+    work = Analyst(device).trace(recorder, queue, Shape((1,), (1,)), arguments).work
+    assert work.surprises.tolist() == [pytest.approx(n / 2, rel=0.1)]
+    # the lines of both loads are far, and were accessed some time ago
+    assert sum(work.awaited.values()) == pytest.approx(2, rel=0.01)
+    assert work.awaited[0.0] == pytest.approx(0, abs=0.01)
+    assert max(work.awaited, key=work.awaited.get) >= 4 * n
+    # both, and the load of the update, whose store follows it
+    assert sum(work.far.values()) == pytest.approx(3 * n, rel=0.01)

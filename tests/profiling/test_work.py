@@ -21,26 +21,31 @@ CORE = Core(
     group=2.0**-3,
     transfer=2.0**-9,
     saved=((64.0, 0.0), (4096.0, 2.0**-8)),
+    loads=((64.0, 2.0**-6), (4096.0, 2.0**-2)),
 )
 
 
-def block(operations, branch=None, vectors=None, saved=0):
-    return Block("k", "k.cl", 1, operations, vectors or {}, branch, saved)
+def block(operations, branch=None, vectors=None, saved=0, **more):
+    return Block("k", "k.cl", 1, operations, vectors or {}, branch, saved, **more)
 
 
-def work(counts, blocks, in_group=1, groups=None, far=0.0):
+def work(counts, blocks, in_group=1, groups=None, wrong=None, loads=None):
     counts = np.array(counts)
-    return work_of(counts, blocks, in_group, groups or len(counts) // in_group, far, 0.0)
+    return work_of(
+        *(counts, blocks, in_group, groups or len(counts) // in_group),
+        np.zeros(len(blocks)) if wrong is None else np.array(wrong),
+        loads or [{} for _ in blocks],
+        {},
+        0.0,
+    )
 
 
 def idle(groups=1, **some):
     """Return the work of groups that do nothing but this."""
     none = np.zeros(groups)
     names = ("scalars", "surprises", "atomics", "barriers", "saved")
-    given = {**dict.fromkeys(names, none), **some}
-    return Work(
-        **{"vectors": {}, "far": 0.0, "shared": 0.0, "groups": groups, "state": 4096.0, **given}
-    )
+    given = {**dict.fromkeys(names, none), "groups": groups, "state": 4096.0, **some}
+    return Work(**{"vectors": {}, "awaited": {}, "far": {}, "shared": 0.0, **given})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,14 @@ def idle(groups=1, **some):
         ({"saved": np.array([48.0])}, "barriers", 48 * CORE.saved[1][1]),
         # in the middle of the logarithms of the sizes
         ({"saved": np.array([48.0]), "state": 512.0}, "barriers", 24 * CORE.saved[1][1]),
-        ({"far": 48.0}, "caches", 48 * CORE.far[1][1]),
+        ({"far": {4096.0: 48.0}}, "caches", 48 * CORE.far[1][1]),
+        ({"far": {64.0: 9.0, 512.0: 16.0, 2.0**20: 8.0}}, "caches", (8 + 8) * CORE.far[1][1]),
+        # each of 8 waits for a load from the first cache, and for half a one from the second
+        (
+            {"surprises": np.array([8.0]), "awaited": {0.0: 1.0, 4096.0: 0.5}},
+            "branches",
+            8 * (CORE.surprise + CORE.loads[0][1] + 0.5 * CORE.loads[1][1]),
+        ),
         ({"scalars": np.array([48.0])}, "arithmetic", 48 * CORE.scalar),
         ({"vectors": {"float": np.array([48.0])}}, "arithmetic", 48 * CORE.vectors["float"]),
         # of a class without a rate: as slow as single values
@@ -66,31 +78,25 @@ def idle(groups=1, **some):
     ],
 )
 def test_each_part_takes_its_number_times_its_seconds(some, part, expected):
-    found = idle(**some).seconds(CORE, 4096.0, units=1)
+    found = idle(**some).seconds(CORE, units=1)
     assert found[part] == pytest.approx(expected)
     assert found["groups"] == CORE.group
     assert found["cores"] == pytest.approx(expected + CORE.group)
 
 
-def test_far_accesses_cost_what_the_footprint_makes_them_cost():
-    far = idle(far=64.0)
-    assert far.seconds(CORE, 64.0, 1)["caches"] == 0
-    assert far.seconds(CORE, 512.0, 1)["caches"] == pytest.approx(32 * CORE.far[1][1])
-    assert far.seconds(CORE, 2.0**20, 1)["caches"] == 64 * CORE.far[1][1]
-
-
 def test_the_longest_core_decides():
     uneven = idle(4, surprises=np.array([64.0, 0.0, 0.0, 0.0]))
-    found = uneven.seconds(CORE, 1.0, units=2)
+    found = uneven.seconds(CORE, units=2)
     assert found["cores"] == 64 * CORE.surprise + CORE.group  # the others run beside it
-    alone = uneven.seconds(CORE, 1.0, units=1)
+    alone = uneven.seconds(CORE, units=1)
     assert alone["cores"] == 64 * CORE.surprise + 4 * CORE.group
     assert alone["groups"] == 4 * CORE.group
 
 
 def test_groups_that_were_not_recorded_take_as_long_as_the_others():
-    half = Work(**{**idle(2, surprises=np.array([8.0, 8.0])).__dict__, "groups": 4, "far": 16.0})
-    found = half.seconds(CORE, 4096.0, units=1)
+    some = idle(2, surprises=np.array([8.0, 8.0])).__dict__
+    half = Work(**{**some, "groups": 4, "far": {4096.0: 16.0}})
+    found = half.seconds(CORE, units=1)
     assert found["branches"] == 4 * 8 * CORE.surprise
     assert found["groups"] == 4 * CORE.group
     assert found["caches"] == 16 * CORE.far[1][1]
@@ -122,49 +128,43 @@ def test_operations_by_kind():
     assert work([[1, 0], [2, 1]], blocks).barriers.tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("counts", "in_group", "expected"),
-    [
-        ([[10, 3]], 1, [3]),
-        ([[10, 8]], 1, [2]),
-        ([[10, 0], [10, 10]], 1, [0, 0]),  # each group always goes one way
-        ([[10, 0], [10, 10]], 2, [10]),  # one group goes both ways
-    ],
-)
-def test_a_branch_surprises_as_often_as_it_goes_its_rarer_way(counts, in_group, expected):
-    blocks = [block({}), block({}, Branch(0))]
-    assert work(counts, blocks, in_group).surprises.tolist() == expected
+def test_a_minimum_of_vectors_is_one_operation():
+    """The comparison, the choice and another operation, for eight elements."""
+    both = block({"float": 24}, vectors={"float": 24}, minima={"float": 8})
+    assert work([[3]], [both]).vectors["float"].tolist() == [48]
+    assert work([[3]], [both]).scalars.tolist() == [0]
 
 
-@pytest.mark.parametrize(
-    ("counts", "in_group", "expected"),
-    [
-        ([[10, 40], [5, 20]], 1, [0, 0]),  # four turns each time
-        ([[10, 40], [5, 25]], 1, [10, 5]),  # each loop ends once
-        ([[10, 41]], 1, [10]),
-        ([[10, 4]], 1, [4]),
-        ([[1, 3], [1, 4], [0, 0], [0, 0]], 2, [2, 0]),
-        ([[0, 0]], 1, [0]),
-    ],
-)
-def test_a_loop_surprises_when_it_ends_unless_its_turns_are_always_the_same(
-    counts, in_group, expected
-):
-    blocks = [block({}), block({}, Branch(0, loop=True))]
-    assert work(counts, blocks, in_group).surprises.tolist() == expected
+def test_decisions_that_are_predicted_wrongly():
+    """Of a branch each execution of the block before decides, of a loop also each turn."""
+    blocks = [block({}), block({}, Branch(0)), block({}, Branch(1, loop=True))]
+    found = work([[16, 4, 12], [8, 0, 0]], blocks, wrong=[0, 0.5, 0.25])
+    assert found.surprises.tolist() == [8 + 4, 4]
+    assert work([[16, 4, 12], [8, 0, 0]], blocks, in_group=2, wrong=[0, 0.5, 0.25]).surprises == 16
+
+
+def test_loads_that_wrong_predictions_wait_for():
+    """Those of the block before a branch, and those of the condition or the step of a loop."""
+    blocks = [
+        *(block({}), block({}, Branch(0)), block({}, Branch(1, loop=True))),
+        *(block({}, control=2), block({}, control=2)),
+    ]
+    loads = [{0.0: 1.0}, {64.0: 8.0}, {64.0: 9.0}, {0.0: 0.5, 4096.0: 1.5}, {0.0: 1.0}]
+    counts = [[16, 4, 12, 16, 12]]
+    assert work(counts, blocks, wrong=[0, 0.5, 0, 0, 0], loads=loads).awaited == {0.0: 1.0}
+    found = work(counts, blocks, wrong=[0, 0.5, 0.5, 0, 0], loads=loads)
+    assert found.surprises.tolist() == [8 + 8]
+    # half of them wait for each
+    assert found.awaited == {0.0: 0.5 * 1.0 + 0.5 * 0.5, 4096.0: 0.5 * 1.5}
+    assert work(counts, blocks, loads=loads).awaited == {}
 
 
 def test_accesses_to_lines_of_other_groups():
     """The other group ran on another core with a probability of 3/4; the work of four is even."""
-    found = idle(4, shared=48.0).seconds(CORE, 4096.0, units=4)
+    found = idle(4, shared=48.0).seconds(CORE, units=4)
     assert found["sharing"] == 48 * 3 / 4 * CORE.transfer / 4
     assert found["cores"] == found["sharing"] + CORE.group
-    assert idle(shared=48.0).seconds(CORE, 4096.0, units=1)["sharing"] == 0
-
-
-def test_surprises_of_all_branches_add_up():
-    blocks = [block({}), block({}, Branch(0)), block({}, Branch(1, loop=True))]
-    assert work([[10, 4, 9]], blocks).surprises.tolist() == [4 + 4]
+    assert idle(shared=48.0).seconds(CORE, units=1)["sharing"] == 0
 
 
 def accesses(*rows):
@@ -185,13 +185,22 @@ def accesses(*rows):
     ],
 )
 def test_far_accesses(rows, expected):
-    assert len(far_accesses(*accesses(*rows))) == expected
+    assert len(far_accesses(*accesses(*rows))[0]) == expected
 
 
 def test_a_core_runs_the_warps_of_a_group_one_after_the_other():
     rows = [(0, 0, 0), (0, 1, 64), (0, 2, 128), (0, 3, 192)]
-    assert len(far_accesses(*accesses(*rows), warps=2)) == 2
-    assert len(far_accesses(*accesses(*rows), warps=4)) == 1
+    assert len(far_accesses(*accesses(*rows), warps=2)[0]) == 2
+    assert len(far_accesses(*accesses(*rows), warps=4)[0]) == 1
+
+
+def test_how_much_was_accessed_since_the_last_access_to_a_line():
+    """The second group runs after the first, though its accesses were recorded before."""
+    rows = [(1, 1, 0), *[(0, 0, 0), (0, 0, 640), (0, 0, 1280)] * 2]
+    site, size = far_accesses(*accesses(*rows))
+    assert site.tolist() == [0, 0, 0, 0, 0, 0, 1]
+    # round and round in three lines
+    assert size == pytest.approx(np.full(7, 3 * 64))
 
 
 @pytest.mark.parametrize(
@@ -216,4 +225,4 @@ def test_accesses_to_local_memory_are_not_far():
     trace, site = accesses((0, 0, 0), (0, 0, 4096))
     local = AddressTrace(*(getattr(trace, name) for name in ("warp", "moment", "address", "size")),
                          np.array([False, True]))  # fmt: skip
-    assert len(far_accesses(local, site)) == 1
+    assert len(far_accesses(local, site)[0]) == 1
