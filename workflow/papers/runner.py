@@ -42,15 +42,32 @@ class Runner(timing.Contender):
         self.label, self.roof = label, roof
 
     def record(self) -> dict[str, Any]:
-        """Return the medians of the timed turns, and the facts of the last turn."""
+        """Return the medians of the timed turns, and the facts of the last turn.
+
+        A fact whose name ends with ``_seconds`` and that is a list has the medians, too, if all
+        turns have as many.
+        """
         return {
             **self.timed[-1].facts,
+            **self._medians_of_lists(),
             "label": self.label,
             "seconds": self.medians,
             "times": self.times,
             "repeat": len(self.timed),
             "verified": True,
         }
+
+    def _medians_of_lists(self) -> dict[str, list[float]]:
+        last = self.timed[-1].facts
+        names = [
+            name for name in last if name.endswith("_seconds") and isinstance(last[name], list)
+        ]
+        found = {}
+        for name in names:
+            lists = [turn.facts[name] for turn in self.timed]
+            if len({len(each) for each in lists}) == 1:
+                found[name] = np.median(lists, 0).tolist()
+        return found
 
 
 def take_turns(

@@ -99,6 +99,18 @@ def test_a_runner_records_the_medians_of_its_turns():
     assert told[0] == "warm-up: name a, m 3"
 
 
+def test_the_seconds_of_each_step_are_medians_of_turns():
+    steps = iter([[9.0, 9.0], [1.0, 6.0], [5.0, 2.0], [2.0, 1.0]])
+    runner = Runner({"name": "a"}, lambda: Turn({"kernel": 1.0}, {"k_seconds": next(steps)}))
+    (record,), _ = take_turns([runner], 3, lambda text: None)
+    assert record["k_seconds"] == [2, 2]
+    # turns with different steps have no medians
+    steps = iter([[9.0], [1.0, 6.0], [5.0], [2.0, 1.0]])
+    runner = Runner({"name": "a"}, lambda: Turn({"kernel": 1.0}, {"k_seconds": next(steps)}))
+    (record,), _ = take_turns([runner], 3, lambda text: None)
+    assert record["k_seconds"] == [2, 1]
+
+
 def test_answers_are_compared():
     right = np.array([1.0, np.inf])
     require_equal(right.copy(), right, "x")
