@@ -6,6 +6,7 @@
  *                    REMOVED   edges to delete
  *                    LOOPS     loops that came twice
  *                    EQUAL     edges of rows that are equal to another one found there
+ *                    SLOTS     slots of sets of neighbours (triangles.cl)
  *                    HELD + c  rows of the batch, NEED + c: blocks that are needed, LEFT + c:
  *                              blocks that are left, by class
  *                    FREED     and then the blocks that were freed in each region
@@ -33,6 +34,7 @@
 #define REMOVED 3
 #define LOOPS 4
 #define EQUAL 5
+#define SLOTS 6
 #define HELD 16
 #define NEED 80
 #define LEFT 144

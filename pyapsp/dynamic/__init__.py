@@ -7,8 +7,18 @@ has other formats with the same methods, to compare the time of updates.
 """
 
 from pyapsp.dynamic import analytics, formats
-from pyapsp.dynamic.answers import Memory, Snapshot
+from pyapsp.dynamic.answers import Memory, Snapshot, TriangleChange
 from pyapsp.dynamic.hornet import Hornet
 from pyapsp.dynamic.paths import PathRows
+from pyapsp.dynamic.triangles import TriangleCounts
 
-__all__ = ["Hornet", "Memory", "PathRows", "Snapshot", "analytics", "formats"]
+__all__ = [
+    "Hornet",
+    "Memory",
+    "PathRows",
+    "Snapshot",
+    "TriangleChange",
+    "TriangleCounts",
+    "analytics",
+    "formats",
+]

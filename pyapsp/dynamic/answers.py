@@ -1,4 +1,4 @@
-"""The results of calls of a container: neighbours, rows, memory in use."""
+"""The results of calls of a container: memory in use, rows, changes of triangles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Memory", "Snapshot"]
+__all__ = ["Memory", "Snapshot", "TriangleChange"]
 
 
 @dataclass(frozen=True)
@@ -56,3 +56,26 @@ class Snapshot:
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TriangleChange:
+    """What an update of edges has changed.
+
+    Attributes
+    ----------
+    edges : int
+        Number of stored edges that were inserted or deleted.
+    one, two, three : int
+        Number of triangles with one, two and three of these edges.
+    """
+
+    edges: int
+    one: int
+    two: int
+    three: int
+
+    @property
+    def triangles(self) -> int:
+        """Number of triangles that were made or broken."""
+        return self.one + self.two + self.three

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import Protocol, TypeAlias, cast
 
 import numpy as np
 import pyopencl as cl
@@ -22,7 +22,10 @@ from pyapsp.dynamic.store import BAD, EQUAL, KEPT, LEFT, LOOPS, NEED, REMOVED, S
 from pyapsp.graph import validation
 
 __all__ = [
+    "Batch",
     "EndsLike",
+    "Entered",
+    "Watch",
     "arrays_of",
     "begin",
     "delete",
@@ -48,7 +51,7 @@ _FEW = 8
 
 
 @dataclass(frozen=True)
-class _Batch:
+class Batch:
     """Edges on the device, as `count` ints for each end; `items` are of the other columns.
 
     If `mirrored`, the reverse of each edge comes behind it.
@@ -61,13 +64,40 @@ class _Batch:
     mirrored: bool = False
 
 
+@dataclass(frozen=True)
+class Entered:
+    """A batch in its hash table, and the rows of its tails."""
+
+    table: cl.Buffer
+    filter: cl.Buffer
+    slot: cl.Buffer
+    mask: np.uint32
+    rows: cl.Buffer
+
+
+class Watch(Protocol):
+    """What reads the rows of a batch that change, while they have the old edges and the new ones.
+
+    New edges are behind the others, which the degrees count; those to delete are marked.
+    """
+
+    def measure(self, batch: Batch, touched: cl.Buffer, most: int, *, deleting: bool) -> None:
+        """Enqueue what adds to the state before it is read; raise an error if it cannot count."""
+
+    def reserve(self, batch: Batch, state: NDArray[np.int32]) -> None:
+        """Have all memory that `read` needs, or raise an error."""
+
+    def read(self, batch: Batch, entered: Entered, rows: cl.Buffer, *, deleting: bool) -> None:
+        """Enqueue the kernels."""
+
+
 def _sent(
     store: Store,
     ends: tuple[EndsLike, EndsLike],
     values: Mapping[str, ArrayLike] | None = None,
     *,
     directed: bool = True,
-) -> _Batch:
+) -> Batch:
     """Check edges, and return them on the device; undirected ones with their reverses.
 
     Without `values` there are no items.
@@ -90,7 +120,7 @@ def _sent(
         for number, array in enumerate(pair)
     ]
     sent = [store.bring(f"item {number}", array) for number, array in enumerate(items)]
-    batch = _Batch(buffers[0], buffers[1], sent, count)
+    batch = Batch(buffers[0], buffers[1], sent, count)
     return batch if directed or count == 0 else _mirrored(store, batch)
 
 
@@ -138,7 +168,7 @@ def _resident(store: Store, name: str, array: EndsLike) -> cl_array.Array:
     return array
 
 
-def _mirrored(store: Store, batch: _Batch) -> _Batch:
+def _mirrored(store: Store, batch: Batch) -> Batch:
     """Return a batch with the reverse of each edge behind it."""
     count = np.int32(batch.count)
     tails, heads = (store.scratch(name, 8 * batch.count) for name in ("both 0", "both 1"))
@@ -148,7 +178,7 @@ def _mirrored(store: Store, batch: _Batch) -> _Batch:
         items.append(store.scratch(f"both item {number}", 2 * size * batch.count))
         store.launch_items("column_mirror", batch.count, number, values, items[-1], count)
     store.launch("batch_mirror", batch.count, batch.tails, batch.heads, tails, heads, count)
-    return _Batch(tails, heads, items, 2 * batch.count, mirrored=True)
+    return Batch(tails, heads, items, 2 * batch.count, mirrored=True)
 
 
 def begin(store: Store, most: int, touched: int = 0) -> None:
@@ -157,18 +187,7 @@ def begin(store: Store, most: int, touched: int = 0) -> None:
     store.clear(touched)
 
 
-@dataclass(frozen=True)
-class _Entered:
-    """A batch in its hash table, and the rows of its tails."""
-
-    table: cl.Buffer
-    filter: cl.Buffer
-    slot: cl.Buffer
-    mask: np.uint32
-    rows: cl.Buffer
-
-
-def _enter(store: Store, n: int, batch: _Batch, *, last: bool = False) -> _Entered:
+def _enter(store: Store, n: int, batch: Batch, *, last: bool = False) -> Entered:
     count = batch.count
     size = 1 << max((_PLACES * count - 1).bit_length(), 6)
     table, slot = store.scratch("table", 4 * size), store.scratch("slot", 4 * count)
@@ -182,7 +201,7 @@ def _enter(store: Store, n: int, batch: _Batch, *, last: bool = False) -> _Enter
     store.launch("batch_enter", count, *arguments, store.state, *sizes)
     if not listed:
         _order(store, n, touched)
-    return _Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
+    return Entered(table, filter_, slot, mask, rows_of_touched(store, min(count, n)))
 
 
 def _in_order(store: Store, n: int, count: int) -> bool:
@@ -206,12 +225,12 @@ def rows_of_touched(store: Store, most: int) -> cl.Buffer:
     touched, rank = store.scratch("touched", 4 * most), store.scratch("rank", 4 * most)
     rows, regions = store.scratch("rows", 16 * most), store.regions
     store.launch("batch_hold", most, touched, store.place, regions, rank, store.state)
-    vertices = store.degree, store.place
+    vertices = store.degree, store.added, store.place
     store.launch("batch_list", most, touched, rank, *vertices, regions, store.state, rows)
     return rows
 
 
-def _match(store: Store, batch: _Batch, entered: _Entered) -> cl.Buffer:
+def _match(store: Store, batch: Batch, entered: Entered) -> cl.Buffer:
     """Return the place in its row of each edge that is there."""
     at = store.scratch("at", 4 * batch.count)
     store.fill(at, _NONE, batch.count)
@@ -228,7 +247,7 @@ def finish(store: Store, touched: cl.Buffer, most: int, *, keep: bool) -> None:
     store.launch("batch_finish", most, *arguments)
 
 
-def _refusal(store: Store, n: int, batch: _Batch, edge: int) -> GraphError:
+def _refusal(store: Store, n: int, batch: Batch, edge: int) -> GraphError:
     """Return the error for an edge that has no vertices."""
     ends_of_edge = np.empty(2, np.int32)
     for number, ends in enumerate((batch.tails, batch.heads)):
@@ -249,6 +268,7 @@ def insert(
     duplicates: str,
     *,
     directed: bool,
+    watch: Watch | None = None,
 ) -> int:
     """Insert edges, and return how many are new.
 
@@ -264,6 +284,8 @@ def insert(
     duplicates : {"ignore", "update", "keep"}
     directed : bool
         False inserts the reverse of each edge, too.
+    watch : Watch, optional
+        With a look for duplicates.
 
     Raises
     ------
@@ -294,11 +316,15 @@ def insert(
             places = entered.table, entered.slot, _match(store, batch, entered), where
             selected = batch.tails, store.degree, store.added, *places, store.state
             store.launch("batch_select", count, *selected, np.int32(count), np.int32(update))
+        if watch is not None:
+            watch.measure(batch, touched, most, deleting=False)
         state = plan(store, touched, most, shrink=False)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
         if state[NEED + NO_BLOCK]:
             raise CapabilityError("a vertex would have more than 2^31 edges")
+        if watch is not None:
+            watch.reserve(batch, state)
         reserve(store, state)
     except BaseException:
         finish(store, touched, most, keep=False)
@@ -309,11 +335,14 @@ def insert(
     for column, sent in enumerate((batch.heads, *batch.items)):
         written = batch.tails, where, sent, store.place, np.int32(count)
         store.launch_column("column_write", count, column, *written)
+    if watch is not None and state[KEPT]:
+        store.clear_rows()
+        watch.read(batch, entered, rows_of_touched(store, most), deleting=False)
     finish(store, touched, most, keep=True)
     return count - int(state[LOOPS]) if duplicates == "keep" else int(state[KEPT])
 
 
-def _update_equal(store: Store, batch: _Batch, entered: _Entered) -> None:
+def _update_equal(store: Store, batch: Batch, entered: Entered) -> None:
     """Write the items of a batch to all edges that are equal, of which `where` has one."""
     entries = batch.tails, batch.heads, entered.table, entered.filter, entered.mask
     for column, values in enumerate(batch.items, start=1):
@@ -353,7 +382,13 @@ def move(store: Store, touched: cl.Buffer, most: int, state: NDArray[np.int32]) 
 
 
 def delete(
-    store: Store, n: int, ends: tuple[EndsLike, EndsLike], *, directed: bool, stable: bool
+    store: Store,
+    n: int,
+    ends: tuple[EndsLike, EndsLike],
+    *,
+    directed: bool,
+    stable: bool,
+    watch: Watch | None = None,
 ) -> int:
     """Delete edges, and return how many there were, with all that are equal.
 
@@ -367,6 +402,8 @@ def delete(
     begin(store, most)
     try:
         entered, removed = _enter(store, n, batch), _removed(store, most)
+        if watch is not None:
+            watch.measure(batch, touched, most, deleting=True)
         table = entered.table, entered.filter
         marked = batch.tails, batch.heads, *table, removed, entered.mask, np.int32(0)
         arguments = entered.rows, store.state, *marked, store.regions
@@ -374,6 +411,13 @@ def delete(
         state = _divide(store, entered.rows, removed, most)
         if state[BAD] != _NONE:
             raise _refusal(store, n, batch, int(state[BAD]))
+        if watch is not None and state[REMOVED]:
+            try:
+                watch.reserve(batch, state)
+            except BaseException:
+                _unmark(store, entered.rows, removed)
+                raise
+            watch.read(batch, entered, entered.rows, deleting=True)
         return _close_gaps(store, entered.rows, touched, most, int(state[REMOVED]), stable)
     finally:
         finish(store, touched, most, keep=False)
@@ -456,9 +500,7 @@ def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, tot
     try:
         gaps, fillers = (store.scratch(name, 4 * total) for name in ("gaps", "fillers"))
     except BaseException:
-        any_ = store.trees
-        undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
-        store.launch("deletion_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
+        _unmark(store, rows, removed)
         raise
     store.fill(counts, 0, 2 * most)
     store.fill(gaps, -1, total)
@@ -466,6 +508,13 @@ def _fill_gaps(store: Store, rows: cl.Buffer, removed: cl.Buffer, most: int, tot
     store.launch("deletion_gaps", store.all_items, *arguments, *store.arenas(0))
     for column in range(len(store.columns)):
         store.launch_column("column_fill", total, column, gaps, fillers, np.int32(total))
+
+
+def _unmark(store: Store, rows: cl.Buffer, removed: cl.Buffer) -> None:
+    """Take the marks of edges away."""
+    any_ = store.trees
+    undo = any_, any_, any_, any_, removed, np.uint32(0), np.int32(1), store.regions
+    store.launch("deletion_mark", store.all_items, rows, store.state, *undo, *store.arenas(0))
 
 
 def find(store: Store, n: int, ends: tuple[EndsLike, EndsLike]) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from pyapsp.device import Device, DeviceLike, choose, device_errors
 from pyapsp.dynamic import batch as batches
 from pyapsp.dynamic.answers import Memory, Snapshot
 from pyapsp.dynamic.arguments import logarithm, vertex_there
-from pyapsp.dynamic.batch import EndsLike
+from pyapsp.dynamic.batch import EndsLike, Watch
 from pyapsp.dynamic.columns import Column, columns_of, named, packed, unpacked
 from pyapsp.dynamic.loading import load, pack
 from pyapsp.dynamic.store import Store
@@ -122,6 +122,8 @@ class Hornet:
         self._store.fill(self._store.degree, 0, n)
         self._vertices.add(n, slice(n), {})
         self._m = 0
+        # how often edges or vertices have changed
+        self._changes = 0
 
     @classmethod
     def from_graph(
@@ -342,17 +344,29 @@ class Hornet:
         """
         owner = "Hornet.insert_edges"
         duplicates = validation.choice("duplicates", owner, duplicates, DUPLICATES)
+        return self._insert((tails, heads), weights, properties, duplicates)
+
+    def _insert(
+        self,
+        ends: tuple[EndsLike, EndsLike],
+        weights: ArrayLike | None,
+        properties: Mapping[str, ArrayLike] | None,
+        duplicates: str,
+        watch: Watch | None = None,
+    ) -> int:
+        owner = "Hornet.insert_edges"
         values = named("properties", owner, properties)
         if "weight" in values:
             raise ParameterError.of("properties", owner, "without weights", "weight")
         if weights is not None:
             values["weight"] = weights
         with self._using():
-            ends, directed = (tails, heads), self.directed
+            directed = self.directed
             inserted = batches.insert(
-                self._store, self.n, ends, values, duplicates, directed=directed
+                self._store, self.n, ends, values, duplicates, directed=directed, watch=watch
             )
         self._m += inserted
+        self._changes += inserted > 0
         return inserted
 
     def delete_edges(self, tails: EndsLike, heads: EndsLike, *, stable: bool = False) -> int:
@@ -378,11 +392,19 @@ class Hornet:
         DeviceMemoryError
             There is no memory for the batch.
         """
+        return self._delete((tails, heads), stable)
+
+    def _delete(
+        self, ends: tuple[EndsLike, EndsLike], stable: bool, watch: Watch | None = None
+    ) -> int:
         stable = validation.flag("stable", "Hornet.delete_edges", stable)
         with self._using():
-            ends, directed = (tails, heads), self.directed
-            deleted = batches.delete(self._store, self.n, ends, directed=directed, stable=stable)
+            directed = self.directed
+            deleted = batches.delete(
+                self._store, self.n, ends, directed=directed, stable=stable, watch=watch
+            )
         self._m -= deleted
+        self._changes += deleted > 0
         return deleted
 
     # -- vertices --------------------------------------------------------------------------------
@@ -409,6 +431,7 @@ class Hornet:
             if count:
                 self._put(numbers.astype(np.int32))
         self._vertices.add(n, numbers, properties)
+        self._changes += count > 0
         return numbers
 
     def delete_vertices(self, vertices: ArrayLike) -> int:
@@ -425,6 +448,7 @@ class Hornet:
             deleted = batches.delete_at(self._store, self.n, doomed)
         self._vertices.there[doomed] = False
         self._m -= deleted
+        self._changes += 1
         return deleted
 
     def vertex_property(self, name: str) -> np.ndarray:

@@ -28,6 +28,7 @@ __all__ = [
     "LOOPS",
     "NEED",
     "REMOVED",
+    "SLOTS",
     "TOUCHED",
     "Argument",
     "Scalar",
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 # Places in the state, see the kernel file.
-BAD, TOUCHED, KEPT, REMOVED, LOOPS, EQUAL = range(6)
+BAD, TOUCHED, KEPT, REMOVED, LOOPS, EQUAL, SLOTS = range(7)
 HELD, NEED, LEFT, FREED = 16, 80, 144, 208
 _CLEAR = np.zeros(FREED, np.int32)
 _CLEAR[BAD] = np.iinfo(np.int32).max
@@ -375,6 +376,11 @@ class Store:
         start = _CLEAR.copy()
         start[TOUCHED] = touched
         self._send(self._state, start)
+
+    def clear_rows(self) -> None:
+        """Set the numbers of rows in the state to 0, for a new list."""
+        zero = np.zeros(1, np.int32)
+        cl.enqueue_fill_buffer(self.queue, self._state, zero, 4 * HELD, 4 * (NEED - HELD))
 
     def _send(self, buffer: cl.Buffer, array: np.ndarray) -> None:
         """Copy a small array, which is kept until the state is read."""

@@ -1,9 +1,9 @@
-"""A graph that changes: every kernel of batches and of columns, against a set of edges."""
+"""A graph that changes: every kernel of batches, columns and triangles, against a set of edges."""
 
 import numpy as np
 from scipy.sparse import csgraph
 
-from pyapsp.dynamic import Hornet, analytics
+from pyapsp.dynamic import Hornet, TriangleCounts, analytics
 from pyapsp.graph import Graph
 
 random = np.random.default_rng(3)
@@ -51,3 +51,14 @@ for directed in (True, False):
     tails, heads = zip(*model, strict=True)
     graph.delete_edges(tails, heads)
     assert (graph.m, graph.memory.edges) == (0, 0)
+
+graph = Hornet(20, directed=False, block_array=16)
+counts = TriangleCounts(graph)
+for _ in range(3):
+    counts.insert_edges(*random.integers(0, 20, (2, 40)))
+    counts.delete_edges(*random.integers(0, 20, (2, 40)))
+    matrix = graph.to_csr()
+    matrix.setdiag(0)
+    right = (matrix @ matrix @ matrix).diagonal() // 2
+    assert counts.per_vertex.tolist() == right.tolist()
+    assert 3 * counts.total == right.sum() > 0
