@@ -24,7 +24,7 @@ WITHOUT_METHOD = {
     "busato-traversal-formats",
     "okuyama-flint",
     *(f"okuyama-flint-{name}" for name in ("networks", "output", "accuracy")),
-    *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics")),
+    *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics", "triangles")),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "designs", "overlap")),
     *(
         f"busato-profiling-{name}"

@@ -66,6 +66,7 @@ TINY = {
             "busato-dynamic-formats": [300],
             "busato-dynamic-updates": [300],
             "busato-dynamic-analytics": [300],
+            "busato-dynamic-triangles": [256],
             "busato-dynamic-trusses": [256],
             "busato-mining-miners": [40],
             "busato-mining-parts": [40],
@@ -261,7 +262,7 @@ EXHIBITS = {
     "table-3.9 table-3.10 figure-4.10 figure-4.10-model figure-4.11 figure-4.11-model "
     "figure-4.12 figure-4.12-model figure-4.15 figure-4.16 figure-4.17",
     "busato-dynamic": "table-17.1 table-18.2 figure-18.5 figure-18.6 figures-18.7-18.8 "
-    "figures-18.9-18.10 table-19.2 figure-19.1b figure-19.1d table-19.3 claims",
+    "section-18.4.4 figures-18.9-18.10 table-19.2 figure-19.1b figure-19.1d table-19.3 claims",
     "busato-mining": "table-20.2 table-20.3 figure-20.2 parts designs claims",
     "busato-profiling": "table-12.1 table-12.3 table-12.3-weights figure-12.2 section-12.5.1 "
     "figures-12.4-13.4-13.6 predictions predictions-accuracy joules "

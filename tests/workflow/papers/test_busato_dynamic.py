@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import papers
 import pytest
-from papers.busato_dynamic import experiments
+from papers.busato_dynamic import experiments, triangles
 from papers.busato_dynamic.dcsr import Dcsr
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, stand_in
 from papers.busato_dynamic.lists import Aim, Custinger
@@ -15,6 +15,7 @@ from papers.published import Published
 
 from pyapsp.dynamic import Hornet, analytics
 from pyapsp.errors import VerificationError
+from pyapsp.graph import Graph
 
 CHOSEN = ("dblp-2010", "Wind")
 
@@ -67,13 +68,13 @@ def test_blocks_of_powers_of_two_are_used_in_part():
 @pytest.mark.slow
 def test_everything_is_beside_the_published_values(device, few, written):
     documents = []
-    for name in ("formats", "updates", "analytics", "trusses"):
+    for name in ("formats", "updates", "analytics", "triangles", "trusses"):
         document = papers.measure(f"busato-dynamic-{name}", 3000, device=device, repeat=1)
         assert document["left_out"] == []
         assert all(run["verified"] for run in document["runs"])
         documents.append(document)
     tables = written("busato-dynamic", documents)
-    assert len(tables) == 11
+    assert len(tables) == 12
     formats = tables["table-17.1"].set_index("format")
     times = formats.filter(like="ms: ours")
     assert (times.drop("DCSR") > 0).all(axis=None)
@@ -97,6 +98,12 @@ def test_everything_is_beside_the_published_values(device, few, written):
     assert set(compared["blocks"]) == set(experiments.UPDATERS.values())
     assert set(compared["duplicates"]) == {"ignore"}
     assert len(compared) == 2 * len(experiments.UPDATERS) * rates["batch"].nunique()
+    changed = tables["section-18.4.4"]
+    assert set(changed["graph"]) == {"scale 7", *triangles.OF_TABLE}
+    assert (changed.filter(like=": ours") > 0).all(axis=None)
+    assert (changed["triangles of the batch"] <= changed["triangles"]).all()
+    # an edge in each triangle of a batch
+    assert changed.groupby("graph")["triangles of the batch"].max().min() > 0
     both = tables["figures-18.9-18.10"].filter(like="over Hornet: ours")
     assert both.shape[1] == 4
     assert (both > 0).all(axis=None)
@@ -128,6 +135,25 @@ def is_of_before(label):
     others = {*experiments.RIVALS, experiments.SEGMENTS}
     drawn = label.pop("distribution", "uniform")
     return drawn == "uniform" and others.isdisjoint((label.get("format"), label.get("blocks")))
+
+
+@pytest.mark.parametrize("way", [triangles.UPDATE, triangles.AGAIN])
+def test_wrong_triangles_are_refused(way, device):
+    graph = power_graph(6)
+    edges = triangles._edges(graph)
+    ends, stays = ([each[part] for each in edges] for part in (slice(20), slice(20, None)))
+    left = Graph.from_arcs(graph.n, *stays, directed=False)
+    change, whole = triangles._WAYS[way](graph, device), triangles._by_products(graph, device)
+    right = triangles._by_products(left, device), whole
+    assert (triangles._by_method(left, device) == right[0]).all()
+    turn = triangles._turn(change, ends, right)
+    assert turn.facts == {"edges": 20, "triangles": int((whole - right[0]).sum()) // 3}
+    for place in (0, 1):
+        wrong = [each.copy() for each in right]
+        wrong[place][7] += 3
+        with pytest.raises(VerificationError, match="the triangles after"):
+            triangles._turn(change, ends, tuple(wrong))
+        change(ends, deleting=False)
 
 
 def test_ends_by_degree_are_those_of_edges():

@@ -1074,6 +1074,7 @@ TIMES_OF_18 = {
     "AIM": {"a": (0.5, 0.5, 2.0), "cage15": (0.4, 0.4, 82.0)},
 }
 BATCHES_OF_18 = 100, 10**4, 10**5
+PHASES_OF_18 = "insert", "delete"
 MEASURED_OF_18 = {
     (*key, what): value
     for key, both_ in CHANGING.items()
@@ -1098,11 +1099,20 @@ MEASURED_OF_18 |= {
         for batch, seconds in zip(BATCHES_OF_18, each, strict=True)
         for blocks in (system, dynamic.UPDATERS[system])
     },
+    # graphs of 10,000 edges; batches of more than 1 % are not asked
+    **{
+        ("triangles", dynamic.UPDATE, graph, batch, phase): 1.0
+        for graph, batch, phase in product("ab", (10, 100, 1000), PHASES_OF_18)
+    },
+    **{
+        ("triangles", dynamic.AGAIN, graph, batch, phase): 1.2 if batch < 1000 else 0.5
+        for graph, batch, phase in product("ab", (10, 100, 1000), PHASES_OF_18)
+    },
 }
 
 
 def of_dynamic(numbers):
-    runs = {name: [] for name in ("formats", "updates", "analytics", "trusses")}
+    runs = {name: [] for name in ("formats", "updates", "analytics", "triangles", "trusses")}
     formats = {}
     for (graph, form, what), value in where(numbers, "formats").items():
         formats.setdefault((graph, form), {})[what] = value
@@ -1122,10 +1132,16 @@ def of_dynamic(numbers):
     for (graph, what, form), seconds in where(numbers, "analytics").items():
         label = {"graph": graph, "what": what, "format": form}
         runs["analytics"].append({"label": label, "seconds": {"wall": seconds}})
+    changes = {}
+    for (way, graph, batch, phase), seconds in where(numbers, "triangles").items():
+        changes.setdefault((way, graph, batch), {})[phase] = seconds
+    for (way, graph, batch), times in changes.items():
+        label = {"graph": graph, "batch": batch, "way": way}
+        runs["triangles"].append({"label": label, "seconds": times})
     truss = {"graph": "scale 10", "k": "all"}
     for (name,), seconds in where(numbers, "trusses").items():
         runs["trusses"].append({"label": {**truss, "method": name}, "seconds": {"wall": seconds}})
-    graphs = [{"label": {"graph": graph}} for graph in "abc"]
+    graphs = [{"label": {"graph": graph}, "m": 10_000} for graph in "abc"]
     return Measured(
         {
             f"busato-dynamic-{name}": {
@@ -1227,6 +1243,17 @@ DYNAMIC_OF_18 = Topic(
         ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 109.9}, YES),
         ("DY15", {("analytics", "b", "SpMV", dynamic.SEGMENTS): 110.1}, NO),
         ("DY15", {("analytics", graph, "SpMV", dynamic.SEGMENTS): None for graph in "abc"}, OPEN),
+        ("DY16", {("triangles", dynamic.AGAIN, "b", 100, "delete"): 1.001}, YES),
+        ("DY16", {("triangles", dynamic.AGAIN, "b", 100, "delete"): 0.999}, NO),
+        ("DY16", {("triangles", dynamic.AGAIN, "a", 10, "insert"): 0.999}, NO),
+        (
+            "DY16",
+            {
+                ("triangles", dynamic.AGAIN, graph, batch, phase): None
+                for graph, batch, phase in product("ab", (10, 100), PHASES_OF_18)
+            },
+            OPEN,
+        ),
         ("TR1", {("trusses", "Iterative on a Hornet"): 27.3}, YES),
         ("TR1", {("trusses", "Iterative on a Hornet"): 27.2}, NO),
         ("TR1", {("trusses", "Delta on a Hornet"): None}, OPEN),
@@ -1254,6 +1281,9 @@ DYNAMIC_OF_18 = Topic(
         "DY15": (
             ("analytics", "a", "SpMV", "Hornet"),
             ("analytics", "a", "SpMV", dynamic.SEGMENTS),
+        ),
+        "DY16": tuple(
+            ("triangles", way, "a", 100, "insert") for way in (dynamic.AGAIN, dynamic.UPDATE)
         ),
         "TR1": (("trusses", "Iterative on a Hornet"), ("trusses", "Delta on a Hornet")),
     },

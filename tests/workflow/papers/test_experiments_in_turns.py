@@ -127,7 +127,10 @@ def test_answers_are_compared():
 ELSEWHERE = {
     *(f"busato-traversal-{name}" for name in ("configurations", "rivals", "ablations")),
     *(f"busato-paths-{name}" for name in ("searches", "optimisations", "components", "curnet")),
-    *(f"busato-dynamic-{name}" for name in ("formats", "updates", "analytics", "trusses")),
+    *(
+        f"busato-dynamic-{name}"
+        for name in ("formats", "updates", "analytics", "triangles", "trusses")
+    ),
     *(f"busato-mining-{name}" for name in ("miners", "parts", "designs", "overlap")),
     *(
         f"busato-profiling-{name}"

@@ -8,6 +8,7 @@ from statistics import mean
 from typing import Any
 
 from papers.busato_dynamic.experiments import SEGMENTS, UPDATERS
+from papers.busato_dynamic.triangles import AGAIN, UPDATE
 from papers.claims import Answers, UnmeasuredError, Verdict, listed, near, reaches, within
 from papers.measured import Measured
 from papers.published import Published
@@ -205,6 +206,25 @@ def _dy15(measured: Measured) -> Verdict:
     return Verdict(holds, f"DCSR over Hornet: {listed(over)}")
 
 
+def _dy16(measured: Measured) -> Verdict:
+    """Answer for insertions and deletions of up to a hundredth of the edges."""
+    name, gains = "busato-dynamic-triangles", {}
+    for n in measured.sizes(name)[-1:]:
+        for about in measured.inputs(name, n):
+            graph = about["label"]["graph"]
+            for run in measured.runs(name, n, graph=graph, way=UPDATE):
+                batch = run["label"]["batch"]
+                again = measured.phases(name, n, graph=graph, batch=batch, way=AGAIN)
+                for phase in ("insert", "delete") if again and 100 * batch <= about["m"] else ():
+                    gain = again[phase] / run["seconds"][phase]
+                    gains[f"{graph}, {phase} {batch:,}"] = gain
+    if not gains:
+        raise UnmeasuredError(name)
+    least, most = (pick(gains, key=gains.__getitem__) for pick in (min, max))
+    numbers = f"{gains[least]:.3g} ({least}) to {gains[most]:.3g} ({most})"
+    return Verdict(gains[least] > 1, f"count again over update: {numbers}")
+
+
 def _tr1(measured: Measured) -> Verdict:
     name, gains = "busato-dynamic-trusses", {}
     for n in measured.sizes(name)[-1:]:
@@ -240,5 +260,6 @@ CLAIMS: Answers[Measured] = {
     "DY13": _dy13,
     "DY14": _dy14,
     "DY15": _dy15,
+    "DY16": _dy16,
     "TR1": _tr1,
 }

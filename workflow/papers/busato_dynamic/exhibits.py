@@ -18,6 +18,7 @@ from papers.busato_dynamic.experiments import (
     UPDATERS,
 )
 from papers.busato_dynamic.inputs import GRAPHS
+from papers.busato_dynamic.triangles import AGAIN, ALONE, UPDATE
 from papers.claims import judged
 from papers.measured import Measured
 from papers.published import Published
@@ -30,6 +31,7 @@ __all__ = ["ROWS"]
 
 _FORMATS, _UPDATES = "busato-dynamic-formats", "busato-dynamic-updates"
 _ANALYTICS, _TRUSSES = "busato-dynamic-analytics", "busato-dynamic-trusses"
+_TRIANGLES = "busato-dynamic-triangles"
 _PAPER = Published("busato_dynamic")
 # The graph of figure 19.1d.
 _SEARCHED = "soc-Slashdot0902"
@@ -199,6 +201,35 @@ def _both(measured: Measured) -> Filled:
     return Filled(rows, words)
 
 
+def _triangles(measured: Measured) -> Filled:
+    """One row for each graph and batch."""
+    rows: list[Row] = []
+    for n, about in measured.each_input(_TRIANGLES):
+        graph = about["label"]["graph"]
+        for run in measured.runs(_TRIANGLES, n, graph=graph, way=UPDATE):
+            where: dict[str, Value] = {"graph": graph, "batch": run["label"]["batch"]}
+            row: Row = {"graph": graph, "edges": about["m"], "triangles": about["triangles"]}
+            row |= {"batch": where["batch"], "triangles of the batch": run["triangles"]}
+            for phase in ("insert", "delete"):
+                times = {
+                    way: measured.phases(_TRIANGLES, n, way=way, **where).get(phase)
+                    for way in (UPDATE, AGAIN, ALONE)
+                }
+                row |= {f"{phase}, {way}, ms: ours": milliseconds(t) for way, t in times.items()}
+                row[f"{phase}, again over update: ours"] = ratio(times[AGAIN], times[UPDATE])
+                rate = ratio(run["edges"], times[UPDATE])
+                row[f"{phase}, million edges/s: ours"] = rate and rate / 1e6
+            rows.append(row)
+    words = {
+        "alone": "updates of triangles, alone",
+        "both": "updates of triangles, with those of the graph",
+        "vertices": "most of counts of all triangles at vertices over updates",
+    }
+    paper = "Makkar et al. 2017"
+    said = {name: _PAPER.value(exhibit=paper, quantity=each) for name, each in words.items()}
+    return Filled(rows, said)
+
+
 def _methods() -> tuple[str, ...]:
     return (*experiments.TRUSSES, "SciPy")
 
@@ -317,6 +348,7 @@ ROWS: dict[str, Maker] = {
     "figure-18.5": _memory,
     "figure-18.6": _init,
     "figures-18.7-18.8": _updates,
+    "section-18.4.4": _triangles,
     "figures-18.9-18.10": _both,
     "table-19.2": _decompositions,
     "figure-19.1b": _energies,

@@ -15,6 +15,7 @@ from papers.busato_dynamic.dcsr import Dcsr
 from papers.busato_dynamic.inputs import GRAPHS, power_graph, public_graphs, stand_in
 from papers.busato_dynamic.lists import Aim, Custinger
 from papers.busato_dynamic.rivals import Rival
+from papers.busato_dynamic.triangles import changing
 from papers.experiment import Case, InTurns, Request, Settings
 from papers.metered import Metered, Repeated
 from papers.runner import Label, Runner, require_equal
@@ -396,6 +397,9 @@ EXPERIMENTS = {
     ),
     "busato-dynamic-updates": _experiment(exhibits="figures 18.7 and 18.8", make=_updates),
     "busato-dynamic-analytics": _experiment(exhibits="figures 18.9 and 18.10", make=_analytics),
+    "busato-dynamic-triangles": _experiment(
+        exhibits="section 18.4.4", sizes=(200_000,), make=changing
+    ),
     "busato-dynamic-trusses": Metered(
         exhibits="tables 19.2 and 19.3, figure 19.1",
         methods=("truss-delta", "truss-iterative", "truss-peeling"),
