@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,9 +52,10 @@ def graph_of(csgraph: Matrix, unweighted: bool) -> Graph:
 
 def search_rows_of(csgraph: Matrix) -> compressed.SearchRows | None:
     """Return the rows of a CSR matrix that a search can read as they are; else None."""
-    if not issparse(csgraph) or csgraph.format != "csr":
+    if not issparse(csgraph):
         return None
-    return compressed.search_rows(csgraph)
+    matrix = cast("compressed.Sparse", csgraph)
+    return compressed.search_rows(matrix) if matrix.format == "csr" else None
 
 
 def _in_float64(matrix: compressed.Sparse) -> compressed.Sparse:
