@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
-from weakref import WeakValueDictionary
-
-import numpy as np
 
 from pyapsp.all_pairs.choice import choices
 from pyapsp.all_pairs.request import Arguments, requested
@@ -30,19 +26,6 @@ def _work(graph: Graph, options: AllPairsOptions, answer: Rows) -> int:
     return options.count(graph.n) * graph.n**2
 
 
-# One matrix of each size is shared by all methods that are timed one after the other.
-_matrices: WeakValueDictionary[tuple[int, int], np.ndarray] = WeakValueDictionary()
-
-
-def _reusing(graph: Graph, options: AllPairsOptions) -> AllPairsOptions:
-    """Return options with memory for the matrix, which may be shared with other options."""
-    n, size = graph.n, options.dtype.itemsize
-    memory = _matrices.get((n, size))
-    if memory is None:
-        memory = _matrices[n, size] = np.empty((n, n), f"V{size}")
-    return replace(options, out=memory.view(options.dtype))
-
-
 ALL_PAIRS = register_problem(
     Problem(
         id="all-pairs",
@@ -59,7 +42,6 @@ ALL_PAIRS = register_problem(
         oracle=oracle,
         choices=choices,
         settle=settle,
-        reusing=_reusing,
         fits=fits,
         asks=("predecessors", "sources"),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from pyapsp.base.json import Json, Record
 from pyapsp.base.shown import Shown
 from pyapsp.registry.algorithm import Method
-from pyapsp.registry.steps import AnyPlan, Check, Options
+from pyapsp.registry.steps import AnyPlan, Check
 
 __all__ = ["Choice", "Problem", "Request"]
 
@@ -53,9 +53,6 @@ class Problem(Shown):
     settle : callable
         ``settle(request, plan, answer)`` converts the answer to the rows and type that were asked
         for, or raises the error of the input.
-    reusing : callable
-        ``reusing(input, options)`` returns options that write answers into memory which was used
-        before, for the tuner. Touching new memory would be a part of the measured time.
     fits : callable
         ``fits(requires, about)`` returns whether the input of a row of ``data/datasets.csv`` meets
         these requirements, for the workflow.
@@ -78,7 +75,6 @@ class Problem(Shown):
     oracle: Callable[[Any, Any], Callable[[Any], Check]]
     choices: Callable[[Request], Iterator[Choice]]
     settle: Callable[[Request, AnyPlan, Any], Any] = lambda request, plan, answer: answer
-    reusing: Callable[[Any, Any], Options] = lambda data, options: options
     fits: Callable[[Any, Mapping[str, Json]], bool] = lambda requires, about: True
     asks: tuple[str, ...] = ()
 

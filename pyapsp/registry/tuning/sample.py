@@ -29,7 +29,7 @@ class Sample:
     ) -> None:
         request = problem.ask(data, method, **arguments)
         self.input = request.input
-        self.options = problem.reusing(request.input, next(iter(problem.choices(request))).options)
+        self.options = next(iter(problem.choices(request))).options
         self.n = problem.about(self.input)["n"]
         self._oracle: Callable[[Answer], Check] | None = None
         self._problem = problem

@@ -476,16 +476,23 @@ def test_methods_from_sources_are_tuned(method, device, tmp_path):
     assert not [each for each in report.outcomes if each.state in ("wrong", "failed")]
 
 
-def test_tuners_of_a_size_share_the_memory_of_answers(device, tmp_path):
-    def made(n, dtype):
-        return Tuner(FwBlocked, device, np.dtype(dtype), n, journal=tmp_path / "journal")
+def test_a_timed_run_gets_the_memory_of_the_one_before(monkeypatch, device, tmp_path):
+    """Its answer is in the memory that a call would get, so the times are those of calls."""
+    n, places, run = 600, [], FwBlocked.run
 
-    tuners = [made(20, "int32"), made(20, "float32"), made(20, "uint16"), made(21, "int32")]
-    outs = [tuner._large.options.out for tuner in tuners]
-    rooms = [out.ctypes.data for out in outs]
-    assert rooms[0] == rooms[1]
-    assert len(set(rooms)) == 3
-    assert [out.dtype.name for out in outs[:3]] == ["int32", "float32", "uint16"]
+    def seen(method, plan):
+        answer = run(method, plan)
+        if plan.input.n == n:
+            places.append(answer.distances.ctypes.data)
+        return answer
+
+    tuned = Tuner(FwBlocked, device, np.dtype(np.int32), n, journal=tmp_path / "journal", repeat=3)
+    monkeypatch.setattr(FwBlocked, "run", seen)
+    row = tuned.run(max_configurations=1).row
+    places.clear()
+    tuner.compared([tuned], [row])
+    assert len(places) >= 3
+    assert len(set(places)) <= 2
 
 
 @pytest.mark.slow
