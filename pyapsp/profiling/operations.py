@@ -109,12 +109,15 @@ def _clamped(y: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _float_operations(name: str, dtype: str, suffix: str) -> list[Operation]:
-    letter = "F" if dtype == "float32" else "D"
-    of = dtype.replace("float", "f")
-    # in double precision a minimum is a comparison and selections of both halves
-    least = "FMNMX.*" if letter == "F" else r"DSETP.*|FSEL|SEL"
-    pair = (2,) if letter == "F" else (2, 4, 6, 8)
-    ptx_pair = rf"(add(\.rn)?|min|max)\.{of}|(setp\.\w+|selp)\.{of}"
+    return [
+        *_sums_and_products(name, dtype, suffix),
+        *_minima(name, dtype, suffix),
+        *_quotients_and_roots(name, dtype, suffix),
+    ]
+
+
+def _sums_and_products(name: str, dtype: str, suffix: str) -> list[Operation]:
+    letter, of = _names(dtype)
     return [
         Operation(
             f"{name}.add",
@@ -142,6 +145,16 @@ def _float_operations(name: str, dtype: str, suffix: str) -> list[Operation]:
             error=0 if dtype == "float32" else 1e-9,
             instructions=_in(rf"vfn?madd\d+[ps]{suffix}", f"{letter}FMA.*", rf"fma(\.rn)?\.{of}"),
         ),
+    ]
+
+
+def _minima(name: str, dtype: str, suffix: str) -> list[Operation]:
+    letter, of = _names(dtype)
+    # in double precision a minimum is a comparison and selections of both halves
+    least = "FMNMX.*" if letter == "F" else r"DSETP.*|FSEL|SEL"
+    pair = (2,) if letter == "F" else (2, 4, 6, 8)
+    ptx_pair = rf"(add(\.rn)?|min|max)\.{of}|(setp\.\w+|selp)\.{of}"
+    return [
         Operation(
             f"{name}.minmax",
             dtype,
@@ -162,6 +175,12 @@ def _float_operations(name: str, dtype: str, suffix: str) -> list[Operation]:
                 rf"v?(add|min)[ps]{suffix}", rf"{letter}ADD.*|{least}", ptx_pair, counts=(*pair, 3)
             ),
         ),
+    ]
+
+
+def _quotients_and_roots(name: str, dtype: str, suffix: str) -> list[Operation]:
+    _, of = _names(dtype)
+    return [
         Operation(
             f"{name}.div",
             dtype,
@@ -181,6 +200,11 @@ def _float_operations(name: str, dtype: str, suffix: str) -> list[Operation]:
             instructions=_in(rf"v?sqrt[ps]{suffix}", None, rf"sqrt\.\w+\.{of}"),
         ),
     ]
+
+
+def _names(dtype: str) -> tuple[str, str]:
+    """Return the name of a type in SASS and in PTX."""
+    return ("F" if dtype == "float32" else "D"), dtype.replace("float", "f")
 
 
 def _fused(y: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -253,7 +277,7 @@ def _integer_operations(name: str, dtype: str, suffix: str, bits: str) -> list[O
     ]
 
 
-def _other_integer_operations() -> list[Operation]:
+def _other_sums_and_choices() -> list[Operation]:
     return [
         Operation(
             "i32.sub",
@@ -275,6 +299,26 @@ def _other_integer_operations() -> list[Operation]:
                 (1, 2),
             ),
         ),
+        Operation(
+            "i32.compare",
+            "int32",
+            "(x < b) ? y : c",
+            lambda x, y, b, c: np.where(x < b, y, c),
+            count=2,
+            start=(70, 7),
+            operands=(64, 3, 1),
+            instructions=_in(
+                r"v?pcmpgtd|v?p?blendv\w+|cmp|cmov\w+",
+                r"ISETP.*|SEL.*",
+                r"setp\.\w+\.s32|selp\.[sub]32",
+                (2,),
+            ),
+        ),
+    ]
+
+
+def _bits() -> list[Operation]:
+    return [
         Operation(
             "i32.logic",
             "int32",
@@ -312,21 +356,6 @@ def _other_integer_operations() -> list[Operation]:
             ),
         ),
         Operation(
-            "i32.compare",
-            "int32",
-            "(x < b) ? y : c",
-            lambda x, y, b, c: np.where(x < b, y, c),
-            count=2,
-            start=(70, 7),
-            operands=(64, 3, 1),
-            instructions=_in(
-                r"v?pcmpgtd|v?p?blendv\w+|cmp|cmov\w+",
-                r"ISETP.*|SEL.*",
-                r"setp\.\w+\.s32|selp\.[sub]32",
-                (2,),
-            ),
-        ),
-        Operation(
             "i32.popcount",
             "int32",
             "popcount(y) + x",
@@ -342,6 +371,11 @@ def _other_integer_operations() -> list[Operation]:
             start=(11, 0x5AAAAB),
             instructions=_in("lzcnt", "FLO.*", r"clz\.b32"),
         ),
+    ]
+
+
+def _quotients_of_integers() -> list[Operation]:
+    return [
         Operation(
             "i32.div",
             "int32",
@@ -426,7 +460,9 @@ OPERATIONS = {
     for each in (
         *(each for row in _FLOATS for each in _float_operations(*row)),
         *(each for row in _INTEGERS for each in _integer_operations(*row)),
-        *_other_integer_operations(),
+        *_other_sums_and_choices(),
+        *_bits(),
+        *_quotients_of_integers(),
         *_functions(),
     )
 }
