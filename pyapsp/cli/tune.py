@@ -35,9 +35,11 @@ from pyapsp.cli.output import check_outputs, commit, print_json, printer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyapsp.base.json import Record
     from pyapsp.device import Device
     from pyapsp.device.energy import EnergyMeter
     from pyapsp.registry import Method
+    from pyapsp.registry.tuning import Row
     from pyapsp.registry.tuning.journal import Outcome
     from pyapsp.registry.tuning.tuner import Report, Tuner
 
@@ -166,34 +168,17 @@ def _tune(arguments: argparse.Namespace, meter_of: Callable[[Device], EnergyMete
 
     import numpy as np
 
-    from pyapsp.base.errors import DeviceError, ParameterError, VerificationError
     from pyapsp.device import choose
-    from pyapsp.numbers.arithmetic import arithmetic_defines
-    from pyapsp.registry import method as find_method
-    from pyapsp.registry.tuning import database
-    from pyapsp.registry.tuning.tuner import Tuner, compared
+    from pyapsp.registry.tuning.tuner import Tuner
 
-    methods = [type(find_method(name)) for name in arguments.method]
-    if arguments.dtype:
-        tuned = list(product([_dtype(name) for name in arguments.dtype], methods))
-    else:
-        tuned = [(_default_dtype(method), method) for method in methods]
+    tuned = _methods(arguments)
     device = choose(arguments.device)
-    for dtype, _ in tuned:
-        arithmetic_defines(device, np.dtype(dtype))  # raises if the device cannot run it
-    own = database.user_database()
-    own.parent.mkdir(parents=True, exist_ok=True)
-    journal = Path(arguments.journal) if arguments.journal else own.parent / "journal.jsonl"
-    check_outputs(str(own), arguments.export, str(journal))
-    targets = [own] + ([Path(arguments.export)] if arguments.export else [])
-    for target in targets:
-        if target.exists():
-            database.load(
-                target
-            )  # an unreadable database is an error now, not after the measurements
+    _check_types(device, [dtype for dtype, _ in tuned])
+    journal, targets = _files(arguments)
     say = printer(arguments)
     meter = None if meter_of is None else meter_of(device)
-    best, wrong = [], []
+    best: list[Row] = []
+    wrong: list[Record] = []
     for n in arguments.n:
         # all methods and types of a size are compared, so they run in turns
         tuners, rows = [], []
@@ -216,43 +201,113 @@ def _tune(arguments: argparse.Namespace, meter_of: Callable[[Device], EnergyMete
             title = f"{method.id} {dtype} n = {n:,}"
             title += " with predecessors" * arguments.predecessors
             if arguments.known:
-                try:
-                    row = tuner.known()
-                except (DeviceError, ParameterError, VerificationError) as error:
-                    say(f"{title}: {error}")
-                    wrong.append({"method": method.id, "detail": str(error)})
-                    continue
-                if row is None:
-                    say(f"{title}: not tuned")
-                else:
-                    tuners.append(tuner)
-                    rows.append(row)
-                continue
-            say(f"{title} on {device}")
-            report = _with_progress(tuner, arguments)
-            tuners.append(tuner)
-            rows.append(report.row)
-            for target in targets:
-                database.merge(target, [report.row])
-            if not arguments.json:
-                _print_table(report)
-            for outcome in report.outcomes:
-                if outcome.state == "wrong":
-                    wrong.append({"method": method.id, **asdict(outcome)})
-                    say(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+                row, faults = _known(tuner, title, say)
+            else:
+                say(f"{title} on {device}")
+                row, faults = _searched(tuner, arguments, targets, say)
+            wrong += [{"method": method.id, **fault} for fault in faults]
+            if row is not None:
+                tuners.append(tuner)
+                rows.append(row)
         if len(tuners) > 1 or (arguments.known and tuners):
-            rows = compared(tuners, rows)
-            for target in targets:
-                database.merge(target, rows)
-            say(f"in turns, n = {n:,}:")
-            for row in sorted(rows, key=lambda row: -row.rate):
-                rate = f"{row.rate / 1e9:,.4g} G {_unit(row.method)}/s"
-                say(f"    {row.method:<16} {row.dtype:<8} {rate}")
-        best += [asdict(row) for row in rows]
+            rows = _in_turns(tuners, rows, targets, say)
+        best += rows
     say(f"-> {', '.join(map(str, targets))}")
     if arguments.json:
-        print_json({"rows": best, "wrong": wrong, "databases": [str(target) for target in targets]})
+        rows_of = [asdict(row) for row in best]
+        names = [str(target) for target in targets]
+        print_json({"rows": rows_of, "wrong": wrong, "databases": names})
     return 1 if wrong else 0
+
+
+def _methods(arguments: argparse.Namespace) -> list[tuple[str, type[Method]]]:
+    """Return the methods to tune, each with its number types."""
+    from pyapsp.registry import method as find_method
+
+    methods = [type(find_method(name)) for name in arguments.method]
+    if arguments.dtype:
+        return list(product([_dtype(name) for name in arguments.dtype], methods))
+    return [(_default_dtype(method), method) for method in methods]
+
+
+def _check_types(device: Device, dtypes: list[str]) -> None:
+    """Raise an error if the device cannot run one of the types."""
+    import numpy as np
+
+    from pyapsp.numbers.arithmetic import arithmetic_defines
+
+    for dtype in dtypes:
+        arithmetic_defines(device, np.dtype(dtype))
+
+
+def _files(arguments: argparse.Namespace) -> tuple[Path, list[Path]]:
+    """Return the journal, and the databases that get the rows.
+
+    A database that cannot be read or written is an error now, not after the measurements.
+    """
+    from pyapsp.registry.tuning import database
+
+    own = database.user_database()
+    own.parent.mkdir(parents=True, exist_ok=True)
+    journal = Path(arguments.journal) if arguments.journal else own.parent / "journal.jsonl"
+    check_outputs(str(own), arguments.export, str(journal))
+    targets = [own] + ([Path(arguments.export)] if arguments.export else [])
+    for target in targets:
+        if target.exists():
+            database.load(target)
+    return journal, targets
+
+
+def _known(
+    tuner: Tuner, title: str, say: Callable[[str], object]
+) -> tuple[Row | None, list[Record]]:
+    """Return the row that the databases have, if there is one that runs, and what was wrong."""
+    from pyapsp.base.errors import DeviceError, ParameterError, VerificationError
+
+    try:
+        row = tuner.known()
+    except (DeviceError, ParameterError, VerificationError) as error:
+        say(f"{title}: {error}")
+        return None, [{"detail": str(error)}]
+    if row is None:
+        say(f"{title}: not tuned")
+    return row, []
+
+
+def _searched(
+    tuner: Tuner, arguments: argparse.Namespace, targets: list[Path], say: Callable[[str], object]
+) -> tuple[Row, list[Record]]:
+    """Search for the best set, and return its row and what was wrong."""
+    from dataclasses import asdict
+
+    from pyapsp.registry.tuning import database
+
+    report = _with_progress(tuner, arguments)
+    for target in targets:
+        database.merge(target, [report.row])
+    if not arguments.json:
+        _print_table(report)
+    wrong = [outcome for outcome in report.outcomes if outcome.state == "wrong"]
+    for outcome in wrong:
+        say(f"WRONG with {_text(outcome.parameters)}: {outcome.detail}")
+    return report.row, [asdict(outcome) for outcome in wrong]
+
+
+def _in_turns(
+    tuners: list[Tuner], rows: list[Row], targets: list[Path], say: Callable[[str], object]
+) -> list[Row]:
+    """Time the best sets of methods and types in turns, and return their rows."""
+    from pyapsp.registry.tuning import database
+    from pyapsp.registry.tuning.tuner import compared
+
+    rows = compared(tuners, rows)
+    for target in targets:
+        database.merge(target, rows)
+    say(f"in turns, n = {rows[0].n:,}:")
+    for row in sorted(rows, key=lambda row: -row.rate):
+        rate = f"{row.rate / 1e9:,.4g} G {_unit(row.method)}/s"
+        say(f"    {row.method:<16} {row.dtype:<8} {rate}")
+    return rows
 
 
 def _quick(arguments: argparse.Namespace) -> int:
@@ -263,7 +318,7 @@ def _quick(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     from pyapsp.all_pairs.quick import LIMIT, Part, tune_quickly
     from pyapsp.device import choose
-    from pyapsp.registry.tuning import Row, database
+    from pyapsp.registry.tuning import database
 
     device = choose(arguments.device)
     own = database.user_database()

@@ -309,7 +309,7 @@ def _by_size(
     """Return how many accesses of each site there are, by powers of two of a size."""
     power = np.round(np.log2(np.maximum(sizes, 1))).astype(np.int64)
     return {
-        2.0 ** int(each): np.bincount(site[mine], scales[site[mine]], sites)
+        2.0 ** int(each): np.asarray(np.bincount(site[mine], scales[site[mine]], sites), float)
         for each in np.unique(power)
         for mine in [power == each]
     }

@@ -16,7 +16,7 @@ how much was accessed since the last access to its line (`reuse`).
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -235,7 +235,8 @@ def _surprises(
     loads: Sequence[Mapping[float, float]],
 ) -> tuple[_Each, dict[float, float]]:
     """Return how often branches are predicted wrongly, and the loads that each waits for."""
-    total, awaited = np.zeros(len(of_groups)), Counter[float]()
+    total = np.zeros(len(of_groups))
+    awaited: defaultdict[float, float] = defaultdict(float)
     control: dict[int, list[int]] = {}
     for number, block in enumerate(blocks):
         if block.control is not None:
