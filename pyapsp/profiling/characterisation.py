@@ -74,6 +74,7 @@ class Core:
     saved: tuple[tuple[float, float], ...] = ()
     # Bytes that are read at random, and how long the value of a load takes.
     loads: tuple[tuple[float, float], ...] = ()
+    chained: float = 0.0  # an operation of single values that waits for the one before
 
     def far_seconds(self, size: float) -> float:
         """Return what a load at random from so many bytes needs beyond one from the first cache."""
@@ -241,6 +242,7 @@ def _core(rows: _Rows, units: int) -> Core:
         max(each("shared word", counters="one") - each("shared word", counters=_EACH), 0.0),
         tuple((size, max(1 / rate - barrier / many[0][0], 0.0)) for size, rate in saved),
         tuple((size, 1 / rate) for size, rate in rows.curve("latency of loads", "bytes")),
+        _inverse(rows.rate("latency", operation="i32.add")),
     )
 
 

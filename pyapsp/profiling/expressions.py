@@ -66,6 +66,7 @@ class OpenBlock:
     saved: int = 0
     control: int | None = None
     around: int | None = None
+    carried: tuple[float, float] = (0.0, 0.0)
 
 
 class Expressions:
@@ -100,6 +101,7 @@ class Expressions:
         self._unrolled: int | None = None  # the block around a loop that is unrolled
         # the places of the pointers of atomic operations whose results are not used
         self._unused: set[int] = set()
+        self._depths: dict[str, int] = {}  # function -> loads in a row
         # variable -> block of its last value, and how many loads this needs there, one by one
         self._chains: dict[int, tuple[int, int]] = {}
 
@@ -365,6 +367,19 @@ class Expressions:
             return
         for each in node.get_children():
             self._ignored(each)
+
+    def _loads_of(self, node: Cursor) -> int:
+        """Return how many loads in a row an expression has itself, without its parts."""
+        if node.kind == _K.CALL_EXPR and node.spelling in self._functions:
+            name = node.spelling
+            if name not in self._depths:
+                (body,) = (each for each in self._unit.functions() if each.spelling == name)
+                self._depths[name] = self._depth_of(body)
+            return self._depths[name]
+        return int(_loads(node))
+
+    def _depth_of(self, node: Cursor) -> int:
+        return self._loads_of(node) + max(map(self._depth_of, node.get_children()), default=0)
 
     def _has_value(self, variable: Cursor, *values: Cursor) -> None:
         self._chains[variable.hash] = self._block, max(map(self._chain, values))

@@ -16,6 +16,7 @@ from pyapsp.profiling.expressions import Expressions, computes
 from pyapsp.profiling.liveness import Liveness
 from pyapsp.profiling.opencl_c import Unit
 from pyapsp.profiling.opencl_types import Parameter, parameter_of
+from pyapsp.profiling.recurrences import recurrence
 
 __all__ = ["Statements"]
 
@@ -199,6 +200,7 @@ class Statements(Expressions):
                     self._add("branch")
         for number in control:
             self.blocks[number].control = inside
+        self.blocks[inside].carried = recurrence(node, self._source, self._loads_of)
         self._depth -= 1
         self._block, self._path, self._unrolled = block, path, unrolled
         if traced:

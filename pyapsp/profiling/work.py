@@ -2,15 +2,16 @@
 
 A core runs a group at a time, as a loop over its work-items. Its time is
 
-    max(scalar s, vectors v) + surprises (b + awaited l) + atomics a + barriers w + saved r + far f
-    + shared t + g
+    max(scalar s, vectors v, loads l + chained c) + surprises (b + awaited l) + atomics a
+    + barriers w + saved r + far f + shared t + g
 
-Operations of single values and of vectors have units of their own, which work at the same time. A
+Operations of single values and of vectors have units of their own, which work at the same time. In
+some loops a turn waits for loads and operations of the turn before it (`recurrences`). A
 branch that is predicted wrongly (`branches`) stops both, until the values that it needs have been
 loaded. A barrier ends the loop over the work-items: their private values are saved (`liveness`). A
-line that another core has written comes from its cache. `Core` has the seconds s, v, b, l, a, w, r,
-f, t and g of each, from a profile of the device; this module counts. What a load takes depends on
-how much was accessed since the last access to its line (`reuse`).
+line that another core has written comes from its cache. `Core` has the seconds s, v, l, c, b, a, w,
+r, f, t and g of each, from a profile of the device; this module counts. What a load takes depends
+on how much was accessed since the last access to its line (`reuse`).
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class Work:
 
     scalars: _Each  # operations of single values
     vectors: dict[str, _Each]  # elements of arithmetic of vectors, by class
+    # Loads and operations that turns of loops wait for, one after the other (`recurrences`).
+    carried: tuple[_Each, _Each]
     # Branches that are predicted wrongly; atomic operations; barriers of work-items, and the bytes
     # that are live across these.
     surprises: _Each
@@ -74,8 +77,10 @@ class Work:
             (core.vectors.get(name, core.scalar) * some for name, some in self.vectors.items()),
             np.zeros_like(self.scalars),
         )
+        loads, operations = self.carried
+        carried = core.load_seconds(0) * loads + core.chained * operations
         parts = {
-            "arithmetic": np.maximum(core.scalar * self.scalars, vectors),
+            "arithmetic": np.maximum.reduce([core.scalar * self.scalars, vectors, carried]),
             "branches": (core.surprise + awaited) * self.surprises,
             "atomics": core.atomic * self.atomics,
             "barriers": core.barrier * self.barriers + core.saved_seconds(self.state) * self.saved,
@@ -132,6 +137,7 @@ def work_of(
             name: total([each.vectors.get(name, 0) - each.minima.get(name, 0) for each in blocks])
             for name in sorted(classes - {"load", "store", "local load", "local store"})
         },
+        _carried(of_groups, blocks),
         surprises,
         total([each.operations.get("atomic", 0) for each in blocks])
         + total([each.operations.get("local atomic", 0) for each in blocks]),
@@ -226,6 +232,17 @@ def _scalars(block: Block) -> int:
         for name, number in block.operations.items()
         if name not in _NOT_SCALAR
     )
+
+
+def _carried(of_groups: NDArray[np.int64], blocks: Sequence[Block]) -> tuple[_Each, _Each]:
+    """Return the loads and operations that turns of loops wait for, but for the first ones."""
+    loads, operations = np.zeros(len(of_groups)), np.zeros(len(of_groups))
+    for number, block in enumerate(blocks):
+        if block.branch is not None and any(block.carried):
+            turns = np.maximum(of_groups[:, number] - of_groups[:, block.branch.outer], 0)
+            loads += block.carried[0] * turns
+            operations += block.carried[1] * turns
+    return loads, operations
 
 
 def _surprises(

@@ -90,7 +90,7 @@ def work(**some):
     none = np.zeros(2)
     names = ("scalars", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), **some}
-    empty = {"vectors": {}, "awaited": {}, "far": {}}
+    empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}}
     return Work(**{**empty, "shared": 0.0, "groups": 2, "state": 0.0, **given})
 
 
@@ -180,6 +180,7 @@ ROWS = [
     ("launch", {"clock": "device"}, 100.0),
     ("launch", {"clock": "device", "groups": 6}, 50.0),
     ("latency of loads", {"bytes": 4}, 10.0),
+    ("latency", {"operation": "i32.add"}, 50.0),
     ("atomic additions", {"memory": "global", "counters": "one"}, 3.0),
     ("local latency", {"bytes": 64}, 20.0),
     ("barrier", {"work-items": 32}, 40.0),
@@ -244,6 +245,7 @@ def test_a_profile_of_a_processor():
         transfer=6 / 4 - 6 / 12,
         saved=((64.0, 1 / 1024 - 1 / (2 * 512 * 20)), (256.0, 1 / 512 - 1 / (2 * 512 * 20))),
         loads=((4.0, 0.1),),
+        chained=1 / 50,
     )
 
 

@@ -22,6 +22,7 @@ CORE = Core(
     transfer=2.0**-9,
     saved=((64.0, 0.0), (4096.0, 2.0**-8)),
     loads=((64.0, 2.0**-6), (4096.0, 2.0**-2)),
+    chained=2.0**-8,
 )
 
 
@@ -45,7 +46,8 @@ def idle(groups=1, **some):
     none = np.zeros(groups)
     names = ("scalars", "surprises", "atomics", "barriers", "saved")
     given = {**dict.fromkeys(names, none), "groups": groups, "state": 4096.0, **some}
-    return Work(**{"vectors": {}, "awaited": {}, "far": {}, "shared": 0.0, **given})
+    empty = {"vectors": {}, "carried": (none, none), "awaited": {}, "far": {}, "shared": 0.0}
+    return Work(**{**empty, **given})
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,17 @@ def idle(groups=1, **some):
             {"scalars": np.array([48.0]), "vectors": {"float": np.array([256.0])}},
             "arithmetic",
             256 * CORE.vectors["float"],
+        ),
+        # turns that wait for each other take longer than their operations
+        (
+            {"scalars": np.array([48.0]), "carried": (np.array([8.0]), np.array([16.0]))},
+            "arithmetic",
+            8 * CORE.loads[0][1] + 16 * CORE.chained,
+        ),
+        (
+            {"scalars": np.array([4096.0]), "carried": (np.array([8.0]), np.array([16.0]))},
+            "arithmetic",
+            4096 * CORE.scalar,
         ),
     ],
 )
@@ -157,6 +170,14 @@ def test_loads_that_wrong_predictions_wait_for():
     # half of them wait for each
     assert found.awaited == {0.0: 0.5 * 1.0 + 0.5 * 0.5, 4096.0: 0.5 * 1.5}
     assert work(counts, blocks, loads=loads).awaited == {}
+
+
+def test_turns_that_wait_for_each_other():
+    """All but the first of each loop."""
+    blocks = [block({}), block({}, Branch(0, loop=True), carried=(2.0, 0.5))]
+    loads, operations = work([[4, 10], [4, 4], [8, 2]], blocks).carried
+    assert loads.tolist() == [2 * 6, 0, 0]
+    assert operations.tolist() == [0.5 * 6, 0, 0]
 
 
 def test_accesses_to_lines_of_other_groups():
