@@ -1,4 +1,4 @@
-"""Trace one launch in three ways, and find its criteria."""
+"""Trace one launch in three ways, on a CPU in four, and find its criteria."""
 
 from __future__ import annotations
 

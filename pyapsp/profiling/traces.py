@@ -1,7 +1,8 @@
 """Reduce traces of a launch to the numbers of the criteria.
 
-Three traces exist: when each warp ran and on which unit, how often each item executed each basic
-block, and which addresses the items accessed. None depends on how the trace was recorded.
+Three traces are reduced here: when each warp ran and on which unit, how often each item executed
+each basic block, and which addresses the items accessed. None depends on how the trace was
+recorded. The order in which blocks were executed is reduced in `branches`.
 """
 
 from __future__ import annotations
