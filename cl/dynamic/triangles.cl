@@ -27,8 +27,9 @@
  *           edges[]       the changing edges, as a list of rows of the classes of the shorter lists;
  *                         x, y: the ends, that of the shorter list first, z: its length. So its
  *                         entries are units of work, and a division finds the edge of one
- *           counts[v]     triangles at a vertex: 64 bits in two words, the low one first
- *           sums[3]       triangles with one, two and three changing edges, in the same form
+ *           counts[v]     triangles at a vertex: not more than there are edges
+ *           sums[3]       triangles with one, two and three changing edges: 64 bits in two words,
+ *                         the low one first
  *
  * Parameters  those of blocks.h
  *
@@ -98,17 +99,6 @@ static inline int is_entered(volatile __global uint *set, const uint buckets, co
         other = atomic_cmpxchg(&set[4 * bucket + (hash + tried) % 4], NO_EDGE, key);
     }
     return other == NO_EDGE;
-}
-
-/* Add to, or subtract from, 64 bits in two words. */
-static inline void change(volatile __global uint *words, const uint amount, const int less)
-{
-    if (less) {
-        if (atomic_sub(&words[0], amount) < amount)
-            atomic_dec(&words[1]);
-    } else if (atomic_add(&words[0], amount) > UINT_MAX - amount) {
-        atomic_inc(&words[1]);
-    }
 }
 
 /* Divide the memory of sets among the vertices whose rows change; with `deleting`, among all. */
@@ -222,12 +212,11 @@ __kernel GROUP void triangles_list(__global const int *tails, __global const int
     }
 }
 
-/* Count the triangles of the edges that change; with `less`, they are subtracted from the counts of
- * vertices. */
+/* Count the triangles of the edges that change; those of vertices change by `by`, 1 or -1. */
 __kernel GROUP void triangles_count(__global const uint4 *edges, __global const int *classes,
                                     __global const uint2 *tables, __global const uint *sets,
-                                    volatile __global uint *counts, volatile __global uint *sums,
-                                    const int less)
+                                    volatile __global int *counts, volatile __global uint *sums,
+                                    const int by)
 {
     __local list_t list;
     __local ulong parts[PYAPSP_GROUP];
@@ -238,7 +227,7 @@ __kernel GROUP void triangles_count(__global const uint4 *edges, __global const 
         const uint buckets = buckets_for(tables[v].y);
         __global const uint *entries = sets + tables[u].x + 4 * buckets_for(tables[u].y);
         __global const uint *set = sets + tables[v].x;
-        uint found = 0;
+        int found = 0;
         for (uint k = run.from; k < run.to; k++) {
             const uint key = entries[k];
             const int w = (int)(key >> 1);
@@ -253,11 +242,11 @@ __kernel GROUP void triangles_count(__global const uint4 *edges, __global const 
             two += with_u != with_v;
             three += with_u && with_v;
             found++;
-            change(&counts[2 * (size_t)w], 1, less);
+            atomic_add(&counts[w], by);
         }
         if (found > 0) {
-            change(&counts[2 * (size_t)u], found, less);
-            change(&counts[2 * (size_t)v], found, less);
+            atomic_add(&counts[u], by * found);
+            atomic_add(&counts[v], by * found);
         }
     }
     for (int which = 0; which < 3; which++) {
@@ -268,8 +257,9 @@ __kernel GROUP void triangles_count(__global const uint4 *edges, __global const 
                 parts[GROUP_PLACE] += parts[GROUP_PLACE + step];
         }
         if (GROUP_PLACE == 0) {
-            change(&sums[2 * which], (uint)parts[0], 0);
-            atomic_add(&sums[2 * which + 1], (uint)(parts[0] >> 32));
+            const uint low = (uint)parts[0], high = (uint)(parts[0] >> 32);
+            const uint before = atomic_add(&sums[2 * which], low);
+            atomic_add(&sums[2 * which + 1], high + (before > UINT_MAX - low));
         }
         group_sync();
     }

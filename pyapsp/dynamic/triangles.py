@@ -76,7 +76,7 @@ class TriangleCounts:
         if held.directed:
             raise ParameterError.of("held", "TriangleCounts", "an undirected Hornet", "a directed")
         self._container = held
-        with device_errors(held.device, 8 * held.n):
+        with device_errors(held.device, 4 * held.n):
             self._reader = _Reader(held._store, held.n)
         # whether the counts may not be those of the container as it is
         self._stale = True
@@ -201,7 +201,7 @@ class _Reader:
 
     def __init__(self, store: Store, n: int) -> None:
         self._store, self._n = store, n
-        self._counts, self._sums = store.allocate(8 * n), store.allocate(24)
+        self._counts, self._sums = store.allocate(4 * n), store.allocate(24)
         self._edges = 0
 
     def begin(self, edges: int) -> None:
@@ -215,16 +215,13 @@ class _Reader:
         return [int(low) | int(high) << 32 for low, high in words.reshape(3, 2)]
 
     def put(self, counts: NDArray[np.int64]) -> None:
-        """Set the counts of all vertices."""
-        words = np.empty((self._n, 2), np.uint32)
-        words[:, 0], words[:, 1] = counts & (2**32 - 1), counts >> 32
-        if words.size:
-            cl.enqueue_copy(self._store.queue, self._counts, words)
+        """Set the counts of all vertices: no more than there are edges, which fit in int32."""
+        if counts.size:
+            cl.enqueue_copy(self._store.queue, self._counts, counts.astype(np.int32))
 
     def fetch(self) -> NDArray[np.int64]:
         """Return the counts of all vertices."""
-        words = self._store.fetch(self._counts, 2 * self._n, np.uint32).astype(np.int64)
-        return words[::2] | words[1::2] << 32
+        return self._store.fetch(self._counts, self._n, np.int32).astype(np.int64)
 
     # -- as a Watch ------------------------------------------------------------------------------
 
@@ -268,4 +265,5 @@ class _Reader:
         store.launch("triangles_rank", batch.count, *ends, *numbered, count)
         store.launch("triangles_list", batch.count, *ends, tables, rank, classes, edges, count)
         counted = edges, classes, tables, sets, self._counts, self._sums
-        store.launch("triangles_count", store.all_items, *counted, np.int32(deleting))
+        by = np.int32(-1 if deleting else 1)
+        store.launch("triangles_count", store.all_items, *counted, by)
