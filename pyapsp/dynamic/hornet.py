@@ -117,9 +117,11 @@ class Hornet:
         if memory_limit is not None:
             memory_limit = validation.integer("memory_limit", "Hornet", memory_limit, 0)
         chosen = device if isinstance(device, Device) else choose(device)
-        self._store = Store(chosen, bits, max(2 * least - 1, 0), steps, self._columns, memory_limit)
-        self._store.make_room(n, n * self._vertices.item)
-        self._store.fill(self._store.degree, 0, n)
+        smallest = max(2 * least - 1, 0)
+        with device_errors(chosen, 8 * n):
+            self._store = Store(chosen, bits, smallest, steps, self._columns, memory_limit)
+            self._store.make_room(n, n * self._vertices.item)
+            self._store.fill(self._store.degree, 0, n)
         self._vertices.add(n, slice(n), {})
         self._m = 0
         # how often edges or vertices have changed

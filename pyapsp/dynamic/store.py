@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -54,6 +55,12 @@ _HEADS = np.dtype(np.int32)
 #: What kernels get.
 Argument: TypeAlias = cl.Buffer | np.int32 | np.uint32 | np.int64 | np.float32 | np.float64
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+def _finish(queue: cl.CommandQueue) -> None:
+    """Wait for the commands of a queue; on a lost device there are none."""
+    with suppress(cl.Error):
+        queue.finish()
 
 
 class Store:
@@ -109,7 +116,7 @@ class Store:
         self._regions: cl.Buffer | None = None
         self._programs: dict[tuple[str | int, ...], Program] = {}
         self._sent: list[np.ndarray] = []
-        weakref.finalize(self, self.queue.finish).atexit = False  # before buffers are freed
+        weakref.finalize(self, _finish, self.queue).atexit = False  # before buffers are freed
         self._trees = self.allocate(4)
         self._state = self.allocate(4 * FREED)
         self.room = 0

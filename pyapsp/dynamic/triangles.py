@@ -139,7 +139,8 @@ class TriangleCounts:
         An error of the arguments means that the container is as it was.
         """
         self._check()
-        self._reader.begin(self._container.m)
+        with device_errors(self._container.device, 0):
+            self._reader.begin(self._container.m)
         self._stale = True
         try:
             yield self._container
