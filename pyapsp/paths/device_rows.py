@@ -144,13 +144,6 @@ class DeviceRows:
         arrays = found, np.int64(columns), self.buffer, self._infinity(dtype)
         kernel(queue, (groups * group, min(rows, _ROWS)), (group, 1), *arrays, *sizes)
 
-    def reserve(self, queue: cl.CommandQueue) -> None:
-        """Let the driver allocate the memory now, before the first row: best while kernels run."""
-        if self._first:
-            return  # rows before these are there
-        undefined = cl.mem_migration_flags.CONTENT_UNDEFINED
-        cl.enqueue_migrate_mem_objects(queue, [self.buffer], undefined)
-
     def put(self, rows: np.ndarray) -> None:
         """Copy distances of the host, which have the type and the shape of these rows."""
         if rows.size:

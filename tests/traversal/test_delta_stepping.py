@@ -15,6 +15,7 @@ from pyapsp import verify
 from pyapsp.errors import CapabilityError, PrecisionError
 from pyapsp.graph import Facts, Graph, generators
 from pyapsp.paths import PathOptions
+from pyapsp.paths.device_rows import DeviceRows
 from pyapsp.paths.leaving import Leaving
 from pyapsp.registry import Parameters
 from pyapsp.traversal import kernels
@@ -161,6 +162,19 @@ def test_few_launches_in_a_long_path(device):
     found = pyapsp.sssp(far, 0, pyapsp.method(ID, delta=1), dtype="float64", device=device)
     np.testing.assert_array_equal(found.distances, np.concatenate([[0], gaps.cumsum()]))
     assert found.stats["rounds"] <= 80
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_rows_of_the_device_come_with_the_last_launches(dtype, device, monkeypatch):
+    """The host waits once for each batch, and not once more for the row."""
+    monkeypatch.setattr(DeviceRows, "take", None)
+    graph = Graph.from_arcs(90, range(89), range(1, 90), [1, 90] * 44 + [1])
+    method, many = pyapsp.method(ID, delta=1, walk=0), {"dtype": dtype, "device": device}
+    for sources in 0, [0, 70, 3]:
+        found = pyapsp.sssp(graph, sources, method, keep="device", **many)
+        expected = pyapsp.sssp(graph, sources, method, **many).distances
+        np.testing.assert_array_equal(found.device_distances.get(), expected)
+        assert found.stats["rounds"] > module._BATCH
 
 
 def test_entries_above_the_threshold_wait(device):

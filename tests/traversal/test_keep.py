@@ -9,7 +9,6 @@ import weakref
 from unittest import mock
 
 import numpy as np
-import pyopencl as cl
 import pyopencl.array as cl_array
 import pytest
 
@@ -222,16 +221,6 @@ def test_a_result_is_saved(device, tmp_path):
     loaded = pyapsp.Result.load(tmp_path / "kept.npz")
     np.testing.assert_array_equal(loaded.distances, kept.rows.distances)
     np.testing.assert_array_equal(loaded.predecessors, kept.parents)
-
-
-def test_memory_is_reserved_before_the_first_row_alone(device, monkeypatch):
-    """The command leaves the content of all rows undefined."""
-    moved = []
-    monkeypatch.setattr(cl, "enqueue_migrate_mem_objects", lambda *each: moved.append(each))
-    rows = DeviceRows(device, (3, 5), np.dtype(np.float32))
-    for number in range(3):
-        rows[number : number + 1].reserve(device.queue())
-    assert [buffers for _, buffers, _ in moved] == [[rows.buffer]]
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,11 @@ class SsspDeltaStepping(NonNegativeSearch):
     def find(self, searcher: Searcher, source: int, row: Row, before: HostOrDevice | None) -> None:
         """Search from a vertex, and copy the distances."""
         assert isinstance(searcher, _Entries)
+        if isinstance(row, DeviceRows):
+            searcher.search(source, row)
+            return
         assert not isinstance(row, NarrowRow)
-        searcher.search(source, row)
+        searcher.search(source)
         searcher.read_distances(row)
 
     def leaves(self, plan: Plan[Graph, PathOptions, Programs]) -> bool:
@@ -267,22 +270,27 @@ class _Entries:
                 device, size, lambda values, row: convert(values[None], row[None])
             )
 
-    def search(self, source: int, row: HostOrDevice | None = None) -> None:
-        """Launch steps until no entries are left; the distances may then be copied to a row."""
+    def search(self, source: int, row: DeviceRows | None = None) -> None:
+        """Launch steps until no entries are left, and copy the distances to a row of the device.
+
+        The copy follows each batch of launches: most searches end with the first or the second, and
+        the host waits once for a batch.
+        """
         words, vertices, offers, _, _, lost, state, bounds = self._own
         start = words, vertices, offers, lost, state, bounds, np.int32(source), np.int32(self._n)
         if self._left is not None:
             cl.enqueue_barrier(self._queue, wait_for=[self._left])
         self._start(self._queue, *self._shape, *start)
         turn, batch = 0, _BATCH
+        found = self._queue, self._words, self._dtype, self._n, word_of(self._dtype)
         records = np.empty((_RECORDS, _RECORD), np.int32)
         while True:
             for _ in range(batch):
                 self._step(self._queue, *self._shape, *self._fixed, np.int32(turn % _RECORDS))
                 turn += 1
-            if isinstance(row, DeviceRows) and batch == _BATCH:
+            if row is not None:
                 self._queue.flush()
-                row.reserve(self._queue)
+                row.enqueue(*found)
             cl.enqueue_copy(self._queue, records, self._state)
             record = records[turn % _RECORDS]
             if not record[_COUNTS].any() or self._knows_targets(turn):
@@ -342,9 +350,7 @@ class _Entries:
 
         If there are several sources, they may arrive while the next search runs, until `finish`.
         """
-        if isinstance(distances, DeviceRows):
-            distances.take(self._queue, self._words, self._dtype, self._n, word_of(self._dtype))
-            return
+        assert isinstance(distances, np.ndarray)
         if self._leaving is not None:
             ready = cl.enqueue_marker(self._queue)
             self._queue.flush()
