@@ -82,10 +82,6 @@ _ARC = {True: 0.2, False: 0.125}
 # many vertices are incomplete, and of all others, measured on a tree and a mesh. On a GPU the rows
 # take longest.
 _WAVE, _VISIT = {True: 2.4, False: 0.0}, {True: 0.8, False: 0.4}
-# On CPUs, the time of a level of `lone_levels` for each vertex that is reached, in the same unit.
-# Then its row changes at almost every level, and so do those that it reads, which are anywhere in
-# memory. Longer if the bits of a core do not stay in the caches.
-_LONE = 3.0
 
 
 @register
@@ -180,9 +176,10 @@ class MsBfs(TunableBlocks):
         levels, usual = levels_of(graph), random_levels(graph.n, degree)
         words = _BITS + _ARC[scalar] * graph.reach * degree
         words += _WAVE[scalar] * min(levels, usual) + _VISIT[scalar] * max(levels - usual, 0)
-        if scalar:
-            bits = graph.n * LINE * 4 * (_ARRAYS + int(levels).bit_length())
-            words += _LONE * max(bits / _CACHE, 1.0) * graph.reach * lone_levels(graph)
+        # the rows of reached vertices change in all of these, as in those of a random graph; and
+        # those that they read are anywhere in memory: if the bits of a core leave the caches, slow
+        bits = graph.n * LINE * 4 * (_ARRAYS + int(levels).bit_length())
+        words += _WAVE[scalar] * max(bits / _CACHE, 1.0) * graph.reach * lone_levels(graph)
         words /= _BITS + _ARC[scalar] * ARCS + _WAVE[scalar] * random_levels(graph.n, ARCS)
         if options.predecessors:
             words += _BEFORE[scalar]
